@@ -1,31 +1,35 @@
-/* The heat equation by alternating directions, with two redistributions each time step. MIT licence, see LICENSE.
+/* The heat equation by alternating directions, with two redistributions each time step. MIT
+   licence, see LICENSE.
    mpicc -I. examples/adi.c -o adi -lm && mpiexec -n 4 ./adi
 
-   u_t = u_xx + u_yy on the unit square, u = 0 on its boundary, by the scheme of Peaceman and Rachford. With Dx and Dy
-   the second differences along x and y, and a = dt / 2, a time step is two half steps:
+   u_t = u_xx + u_yy on the unit square, u = 0 on its boundary, by the scheme of Peaceman and
+   Rachford. With Dx and Dy the second differences along x and y, and a = dt / 2, a time step is two
+   half steps:
 
        (1 - a Dx) u' = (1 + a Dy) u          implicit along x, explicit along y
        (1 - a Dy) u" = (1 + a Dx) u'         implicit along y, explicit along x
 
-   Each needs whole rows or whole columns, so the array changes between two layouts. What travels is w = (1 + a D) u,
-   evaluated where that direction is whole, and it comes free with the solution: (1 - a D) u = w gives (1 + a D) u =
+   Each needs whole rows or whole columns, so the array changes between two layouts. What travels is
+   w = (1 + a D) u, evaluated where that direction is whole, and it comes free with the solution: (1
+   - a D) u = w gives (1 + a D) u =
    2 u - w. So a step is: to rows, sweep, to columns, sweep. No halos, no other messages.
 
-   Both layouts store the direction of the sweep slowest (rows: column-major, columns: row-major), so one routine serves
-   both and solves many neighbouring lines at once with unit stride. Changing the storage order is the plan's
-   business. */
+   Both layouts store the direction of the sweep slowest (rows: column-major, columns: row-major),
+   so one routine serves both and solves many neighbouring lines at once with unit stride. Changing
+   the storage order is the plan's business. */
 #include <limits.h>
 #include <math.h>
 #include <mpi.h>
 
+#include "checkpoint.h"
 #include "options.h"
 #include "redist_plan.h"
 
-enum {
-    STRIP = 32
-}; /* lines solved at once: some cache lines wide, and a strip of a long line stays in the cache */
+/* lines solved at once: some cache lines wide, and a strip of a long line stays in the cache */
+enum { STRIP = 32 };
 
-/* (1 - a D) for lines of n points, factored. ratio: a / h^2; strip: n + 2 rows of STRIP, the first and last stay 0. */
+/* (1 - a D) for lines of n points, factored. ratio: a / h^2; strip: n + 2 rows of STRIP, the first
+   and last stay 0. */
 typedef struct {
     int64_t n;
     double ratio, *inverse, *strip;
@@ -47,8 +51,8 @@ static tridiagonal factor(int64_t n, double ratio)
     return t;
 }
 
-/* Solves (1 - a D) u = w for some lines: w becomes u, or with onward = 1 (1 + a D) u. Point k of line l is w[k lines +
-   l]. */
+/* Solves (1 - a D) u = w for some lines: w becomes u, or with onward = 1 (1 + a D) u. Point k of
+   line l is w[k lines + l]. */
 static void sweep_strip(const tridiagonal *t, double *w, int64_t lines, int64_t width,
                         double onward)
 {
@@ -79,10 +83,11 @@ static redist_plan *create_plan(const redist_layout *from, const redist_layout *
     redist_options options;
     memset(&options, 0, sizeof options);
     options.method = (redist_method)method;
+    options.timed = 1; /* the report says where the time goes */
     options.message = message;
     options.message_size = sizeof message;
-    if (redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) !=
-        REDIST_OK) { /* so on every rank */
+    /* so on every rank */
+    if (redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) != REDIST_OK) {
         if (rank == 0)
             fprintf(stderr, "adi: %s\n", message);
         MPI_Finalize();
@@ -100,71 +105,201 @@ static void execute(redist_plan *plan, const double *from, double *to, double *s
 }
 
 typedef struct {
-    int64_t n, steps, block;
+    int64_t n, steps, block, first; /* first: steps before this run */
     double dt;
     int method;
+    const char *save, *restart;
 } settings;
 
-/* From u = sin(pi x) sin(pi y), which only fades. Returns the exit status. */
-static int solve(const settings *s, int rank, int ranks)
+/* (1 + a Dy) u, where y is whole. */
+static void apply(const tridiagonal *t, double *u, int64_t lines)
 {
-    const redist_axis whole = redist_whole(s->n);
-    const redist_axis mine =
-        s->block > 0 ? redist_block_cyclic(s->n, s->block, ranks) : redist_block(s->n, ranks);
-    const redist_layout rows =
-        redist_memory_order(redist_layout_2d(mine, whole), REDIST_COLUMN_MAJOR);
-    const redist_layout columns = redist_layout_2d(whole, mine);
-    const int64_t lines = redist_count(&mine, rank); /* of rows as well as of columns */
-    const double pi = acos(-1), h = 1 / (double)(s->n + 1), a = s->steps > 0 ? s->dt / 2 : 0;
-    tridiagonal t = factor(s->n, a / (h * h));
-    double *sine = allocate(s->n + 2), *by_rows = allocate(s->n * lines),
-           *by_columns = allocate(s->n * lines);
-    double marching, redistributing = 0, worst[2] = {0, 0}, all[2];
-    redist_plan *to_rows = create_plan(&columns, &rows, s->method, rank);
-    redist_plan *to_columns = create_plan(&rows, &columns, s->method, rank);
-
-    for (int64_t i = 1; i <= s->n; i++)
-        sine[i] = sin(pi * h * (double)i);
-    for (int64_t i = 0; i < s->n; i++) /* (1 + a Dy) u */
-        for (int64_t l = 0; l < lines; l++)
-            by_columns[i * lines + l] =
-                (sine[i + 1] + t.ratio * (sine[i] - 2 * sine[i + 1] + sine[i + 2])) *
-                sine[redist_global(&mine, rank, l) + 1];
-
-    marching = MPI_Wtime();
-    for (int64_t step = 1; step <= s->steps; step++) {
-        execute(to_rows, by_columns, by_rows, &redistributing);
-        sweep(&t, by_rows, lines, 1); /* along x */
-        execute(to_columns, by_rows, by_columns, &redistributing);
-        sweep(&t, by_columns, lines, step < s->steps); /* along y */
+    for (int64_t l = 0; l < lines; l++) {
+        double before = 0;
+        for (int64_t i = 0; i < t->n; i++) {
+            const double now = u[i * lines + l], next = i + 1 < t->n ? u[(i + 1) * lines + l] : 0;
+            u[i * lines + l] = now + t->ratio * (before - 2 * now + next);
+            before = now;
+        }
     }
-    marching = MPI_Wtime() - marching;
+}
 
-    /* How much is left by the differential equation, and by the scheme, which the program must meet to rounding. */
-    const double damping = 4 * t.ratio * pow(sin(pi * h / 2), 2),
-                 exact = exp(-2 * pi * pi * (double)s->steps * s->dt);
-    const double scheme = pow((1 - damping) / (1 + damping), 2 * (double)s->steps);
-    for (int64_t i = 0; i < s->n; i++)
-        for (int64_t l = 0; l < lines; l++) {
-            double start = sine[i + 1] * sine[redist_global(&mine, rank, l) + 1],
-                   u = by_columns[i * lines + l];
-            worst[0] = fmax(worst[0], fabs(u - exact * start));
-            worst[1] = fmax(worst[1], fabs(u - scheme * start));
+/* ---- checkpoints: u, and which step of which run ---- */
+
+static checkpoint open_checkpoint(const settings *s, const char *name)
+{
+    checkpoint c;
+    memset(&c, 0, sizeof c);
+    c.comm = MPI_COMM_WORLD;
+    c.name = name;
+    snprintf(c.note, sizeof c.note, "adi n %lld step %lld dt %.17g", (long long)s->n,
+             (long long)(s->first + s->steps), s->dt);
+    return c;
+}
+
+static int fail(int rank, const char *sentence)
+{
+    if (rank == 0)
+        fprintf(stderr, "adi: %s\n", sentence);
+    return 1;
+}
+
+/* What the run to go on with was. */
+static int look(settings *s, int rank)
+{
+    checkpoint c = open_checkpoint(s, s->restart);
+    long long n, step;
+    if (!checkpoint_look(&c))
+        return fail(rank, c.wrong);
+    if (sscanf(c.note, "adi n %lld step %lld dt %lg", &n, &step, &s->dt) != 3 || n < 1 ||
+        step < 0) {
+        checkpoint_fail(&c, "is not of adi, but '%s'", c.note);
+        return fail(rank, c.wrong);
+    }
+    s->n = n;
+    s->first = step;
+    return 0;
+}
+
+static int pass(const settings *s, const redist_layout *columns, double *u, int saving, int rank)
+{
+    checkpoint c = open_checkpoint(s, saving ? s->save : s->restart);
+    const checkpoint_field field = {"u", "double", *columns, 0, u};
+    return (saving ? checkpoint_save(&c, 1, &field) : checkpoint_load(&c, 1, &field))
+               ? 0
+               : fail(rank, c.wrong);
+}
+
+typedef struct {
+    const settings *set;
+    int rank, ranks;
+    redist_axis mine;
+    redist_layout rows, columns;
+    redist_plan *to_rows, *to_columns;
+    tridiagonal t;
+    int64_t lines; /* of rows as well as of columns */
+    double *sine, *by_rows, *by_columns;
+    double marching, redistributing; /* seconds */
+} solver;
+
+static void prepare(solver *s)
+{
+    const settings *set = s->set;
+    const redist_axis whole = redist_whole(set->n);
+    const double pi = acos(-1), h = 1 / (double)(set->n + 1);
+    s->mine = set->block > 0 ? redist_block_cyclic(set->n, set->block, s->ranks)
+                             : redist_block(set->n, s->ranks);
+    s->rows = redist_memory_order(redist_layout_2d(s->mine, whole), REDIST_COLUMN_MAJOR);
+    s->columns = redist_layout_2d(whole, s->mine);
+    s->to_rows = create_plan(&s->columns, &s->rows, set->method, s->rank);
+    s->to_columns = create_plan(&s->rows, &s->columns, set->method, s->rank);
+    s->t = factor(set->n, set->dt / 2 / (h * h));
+    s->lines = redist_count(&s->mine, s->rank);
+    s->sine = allocate(set->n + 2);
+    s->by_rows = allocate(set->n * s->lines);
+    s->by_columns = allocate(set->n * s->lines);
+    for (int64_t i = 1; i <= set->n; i++)
+        s->sine[i] = sin(pi * h * (double)i);
+}
+
+static void release(solver *s)
+{
+    redist_plan_free(&s->to_rows);
+    redist_plan_free(&s->to_columns);
+    free(s->t.inverse), free(s->t.strip), free(s->sine), free(s->by_rows), free(s->by_columns);
+}
+
+/* sin(pi x) sin(pi y), which only fades, at point i of line l. */
+static double wave(const solver *s, int64_t i, int64_t l)
+{
+    return s->sine[i + 1] * s->sine[redist_global(&s->mine, s->rank, l) + 1];
+}
+
+static int start(solver *s)
+{
+    if (s->set->restart)
+        return pass(s->set, &s->columns, s->by_columns, 0, s->rank);
+    for (int64_t i = 0; i < s->set->n; i++)
+        for (int64_t l = 0; l < s->lines; l++)
+            s->by_columns[i * s->lines + l] = wave(s, i, l);
+    return 0;
+}
+
+static void march(solver *s)
+{
+    const int64_t steps = s->set->steps;
+    const double begin = MPI_Wtime();
+    if (steps > 0)
+        apply(&s->t, s->by_columns, s->lines);
+    for (int64_t step = 1; step <= steps; step++) {
+        execute(s->to_rows, s->by_columns, s->by_rows, &s->redistributing);
+        sweep(&s->t, s->by_rows, s->lines, 1); /* along x */
+        execute(s->to_columns, s->by_rows, s->by_columns, &s->redistributing);
+        sweep(&s->t, s->by_columns, s->lines, step < steps); /* along y */
+    }
+    s->marching = MPI_Wtime() - begin;
+}
+
+/* How much is left by the differential equation, and by the scheme, which the program must meet to
+   rounding. Returns the exit status. */
+static int judge(const solver *s)
+{
+    const settings *set = s->set;
+    const double pi = acos(-1), steps = (double)(set->first + set->steps);
+    const double damping = 4 * s->t.ratio * pow(sin(pi / (double)(set->n + 1) / 2), 2);
+    const double exact = exp(-2 * pi * pi * steps * set->dt);
+    const double scheme = pow((1 - damping) / (1 + damping), 2 * steps);
+    double worst[2] = {0, 0}, all[2];
+    for (int64_t i = 0; i < set->n; i++)
+        for (int64_t l = 0; l < s->lines; l++) {
+            const double u = s->by_columns[i * s->lines + l];
+            worst[0] = fmax(worst[0], fabs(u - exact * wave(s, i, l)));
+            worst[1] = fmax(worst[1], fabs(u - scheme * wave(s, i, l)));
         }
     MPI_Allreduce(worst, all, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    redist_plan_print(to_rows, rank == 0 ? stdout : NULL);
-    if (rank == 0)
+    redist_plan_print(s->to_rows, s->rank == 0 ? stdout : NULL);
+    if (s->rank == 0)
         printf("heat equation by ADI: %lld x %lld points, %lld steps of %g on %d rank%s\n"
                "  seconds          %.3f redistributing, %.3f sweeping\n"
                "  error            %.2e of %.2e, against exp(-2 pi^2 t) sin(pi x) sin(pi y)\n"
                "  rounding         %.1e: %s\n",
-               (long long)s->n, (long long)s->n, (long long)s->steps, s->dt, ranks,
-               ranks > 1 ? "s" : "", redistributing, marching - redistributing, all[0], exact,
-               all[1], all[1] < 1e-9 ? "right" : "WRONG");
-    redist_plan_free(&to_rows);
-    redist_plan_free(&to_columns);
-    free(t.inverse), free(t.strip), free(sine), free(by_rows), free(by_columns);
+               (long long)set->n, (long long)set->n, (long long)set->steps, set->dt, s->ranks,
+               s->ranks > 1 ? "s" : "", s->redistributing, s->marching - s->redistributing, all[0],
+               exact, all[1], all[1] < 1e-9 ? "right" : "WRONG");
     return !(all[1] < 1e-9);
+}
+
+/* Returns the exit status. */
+static int solve(const settings *set, int rank, int ranks)
+{
+    solver s;
+    int status;
+    memset(&s, 0, sizeof s);
+    s.set = set;
+    s.rank = rank;
+    s.ranks = ranks;
+    prepare(&s);
+    status = start(&s);
+    if (status == 0) {
+        march(&s);
+        status = judge(&s);
+        if (set->save)
+            status |= pass(set, &s.columns, s.by_columns, 1, rank);
+    }
+    release(&s);
+    return status;
+}
+
+/* What was not asked for: from the run to go on with, or as the help says. */
+static int complete(settings *s, int rank)
+{
+    if (s->restart && (s->n > 0 || s->dt > 0))
+        return fail(rank, "--restart and --n, --dt exclude each other") + 1;
+    if (s->restart)
+        return look(s, rank);
+    s->n = s->n > 0 ? s->n : 1000;
+    s->dt = s->dt > 0 ? s->dt : 0.1 / (double)(s->steps > 0 ? s->steps : 1);
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -177,7 +312,7 @@ int main(int argc, char **argv)
                                             {"alltoallw", REDIST_ALLTOALLW},
                                             {"multiphase", REDIST_MULTIPHASE},
                                             {NULL, 0}};
-    settings s = {1000, 100, 0, 0, REDIST_AUTO};
+    settings s = {0, 100, 0, 0, 0, REDIST_AUTO, NULL, NULL};
     int rank, ranks, status;
     const option table[] = {
         {.name = "--n",
@@ -208,6 +343,14 @@ int main(int argc, char **argv)
          .least = 1,
          .most = INT_MAX,
          .help = "distribute rows and columns in blocks of B (default one block each)"},
+        {.name = "--save",
+         .argument = "FILE",
+         .text = &s.save,
+         .help = "write a checkpoint at the end"},
+        {.name = "--restart",
+         .argument = "FILE",
+         .text = &s.restart,
+         .help = "go on from a checkpoint, of any number of ranks"},
         {.name = NULL}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -216,9 +359,10 @@ int main(int argc, char **argv)
         table, argc, argv, rank, "adi",
         "Teaches the use of two layouts and two plans: from columns to rows and back in every time step, so that\n"
         "one sweep serves both directions. Solves the heat equation and compares with the exact solution.");
-    s.dt = s.dt > 0 ? s.dt : 0.1 / (double)(s.steps > 0 ? s.steps : 1);
-    if (status < 0)
-        status = solve(&s, rank, ranks);
+    if (status < 0) {
+        status = complete(&s, rank);
+        status = status == 0 ? solve(&s, rank, ranks) : status;
+    }
     MPI_Finalize();
     return status;
 }

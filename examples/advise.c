@@ -1,10 +1,11 @@
-/* Multiply where the matrices lie, or on another process grid? The table of Namugwanya 2021 with this machine's
-   numbers. MIT licence, see LICENSE.
+/* Multiply where the matrices lie, or on another process grid? The table of Namugwanya 2021 with
+   this machine's numbers. MIT licence, see LICENSE.
    mpicc -I. examples/advise.c -o advise -lscalapack-mpich && mpiexec -n 4 ./advise
 
-   ScaLAPACK's pdgemm is timed on every process grid of the ranks, and redist between every two of them. Going to
-   another grid takes both operands there and the product back; redist_advise weighs the two. Then the thesis's other
-   operations: reshaping the grid, transposing, both together, rotating. Each is one plan; only the view differs. */
+   ScaLAPACK's pdgemm is timed on every process grid of the ranks, and redist between every two of
+   them. Going to another grid takes both operands there and the product back; redist_advise weighs
+   the two. Then the thesis's other operations: reshaping the grid, transposing, both together,
+   rotating. Each is one plan; only the view differs. */
 #include <math.h>
 #include <mpi.h>
 
@@ -63,8 +64,8 @@ static double slowest(double seconds)
 
 static double *matrix(const study *s, const redist_layout *layout)
 {
-    return calloc((size_t)redist_layout_alloc(layout, s->rank) + 1,
-                  sizeof(double)); /* + 1: never zero bytes */
+    /* + 1: never zero bytes */
+    return calloc((size_t)redist_layout_alloc(layout, s->rank) + 1, sizeof(double));
 }
 
 static int grid_create(const study *s, grid *g, int rows)
@@ -100,7 +101,8 @@ static void grid_free(grid *g)
 /* Element (i, j) of the operands; all products are exact. */
 static double element(int64_t i, int64_t j) { return (double)((3 * i + 5 * j) % 17 - 8); }
 
-/* Calls visit for each element that this rank holds of a matrix on the grid; returns how many calls answer 0. */
+/* Calls visit for each element that this rank holds of a matrix on the grid; returns how many calls
+   answer 0. */
 static int64_t walk(const study *s, const grid *g, double *values,
                     int (*visit)(int64_t i, int64_t j, double *value, const void *),
                     const void *what)
@@ -143,7 +145,8 @@ static void time_multiply(const study *s, grid *g)
 
 /* ---- redistribution: every operation of the thesis is this ---- */
 
-/* Copies element (i, j) of one view to element (i, j) of another; *seconds: the fastest of a few times. */
+/* Copies element (i, j) of one view to element (i, j) of another; *seconds: the fastest of a few
+   times. */
 static int redistribute(const study *s, const redist_layout *from, const double *source,
                         const redist_layout *to, double *target, double *seconds)
 {
@@ -157,8 +160,8 @@ static int redistribute(const study *s, const redist_layout *from, const double 
     options.message_size = sizeof message;
     code = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan);
     for (int k = 0; k < TIMES && code == REDIST_OK; k++) {
-        double begin =
-            MPI_Wtime(); /* no barrier before it: where ranks outnumber cores it would burn their time */
+        /* no barrier before it: where ranks outnumber cores it would burn their time */
+        double begin = MPI_Wtime();
         code = redist_execute(plan, source, target);
         begin = MPI_Wtime() - begin;
         *seconds = k == 0 || begin < *seconds ? begin : *seconds;
@@ -217,8 +220,8 @@ static int print_table(const study *s)
     return code == REDIST_OK ? 0 : fail(s, "no advice", redist_strerror(code));
 }
 
-/* Both operands to another grid, the product back: it must be the product made here. The numbers are whole, so
-   exactly. */
+/* Both operands to another grid, the product back: it must be the product made here. The numbers
+   are whole, so exactly. */
 static int check_round_trip(study *s, int from, int to)
 {
     grid *here = &s->grid[from], *there = &s->grid[to];

@@ -2,13 +2,15 @@
    MIT licence, see LICENSE.
    mpicc -I. examples/deposit.c -o deposit -lm && mpiexec -n 4 ./deposit --picture density.pgm
 
-   A particle spreads its charge over the four grid points around it, bilinearly. Every rank deposits the particles in
-   its block, also on the points beyond its upper edges, which are its neighbours': these are ghost cells. The plan from
-   the blocks with ghosts to the blocks without, in place, adds every ghost cell to its owner's point, corners included;
-   it is the transpose of a halo exchange.
+   A particle spreads its charge over the four grid points around it, bilinearly. Every rank
+   deposits the particles in its block, also on the points beyond its upper edges, which are its
+   neighbours': these are ghost cells. The plan from the blocks with ghosts to the blocks without,
+   in place, adds every ghost cell to its owner's point, corners included; it is the transpose of a
+   halo exchange.
 
-   Positions lie on a lattice of 1/256 of a cell, so that weights are multiples of 2^-16 and all sums are exact: the
-   total charge is conserved to the last bit, and the density is that of a deposit on one rank. */
+   Positions lie on a lattice of 1/256 of a cell, so that weights are multiples of 2^-16 and all
+   sums are exact: the total charge is conserved to the last bit, and the density is that of a
+   deposit on one rank. */
 #include <math.h>
 #include <mpi.h>
 
@@ -25,9 +27,10 @@ typedef struct {
     redist_axis x, y; /* grid points, distributed over the processes of an axis */
 } settings;
 
+/* in units of 1 / LATTICE of a cell, from 0 to below n * LATTICE */
 typedef struct {
     int64_t x, y;
-} particle; /* in units of 1 / LATTICE of a cell, from 0 to below n * LATTICE */
+} particle;
 
 /* A number from 0 to below 1 that looks random and depends on k alone. */
 static double scatter(uint64_t k)
@@ -65,7 +68,8 @@ static void deposit(const particle *p, double *u, int64_t down, int64_t right)
     u[down + right] += x * y;
 }
 
-/* The particles of this rank's block. A real code has them there; here every rank looks for its own. */
+/* The particles of this rank's block. A real code has them there; here every rank looks for its
+   own. */
 static void deposit_block(const settings *s, const redist_shape *block, double *u)
 {
     for (int64_t k = 0; k < s->particles; k++) {
@@ -164,8 +168,8 @@ static int run(settings *s)
         redist_with_halo(redist_with_halo(redist_layout_2d(s->x, s->y), 0, 0, 1), 1, 0, 1);
     const redist_layout ghosts =
         redist_with_ghosts(redist_with_ghosts(blocks, 0, REDIST_PERIODIC), 1, REDIST_PERIODIC);
-    const redist_layout one =
-        redist_layout_2d(redist_whole(s->n), redist_whole(s->n)); /* on rank 0 */
+    /* on rank 0 */
+    const redist_layout one = redist_layout_2d(redist_whole(s->n), redist_whole(s->n));
     redist_op sum = {MPI_SUM, MPI_DOUBLE};
     redist_plan *add = make_plan(s, &ghosts, &blocks, &sum),
                 *gather = make_plan(s, &blocks, &one, NULL);

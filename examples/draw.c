@@ -1,6 +1,8 @@
-/* A tool, not a lesson: pictures of layouts, and of what moves between two of them, as SVG. No MPI is used.
+/* A tool, not a lesson: pictures of layouts, and of what moves between two of them, as SVG. No MPI
+   is used.
    MIT licence, see LICENSE.
-   mpicc -I. examples/draw.c -o draw && ./draw '12x12: block@3, *' '12x12: *, block@3' >picture.svg */
+   mpicc -I. examples/draw.c -o draw && ./draw '12x12: block@3, *' '12x12: *, block@3'
+   >picture.svg */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +37,7 @@ typedef struct {
     int ranks, rank[MAX_RANKS];  /* all ranks of the layouts, ascending */
     redist_traffic traffic[LAYOUTS];
     redist_schedule schedule;
+    int scheduled; /* there is one: no rank holds several places */
 } story;
 
 typedef struct {
@@ -63,8 +66,8 @@ static void fail(const char *sentence)
     exit(1);
 }
 
-/* ---- colours: Tol's muted scheme, which colour-blind readers can tell apart, then lighter and darker tones of
-   it ---- */
+/* ---- colours: Tol's muted scheme, which colour-blind readers can tell apart, then lighter and
+   darker tones of it ---- */
 
 static unsigned mix(unsigned a, unsigned b, double share)
 {
@@ -122,8 +125,8 @@ static void write_number(rectangle r, int64_t number, double largest, const char
 {
     char text[32], style[80];
     int digits = snprintf(text, sizeof text, "%" PRId64, number);
-    double size = r.height * 0.62,
-           fits = r.width * 0.8 / (0.64 * (digits < 2 ? 2 : digits)); /* 0 is as large as 10 */
+    /* 0 is as large as 10 */
+    double size = r.height * 0.62, fits = r.width * 0.8 / (0.64 * (digits < 2 ? 2 : digits));
     size = size > fits ? fits : size;
     size = size > largest ? largest : size;
     snprintf(style, sizeof style, "font-size=\"%.3g\" fill=\"%s\"", size, ink);
@@ -141,7 +144,8 @@ static void way_around(rectangle r, double inside)
 
 enum { VEIL, WIDE, NARROW, STROKES };
 
-/* A veil over what moves; around what stays, a dark line on a white one, to be seen on every colour. */
+/* A veil over what moves; around what stays, a dark line on a white one, to be seen on every
+   colour. */
 static void begin_mark(int stroke)
 {
     static const char *const styles[STROKES] = {"fill=\"#fff\" stroke=\"none",
@@ -214,8 +218,8 @@ static int changes_at(const redist_axis *x, int64_t i)
     return 0;
 }
 
-/* Cuts an axis wherever the owner changes in one of two layouts. Returns the number of blocks; block k is
-   edge[k] <= i < edge[k + 1]. */
+/* Cuts an axis wherever the owner changes in one of two layouts. Returns the number of blocks;
+   block k is edge[k] <= i < edge[k + 1]. */
 static int cut(const story *s, int layout, int other, int across, int64_t *edge)
 {
     const redist_axis *x = axis_of(s, layout, across), *y = axis_of(s, other, across);
@@ -234,7 +238,8 @@ static int cut(const story *s, int layout, int other, int across, int64_t *edge)
     return blocks;
 }
 
-/* The pixels of rows r0 <= r < r1 and of as many of the columns *c <= column < c1 as stand on one line. */
+/* The pixels of rows r0 <= r < r1 and of as many of the columns *c <= column < c1 as stand on one
+   line. */
 static rectangle next_piece(const scale *f, double x, double y, int64_t r0, int64_t r1, int64_t *c,
                             int64_t c1)
 {
@@ -256,7 +261,7 @@ static void index_at(const story *s, int64_t row, int64_t column, int64_t *index
         index[s->axis[1]] = column;
 }
 
-/* Of the first copy, where there are several. */
+/* Of the first copy, where there are several; -1: the element is in no box. */
 static int owner_at(const story *s, int layout, int64_t row, int64_t column)
 {
     int64_t index[REDIST_MAX_DIMS];
@@ -269,6 +274,8 @@ static int holds_at(const story *s, int layout, int rank, int64_t row, int64_t c
 {
     const redist_layout *x = &s->layout[layout];
     int coords[REDIST_MAX_DIMS], owner[REDIST_MAX_DIMS];
+    if (x->copies == 1) /* a rank may hold several places */
+        return owner_at(s, layout, row, column) == rank;
     return redist_layout_coords(x, rank, coords) &&
            redist_layout_coords(x, owner_at(s, layout, row, column), owner) &&
            memcmp(coords, owner, (size_t)x->ndim * sizeof *coords) == 0;
@@ -310,10 +317,15 @@ static void draw_elements(const scale *f, rectangle r)
 /* Whether marks are drawn: of the source of two destinations, other elements stay in each. */
 static int marked(const story *s, int layout) { return s->layouts == 2 || layout > BEFORE; }
 
-static int stays(const story *s, int layout, int64_t row, int64_t column)
+enum { MOVES, STAYS, NEITHER };
+
+/* What becomes of an element: neither where one of the layouts has it in no box. */
+static int fate_of(const story *s, int layout, int64_t row, int64_t column)
 {
-    return holds_at(s, layout == BEFORE ? AFTER : BEFORE, owner_at(s, layout, row, column), row,
-                    column);
+    const int other = layout == BEFORE ? AFTER : BEFORE, owner = owner_at(s, layout, row, column);
+    if (owner < 0 || owner_at(s, other, row, column) < 0)
+        return NEITHER;
+    return holds_at(s, other, owner, row, column) ? STAYS : MOVES;
 }
 
 /* The number has a rim in the colour below it, so that marks do not cross it. */
@@ -322,7 +334,7 @@ static void draw_number(const story *s, int layout, rectangle r, int64_t row, in
     int rank = owner_at(s, layout, row, column);
     unsigned paper = rank_colour(s, rank);
     char ink[40];
-    if (marked(s, layout) && !stays(s, layout, row, column))
+    if (marked(s, layout) && fate_of(s, layout, row, column) == MOVES)
         paper = mix(paper, 0xFFFFFF, veil_opacity);
     snprintf(ink, sizeof ink, "%s\" stroke=\"#%06x", ink_on(paper), paper);
     write_number(r, rank, 26, ink);
@@ -348,7 +360,8 @@ static void draw_block(const story *s, const part *p, rectangle r, int64_t row, 
     }
 }
 
-/* One layer of the rows r0 <= r < r1 of the columns c <= column < c1, which may stand on several lines. */
+/* One layer of the rows r0 <= r < r1 of the columns c <= column < c1, which may stand on several
+   lines. */
 static void draw_piece(const story *s, const part *p, double x, double y, const int64_t *rows,
                        const int64_t *columns, int layer)
 {
@@ -372,18 +385,44 @@ static int box_range(const redist_axis *x, int box, int64_t *range)
     return range[1] > 0;
 }
 
+/* Whether a process of the grid owns the index along the axes that are not drawn. */
+static int owns_plane(const story *s, int layout, const int *coords)
+{
+    const redist_layout *x = &s->layout[layout];
+    int d, owns = 1;
+    for (d = 0; d < x->ndim; d++) {
+        const redist_axis *axis = &x->dim[d].axis;
+        if (d == s->axis[0] || (s->axes == 2 && d == s->axis[1]))
+            continue;
+        owns &= axis->box != NULL ? in_box(axis, coords[d], whole_index(axis, s->at[d]))
+                                  : redist_owner(axis, s->at[d]) == coords[d];
+    }
+    return owns;
+}
+
+/* The coordinates of a process of the grid, in the order of the view's axes; returns its rank. */
+static int process_at(const redist_layout *x, int process, int *coords)
+{
+    int d;
+    for (d = x->ndim - 1; d >= 0; d--) {
+        coords[d] = process % x->dim[d].axis.procs;
+        process /= x->dim[0].axis.box != NULL ? 1 : x->dim[d].axis.procs;
+    }
+    return redist_layout_rank(x, coords);
+}
+
 /* Boxes, where they meet the plane that is drawn. */
 static void draw_boxes(const story *s, const part *p, double x, double y, int layer)
 {
     const redist_axis *down = axis_of(s, p->layout, 0), *across = axis_of(s, p->layout, 1);
     int64_t rows[2] = {0, 1}, columns[2];
     int k, coords[REDIST_MAX_DIMS];
-    for (k = 0; k < across->procs; k++)
+    for (k = 0; k < across->procs; k++) {
+        process_at(&s->layout[p->layout], k, coords);
         if ((down == NULL || box_range(down, k, rows)) && box_range(across, k, columns) &&
-            redist_layout_coords(&s->layout[p->layout], owner_at(s, p->layout, rows[0], columns[0]),
-                                 coords) &&
-            coords[0] == k)
+            owns_plane(s, p->layout, coords))
             draw_piece(s, p, x, y, rows, columns, layer);
+    }
 }
 
 static void draw_layer(const story *s, const part *p, double x, double y, int layer)
@@ -402,7 +441,8 @@ static void draw_layer(const story *s, const part *p, double x, double y, int la
 
 /* ---- ghost cells ---- */
 
-/* The index of the whole axis where what a coordinate owns begins, and where it ends; 0 when it owns nothing. */
+/* The index of the whole axis where what a coordinate owns begins, and where it ends; 0 when it
+   owns nothing. */
 static int owned_range(const redist_axis *x, int coord, int64_t *range)
 {
     redist_axis whole = *x;
@@ -453,22 +493,6 @@ static int shown_ranges(const redist_axis *x, int coord, int64_t (*range)[2])
     return n;
 }
 
-/* Whether a rank owns the index along the axes that are not drawn. */
-static int owns_plane(const story *s, int layout, const int *coords)
-{
-    const redist_layout *x = &s->layout[layout];
-    int64_t owned[2], g;
-    int d;
-    for (d = 0; d < x->ndim; d++) {
-        const redist_axis *axis = &x->dim[d].axis;
-        g = whole_index(axis, s->at[d]);
-        if (d != s->axis[0] && (s->axes == 1 || d != s->axis[1]) && axis->ghosts &&
-            (!owned_range(axis, coords[d], owned) || g < owned[0] || g >= owned[1]))
-            return 0;
-    }
-    return 1;
-}
-
 static int has_ghosts(const story *s, int layout)
 {
     int a, ghosts = 0;
@@ -477,21 +501,23 @@ static int has_ghosts(const story *s, int layout)
     return ghosts;
 }
 
-/* A dashed line in each rank's colour around what it holds. */
+/* A dashed line in its rank's colour around what each process of the grid holds. */
 static void draw_ghosts(const story *s, const part *p, double x, double y)
 {
+    const redist_layout *layout = &s->layout[p->layout];
     const redist_axis *down = axis_of(s, p->layout, 0), *across = axis_of(s, p->layout, 1);
+    const int places = redist_layout_places(layout) / layout->copies;
     int64_t rows[MAX_SHOWN][2], columns[MAX_SHOWN][2], c;
-    int k, a, b, n, m, coords[REDIST_MAX_DIMS];
-    for (k = 0; k < s->ranks && has_ghosts(s, p->layout); k++) {
-        if (!redist_layout_coords(&s->layout[p->layout], s->rank[k], coords) ||
-            !owns_plane(s, p->layout, coords))
+    int k, a, b, n, m, rank, coords[REDIST_MAX_DIMS];
+    for (k = 0; k < places && has_ghosts(s, p->layout); k++) {
+        rank = process_at(layout, k, coords);
+        if (!owns_plane(s, p->layout, coords))
             continue;
         n = shown_ranges(down, coords[s->axis[0]], rows);
         m = shown_ranges(across, coords[s->axis[s->axes - 1]], columns);
         printf(
             "<path fill=\"none\" stroke=\"#%06x\" stroke-width=\"2\" stroke-dasharray=\"5 3\" d=\"",
-            mix(rank_colour(s, s->rank[k]), 0, 0.45));
+            mix(rank_colour(s, rank), 0, 0.45));
         for (a = 0; a < n; a++)
             for (b = 0; b < m; b++)
                 for (c = columns[b][0]; c < columns[b][1];)
@@ -502,7 +528,8 @@ static void draw_ghosts(const story *s, const part *p, double x, double y)
     }
 }
 
-/* Veils what moves or marks what stays: cut as both layouts are, every rectangle does one or the other. */
+/* Veils what moves or marks what stays: cut as both layouts are, every rectangle does one or the
+   other. */
 static void draw_kept(const story *s, const part *p, double x, double y, int stroke)
 {
     int64_t rows[MAX_BLOCKS + 1], columns[MAX_BLOCKS + 1], c;
@@ -514,15 +541,24 @@ static void draw_kept(const story *s, const part *p, double x, double y, int str
         for (b = 0; b < across; b++)
             for (c = columns[b]; c < columns[b + 1];) {
                 rectangle r = next_piece(&p->scale, x, y, rows[a], rows[a + 1], &c, columns[b + 1]);
-                if (stays(s, p->layout, rows[a], columns[b]) == (stroke != VEIL))
+                if (fate_of(s, p->layout, rows[a], columns[b]) == (stroke == VEIL ? MOVES : STAYS))
                     way_around(r, stroke == VEIL ? 0 : 2.3);
             }
     end_path();
 }
 
+/* What is in no box is grey. */
+static void draw_gaps(const story *s, const part *p, double x, double y)
+{
+    int64_t c = 0;
+    while (s->layout[p->layout].partial && c < p->scale.columns)
+        fill(next_piece(&p->scale, x, y, 0, p->scale.rows, &c, p->scale.columns), EMPTY);
+}
+
 static void draw_array(const story *s, const part *p, double x, double y)
 {
     int layer, stroke;
+    draw_gaps(s, p, x, y);
     for (layer = COLOURS; layer < LAYERS; layer++) {
         if (layer == NUMBERS && marked(s, p->layout))
             for (stroke = VEIL; stroke <= NARROW; stroke++)
@@ -543,8 +579,8 @@ static scale scale_of(const story *s, int blocks, int side)
     f.columns = f.wrap = extent_of(s, 1);
     f.across = width / (double)f.columns < ELEMENT ? width / (double)f.columns : ELEMENT;
     f.down = height / (double)f.rows < ELEMENT ? height / (double)f.rows : ELEMENT;
-    if (s->axes == 2 && f.across < 4 * f.down &&
-        f.down < 4 * f.across) /* else elements are not square */
+    /* else elements are not square */
+    if (s->axes == 2 && f.across < 4 * f.down && f.down < 4 * f.across)
         f.across = f.down = f.across < f.down ? f.across : f.down;
     if (s->axes == 1 && f.across < 10 && width / blocks < 14) {
         f.across = 23;
@@ -701,7 +737,7 @@ static int parts_of(const story *s, part *parts)
         parts[n++] = array_part(s, layout, s->layouts);
     if (wanted & MATRIX && s->layouts > 1)
         parts[n++] = matrix_part(s);
-    if (wanted & SCHEDULE && s->layouts > 1)
+    if (wanted & SCHEDULE && s->scheduled)
         parts[n++] = schedule_part(s);
     return n;
 }
@@ -751,7 +787,10 @@ static int heading(const story *s, char lines[4][TEXT])
 {
     static const char *const names[LAYOUTS] = {"from", "to", "relabelled"};
     const redist_traffic *t = &s->traffic[s->layouts - 1];
+    char steps[32] = "";
     int l, used;
+    if (s->scheduled)
+        snprintf(steps, sizeof steps, "; %d steps", s->schedule.steps);
     for (l = 0; l < s->layouts; l++) {
         used = s->layouts > 1
                    ? snprintf(lines[l], TEXT, "%-*s", s->layouts == LAYOUTS ? 12 : 6, names[l])
@@ -763,9 +802,8 @@ static int heading(const story *s, char lines[4][TEXT])
     if (s->layouts > 1)
         snprintf(lines[l++], TEXT,
                  "%" PRId64 " elements: %" PRId64 " stay, %" PRId64 " move in %" PRId64
-                 " messages, at most %" PRId64 " from a rank and %" PRId64 " to a rank; %d steps",
-                 t->total, t->kept, t->moved, t->messages, t->max_sends, t->max_receives,
-                 s->schedule.steps);
+                 " messages, at most %" PRId64 " from a rank and %" PRId64 " to a rank%s",
+                 t->total, t->kept, t->moved, t->messages, t->max_sends, t->max_receives, steps);
     return l;
 }
 
@@ -841,12 +879,12 @@ static void relabel(story *s)
 
 static void list_ranks(story *s)
 {
-    int coords[REDIST_MAX_DIMS], rank, l, holds, left = 0;
+    int rank, l, holds, left = 0;
     for (l = 0; l < s->layouts; l++)
         left += redist_layout_places(&s->layout[l]);
     for (rank = 0; left > 0; rank++) {
         for (holds = l = 0; l < s->layouts; l++)
-            holds += redist_layout_coords(&s->layout[l], rank, coords);
+            holds += redist_layout_on_rank(&s->layout[l], rank, 0, NULL);
         if (s->ranks == MAX_RANKS || rank > 65535)
             fail("too many ranks to draw");
         if (holds > 0)
@@ -884,8 +922,12 @@ static void prepare(story *s)
         relabel(s);
     for (l = 1; l < s->layouts; l++)
         check(redist_traffic_between(&s->layout[BEFORE], &s->layout[l], &s->traffic[l]));
-    if (s->layouts > 1)
-        check(redist_schedule_create(&s->layout[BEFORE], &s->layout[s->layouts - 1], &s->schedule));
+    if (s->layouts > 1) {
+        const int code =
+            redist_schedule_create(&s->layout[BEFORE], &s->layout[s->layouts - 1], &s->schedule);
+        s->scheduled = code == REDIST_OK;
+        check(code == REDIST_ERR_RANK && !(s->wanted & SCHEDULE) ? REDIST_OK : code);
+    }
     check_plane(s);
     list_ranks(s);
 }
@@ -915,7 +957,8 @@ static int read_axes(story *s, const char *text)
     return s->axes > 0;
 }
 
-/* Returns how many arguments the option at arguments[0] takes, itself included; 0 when it is none. */
+/* Returns how many arguments the option at arguments[0] takes, itself included; 0 when it is
+   none. */
 static int read_option(story *s, char **arguments)
 {
     static const struct {

@@ -1,10 +1,11 @@
-/* A three-dimensional Fourier transform on pencils, with two redistributions. MIT licence, see LICENSE.
+/* A three-dimensional Fourier transform on pencils, with two redistributions. MIT licence, see
+   LICENSE.
 
-   The array (x, y, z) is distributed over a two-dimensional grid of ranks. One axis at a time is whole on each rank and
-   can be transformed there: x, then y, then z. In memory the whole axis always comes last, so that every transform is
-   contiguous; redist_permuted then lets the three layouts speak of the same array, in the order x, y, z. The result
-   stays in the last layout. Rank 0 gathers input and output and compares with FFTW's own three-dimensional
-   transform. */
+   The array (x, y, z) is distributed over a two-dimensional grid of ranks. One axis at a time is
+   whole on each rank and can be transformed there: x, then y, then z. In memory the whole axis
+   always comes last, so that every transform is contiguous; redist_permuted then lets the three
+   layouts speak of the same array, in the order x, y, z. The result stays in the last layout. Rank
+   0 gathers input and output and compares with FFTW's own three-dimensional transform. */
 #include <complex.h>
 #include <limits.h>
 #include <math.h>

@@ -49,8 +49,8 @@ int main(int argc, char **argv)
     redist_layout columns = redist_layout_2d(redist_whole(N), j);
     redist_plan *plan;
 
-    double *a = malloc(sizeof *a *
-                       (size_t)(redist_layout_alloc(&rows, rank) + 1)); /* + 1: never zero bytes */
+    /* + 1: never zero bytes */
+    double *a = malloc(sizeof *a * (size_t)(redist_layout_alloc(&rows, rank) + 1));
     double *b = malloc(sizeof *b * (size_t)(redist_layout_alloc(&columns, rank) + 1));
     if (!a || !b ||
         redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, NULL, &plan) != REDIST_OK)

@@ -1,9 +1,11 @@
-/* A picture is scattered over all ranks, worked on, and gathered again, turned on the way. MIT licence, see LICENSE.
-   mpicc -I. examples/image.c -o image -lm && mpiexec -n 4 ./image --turns 1 --picture turned.pgm
+/* A picture is scattered over all ranks, worked on, and gathered again, turned on the way. MIT
+   licence, see LICENSE. mpicc -I. examples/image.c -o image -lm && mpiexec -n 4 ./image --turns 1
+   --picture turned.pgm
 
-   To scatter is to redistribute from a layout on one rank, to gather is to redistribute to one: there is no further
-   routine to learn. A layout of undistributed axes has a single place, on rank 0. What is gathered may be a view, here
-   the picture turned by 90 degrees; ranks that own nothing of a layout pass NULL. */
+   To scatter is to redistribute from a layout on one rank, to gather is to redistribute to one:
+   there is no further routine to learn. A layout of undistributed axes has a single place, on rank
+   0. What is gathered may be a view, here the picture turned by 90 degrees; ranks that own nothing
+   of a layout pass NULL. */
 #include <math.h>
 #include <mpi.h>
 
@@ -72,7 +74,8 @@ static int read_picture(const settings *s, pgm *picture)
     return header[0] ? fail(s, s->from ? s->from : "rings", wrong) : 0;
 }
 
-/* tone[g]: what the grey value g becomes. Equalised, each tone's share of the pixels is its share of the scale. */
+/* tone[g]: what the grey value g becomes. Equalised, each tone's share of the pixels is its share
+   of the scale. */
 static void choose_tones(int effect, int white, const double *pixel, int64_t pixels, int *tone)
 {
     int64_t *count = calloc(2 * ((size_t)white + 1), sizeof *count), *all = count + white + 1,

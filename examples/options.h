@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* a table of them ends with a NULL name */
 typedef struct {
     const char *name;
     int value;
-} option_choice; /* a table of them ends with a NULL name */
+} option_choice;
 
 /* One of the four pointers is set: the type of the value and where it goes. */
 typedef struct {
@@ -93,7 +94,8 @@ static inline void option_expectation(const option *o, char *text, size_t size)
     }
 }
 
-/* Sets what the arguments say; the table ends with a NULL name. On OPTIONS_WRONG, wrong holds a sentence. */
+/* Sets what the arguments say; the table ends with a NULL name. On OPTIONS_WRONG, wrong holds a
+   sentence. */
 static inline options_result options_read(const option *table, int argc, char **argv, char *wrong,
                                           size_t size)
 {
@@ -133,8 +135,8 @@ static inline void options_help(const option *table)
     printf("  %-18s %s\n", "--help", "this text");
 }
 
-/* The arguments of an MPI program, whose rank 0 speaks. lesson: what the program is there to show. Returns -1 to go on,
-   else the exit status. */
+/* The arguments of an MPI program, whose rank 0 speaks. lesson: what the program is there to show.
+   Returns -1 to go on, else the exit status. */
 static inline int options_start(const option *table, int argc, char **argv, int rank,
                                 const char *name, const char *lesson)
 {

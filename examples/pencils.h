@@ -1,10 +1,11 @@
-/* Fourier transforms of real vector fields on pencils, for spectral methods: redist and FFTW. MIT licence, see LICENSE.
+/* Fourier transforms of real vector fields on pencils, for spectral methods: redist and FFTW. MIT
+   licence, see LICENSE.
 
-   An array (x, y, z) is distributed over p1 x p2 ranks with x, y or z whole. Pencil 0 holds points, x whole.
-   Transformed along x it moves to pencil 1, along y to pencil 2, along z it holds modes; and all that backwards. In
-   memory the whole axis comes last, so that every transform is contiguous. Of n modes those with |k| < n / 3 are kept
-   (a product of two of them, formed at the points, spoils none of these), and from x only k >= 0, since the field is
-   real. */
+   An array (x, y, z) is distributed over p1 x p2 ranks with x, y or z whole. Pencil 0 holds points,
+   x whole. Transformed along x it moves to pencil 1, along y to pencil 2, along z it holds modes;
+   and all that backwards. In memory the whole axis comes last, so that every transform is
+   contiguous. Of n modes those with |k| < n / 3 are kept (a product of two of them, formed at the
+   points, spoils none of these), and from x only k >= 0, since the field is real. */
 #ifndef PENCILS_H
 #define PENCILS_H
 
@@ -22,9 +23,10 @@ typedef double complex complex_number;
 
 enum { VECTOR = 3 };
 
+/* x, y and z component on one of the pencils */
 typedef struct {
     complex_number *part[VECTOR];
-} field; /* x, y and z component on one of the pencils */
+} field;
 
 /* Axes before the whole one are modes already, those after it are points still. */
 typedef struct {
@@ -45,7 +47,8 @@ typedef struct {
     char wrong[256];                     /* why pencils_create failed */
 } pencils;
 
-/* The axes of a pencil in the order of its storage, and where among them x, y and z are: y z x, x z y and x y z. */
+/* The axes of a pencil in the order of its storage, and where among them x, y and z are: y z x, x z
+   y and x y z. */
 static const int pencil_storage[3][3] = {{1, 2, 0}, {0, 2, 1}, {0, 1, 2}},
                  pencil_view[3][3] = {{2, 0, 1}, {0, 2, 1}, {0, 1, 2}};
 
@@ -87,8 +90,8 @@ static inline redist_layout pencil_layout(const pencils *p, int which, const int
         int axis = pencil_storage[which][d];
         axes[d] = redist_balanced(axis < which ? p->modes[axis] : p->points[axis], grid[d]);
     }
-    axes[2] = redist_whole(which > 0 ? p->points[which]
-                                     : p->points[0] / 2 + 1); /* room for points, or all modes */
+    /* room for points, or all modes */
+    axes[2] = redist_whole(which > 0 ? p->points[which] : p->points[0] / 2 + 1);
     return redist_permuted(redist_layout_nd(3, axes), pencil_view[which]);
 }
 
@@ -233,7 +236,8 @@ static inline int plan_all_moves(pencils *p)
     return code;
 }
 
-/* Room for `at_points` and `of_modes` fields. Collective; returns a redist_error, the same on every rank. */
+/* Room for `at_points` and `of_modes` fields. Collective; returns a redist_error, the same on every
+   rank. */
 static inline int pencils_create(pencils *p, const int64_t *points, int64_t p1, size_t at_points,
                                  size_t of_modes)
 {
@@ -358,75 +362,6 @@ static inline void to_points(pencils *p, const field *modes, const field *points
     transform(p, 1, &p->between, transform_backward);
     move(p, p->up[0], &p->between, points);
     transform(p, 0, points, transform_backward);
-}
-
-/* ---- files: the kept modes of one component after the other, each in the order x, y, z ---- */
-
-/* Whole planes for each rank, which are contiguous in the file. */
-typedef struct {
-    redist_layout layout;
-    field modes;
-    int planes;
-    MPI_Datatype plane;
-    MPI_Offset begin,
-        component; /* in bytes: of the first component's planes, and from one component to the next */
-} slab;
-
-/* begin: where the modes begin in the file, in bytes. */
-static inline slab create_slab(const pencils *p, MPI_Offset begin)
-{
-    slab b;
-    redist_axis x = redist_balanced(p->modes[0], p->ranks), y = redist_whole(p->modes[1]),
-                z = redist_whole(p->modes[2]);
-    redist_shape own;
-    b.layout = redist_layout_3d(x, y, z);
-    redist_layout_shape(&b.layout, p->rank, &own);
-    b.planes = (int)own.count[0];
-    b.plane = MPI_DATATYPE_NULL;
-    MPI_Type_contiguous((int)(p->modes[1] * p->modes[2]), MPI_C_DOUBLE_COMPLEX, &b.plane);
-    MPI_Type_commit(&b.plane);
-    b.component = (MPI_Offset)((size_t)(p->modes[0] * own.stride[0]) * sizeof(complex_number));
-    b.begin = begin + (MPI_Offset)((size_t)(own.first[0] * own.stride[0]) * sizeof(complex_number));
-    for (int c = 0; c < VECTOR; c++)
-        b.modes.part[c] = fftw_malloc((size_t)(redist_layout_alloc(&b.layout, p->rank) + 1) *
-                                      sizeof(complex_number));
-    return b;
-}
-
-static inline void free_slab(slab *b)
-{
-    MPI_Type_free(&b->plane);
-    for (int c = 0; c < VECTOR; c++)
-        fftw_free(b->modes.part[c]);
-}
-
-/* Modes on pencil 2 to the slabs, or back. Returns a redist_error, the same on every rank. */
-static inline int exchange_slab(pencils *p, slab *b, const field *modes, int saving)
-{
-    redist_layout kept = kept_modes(p, 2, p->at[2].layout);
-    redist_plan *plan = NULL;
-    int code = saving ? plan_moves(p, &kept, &b->layout, NULL, &plan)
-                      : plan_moves(p, &b->layout, &kept, NULL, &plan);
-    if (code == REDIST_OK)
-        move(p, plan, saving ? modes : &b->modes, saving ? &b->modes : modes);
-    redist_plan_free(&plan);
-    return code;
-}
-
-/* Returns whether this rank's planes are where they should be. */
-static inline int transfer_slab(MPI_File file, const slab *b, int saving)
-{
-    MPI_Status status;
-    int ok = 1, count;
-    for (int c = 0; c < VECTOR; c++) {
-        MPI_Offset at = b->begin + c * b->component;
-        int code =
-            saving ? MPI_File_write_at_all(file, at, b->modes.part[c], b->planes, b->plane, &status)
-                   : MPI_File_read_at_all(file, at, b->modes.part[c], b->planes, b->plane, &status);
-        MPI_Get_count(&status, b->plane, &count);
-        ok = ok && code == MPI_SUCCESS && count == b->planes;
-    }
-    return ok;
 }
 
 #endif

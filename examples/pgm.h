@@ -1,4 +1,5 @@
-/* Grey pictures in the portable graymap format (PGM): P2 and P5, 8 and 16 bit. MIT licence, see LICENSE. */
+/* Grey pictures in the portable graymap format (PGM): P2 and P5, 8 and 16 bit. MIT licence, see
+   LICENSE. */
 #ifndef PGM_H
 #define PGM_H
 

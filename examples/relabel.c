@@ -1,9 +1,11 @@
-/* A matrix goes from a block-cyclic layout of rows to one block of rows each, for a solver that wants neighbours: as
-   numbered, and relabelled so that more of it stays where it is. MIT licence, see LICENSE.
+/* A matrix goes from a block-cyclic layout of rows to one block of rows each, for a solver that
+   wants neighbours: as numbered, and relabelled so that more of it stays where it is. MIT licence,
+   see LICENSE.
    mpicc -I. examples/relabel.c -o relabel && mpiexec -n 4 ./relabel
 
-   The solver (Jacobi's, for Laplace's equation with u = 0 around the matrix) is written in coordinates of the process
-   grid: it asks the layout who holds the rows above and below. So it runs unchanged on any numbering. */
+   The solver (Jacobi's, for Laplace's equation with u = 0 around the matrix) is written in
+   coordinates of the process grid: it asks the layout who holds the rows above and below. So it
+   runs unchanged on any numbering. */
 #include <limits.h>
 #include <mpi.h>
 
@@ -104,8 +106,8 @@ static int create_plan(const problem *p, const redist_layout *from, const redist
 
 static double *zeros(const problem *p, const redist_layout *layout)
 {
-    return calloc((size_t)redist_layout_alloc(layout, p->rank) + 1,
-                  sizeof(double)); /* + 1: never zero bytes */
+    /* + 1: never zero bytes */
+    return calloc((size_t)redist_layout_alloc(layout, p->rank) + 1, sizeof(double));
 }
 
 /* Redistributes a few times; *seconds: the fastest. */
@@ -115,8 +117,8 @@ static int execute(const problem *p, redist_plan *plan, const double *from, doub
     enum { TIMES = 5 };
     int code = REDIST_OK;
     for (int k = 0; k < TIMES && code == REDIST_OK; k++) {
-        double begin =
-            MPI_Wtime(); /* no barrier before it: where ranks outnumber cores it would burn their time */
+        /* no barrier before it: where ranks outnumber cores it would burn their time */
+        double begin = MPI_Wtime();
         code = redist_execute(plan, from, to);
         begin = MPI_Wtime() - begin;
         *seconds = k == 0 || begin < *seconds ? begin : *seconds;

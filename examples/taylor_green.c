@@ -1,29 +1,36 @@
-/* The Navier-Stokes equations by a pseudo-spectral method: 18 redistributions of a vector field each time step. MIT
-   licence, see LICENSE. An incompressible flow in a periodic box of side 2 pi, from the vortex of Taylor and Green:
+/* The Navier-Stokes equations by a pseudo-spectral method: 18 redistributions of a vector field
+   each time step. MIT licence, see LICENSE. An incompressible flow in a periodic box of side 2 pi,
+   from the vortex of Taylor and Green:
 
        u_t = u x omega - grad(p + u^2 / 2) + nu laplace u,    div u = 0,    omega = curl u
 
-   The unknowns are Fourier modes: there derivatives are products, and taking the divergence away is a projection. The
-   product u x omega is formed at points. So each of a step's three stages takes u and omega to points and their product
-   back to modes, 9 real-to-complex transforms. What there is to learn about redist, here and in pencils.h:
+   The unknowns are Fourier modes: there derivatives are products, and taking the divergence away is
+   a projection. The product u x omega is formed at points. So each of a step's three stages takes u
+   and omega to points and their product back to modes, 9 real-to-complex transforms. What there is
+   to learn about redist, here and in pencils.h:
 
-   - Pencils: x, y or z is whole, the rest is distributed over p1 x p2 ranks. All candidates for p1 x p2 are compared on
+   - Pencils: x, y or z is whole, the rest is distributed over p1 x p2 ranks. All candidates for p1
+   x p2 are compared on
      paper (redist_cost_of, with redist_calibrate's costs) before anything is allocated.
-   - Three arrays in one message to each peer (options.arrays), in memory that a node's ranks share (an arena).
-   - Dealiasing: a mode that is cut off need not travel. A section of a layout shows only those that are kept: 2/3 of
+   - Three arrays in one message to each peer (options.arrays), in memory that a node's ranks share
+   (an arena).
+   - Dealiasing: a mode that is cut off need not travel. A section of a layout shows only those that
+   are kept: 2/3 of
      all numbers go from the first pencil to the second, 4/9 from there to the third.
-   - Files: a layout is also what a file looks like. One plan turns pencils into slabs, which are contiguous in the
-     restart file; the file knows nothing of ranks, and any number of them can go on from it.
+   - Files: a checkpoint holds modes in the order x, y, z and knows nothing of ranks; datatypes of
+     the pencils' layout write it and read it, and any number of ranks can go on from it.
    - Pictures: a plane of the points is a section too, and rank 0 a layout that is whole.
 
-   Time steps are Williamson's third-order Runge-Kutta scheme with two arrays; viscosity is integrated exactly, by a
-   factor exp(-nu k^2 t). In two dimensions u x omega is a gradient here, so that the decay is exact but for rounding.
-   And since u x omega is perpendicular to u at every point, energy E and enstrophy Z, the means of u^2 / 2 and
-   omega^2 / 2, obey dE/dt = -2 nu Z but for rounding: E and dE/dt are summed over modes of u and of the right-hand
-   side, Z over points. */
+   Time steps are Williamson's third-order Runge-Kutta scheme with two arrays; viscosity is
+   integrated exactly, by a factor exp(-nu k^2 t). In two dimensions u x omega is a gradient here,
+   so that the decay is exact but for rounding. And since u x omega is perpendicular to u at every
+   point, energy E and enstrophy Z, the means of u^2 / 2 and omega^2 / 2, obey dE/dt = -2 nu Z but
+   for rounding: E and dE/dt are summed over modes of u and of the right-hand side, Z over
+   points. */
 #include <stdarg.h>
 #include <unistd.h>
 
+#include "checkpoint.h"
 #include "options.h"
 #include "pencils.h"
 #include "pgm.h"
@@ -34,19 +41,20 @@ typedef struct {
     const char *csv, *picture, *save, *restart;
 } settings;
 
+/* loss: -dE/dt, dissipation: 2 nu Z */
 typedef struct {
     double time, energy, loss, dissipation, enstrophy;
-} state; /* loss: -dE/dt, dissipation: 2 nu Z */
+} state;
 
 typedef struct {
     settings set;
     int rank, ranks, stage;
     int64_t points[3], step, first_step;
     pencils pencils;
-    field velocity, change,
-        work;         /* modes: what is solved for, the sum of the stages, and what is being made */
-    field flow, spin; /* points: velocity and vorticity */
-    state now, peak;  /* peak: when the most energy was lost */
+    /* modes: what is solved for, the sum of the stages, and what is being made */
+    field velocity, change, work;
+    field flow, spin;           /* points: velocity and vorticity */
+    state now, peak;            /* peak: when the most energy was lost */
     double unbalanced;          /* the worst so far */
     double preparing, marching; /* seconds */
     FILE *csv;
@@ -199,7 +207,8 @@ static void evaluate(solver *s)
 
 /* ---- the march ---- */
 
-/* One stage: change = share change + dt rhs, velocity += weight change, and both decay until the next stage's time. */
+/* One stage: change = share change + dt rhs, velocity += weight change, and both decay until the
+   next stage's time. */
 static void advance(solver *s, const mode_line *l)
 {
     static const double share[] = {0, -5.0 / 9, -153.0 / 128},
@@ -215,8 +224,8 @@ static void advance(solver *s, const mode_line *l)
     }
 }
 
-/* Adds up E and -dE/dt. Of modes with negative kx, which are not stored, each is the conjugate of one with positive
-   kx. */
+/* Adds up E and -dE/dt. Of modes with negative kx, which are not stored, each is the conjugate of
+   one with positive kx. */
 static void add_energy(solver *s, const mode_line *l)
 {
     double twice = l->kx > 0 ? 2 : 1;
@@ -230,7 +239,8 @@ static void add_energy(solver *s, const mode_line *l)
     }
 }
 
-/* Right after evaluate. The rounding of dE/dt is that of its terms, of the size of E |omega| and 2 nu Z. */
+/* Right after evaluate. The rounding of dE/dt is that of its terms, of the size of E |omega| and 2
+   nu Z. */
 static void observe(solver *s)
 {
     state *now = &s->now;
@@ -324,92 +334,64 @@ static void start(solver *s)
     copy_field(&s->pencils, 2, &s->work, &s->velocity);
 }
 
-/* ---- restart files: a header, and the kept modes ---- */
+/* ---- checkpoints: the kept modes, and which flow they are of ---- */
 
-typedef struct {
-    char magic[24];
-    int64_t points[3], dimensions, step;
-    double time, nu;
-} header;
+/* enough for the vortex; planes of modes that an int can count */
+enum { LEAST_POINTS = 4, MOST_POINTS = 32768 };
 
-enum {
-    LEAST_POINTS = 4,
-    MOST_POINTS = 32768
-}; /* enough for the vortex; planes of modes that an int can count */
-
-static const char magic[24] = "taylor_green modes 1\n";
-
-/* NULL, or what is wrong. */
-static const char *open_and_transfer(solver *s, const char *name, slab *b, int saving)
+static checkpoint open_checkpoint(const solver *s, const char *name)
 {
-    header h = {"",
-                {s->points[0], s->points[1], s->points[2]},
-                s->set.dimensions,
-                s->step,
-                s->now.time,
-                s->set.nu};
-    MPI_File file;
-    int ok, mode = saving ? MPI_MODE_CREATE | MPI_MODE_WRONLY : MPI_MODE_RDONLY;
-    memcpy(h.magic, magic, sizeof magic);
-    if (!everywhere(MPI_File_open(MPI_COMM_WORLD, name, mode, MPI_INFO_NULL, &file) == MPI_SUCCESS))
-        return saving ? "cannot be created" : "cannot be opened";
-    ok = !saving || MPI_File_set_size(file, 0) == MPI_SUCCESS;
-    if (saving && s->rank == 0)
-        ok = MPI_File_write_at(file, 0, &h, (int)sizeof h, MPI_BYTE, MPI_STATUS_IGNORE) ==
-                 MPI_SUCCESS &&
-             ok;
-    ok = transfer_slab(file, b, saving) && ok;
-    ok = MPI_File_close(&file) == MPI_SUCCESS && ok;
-    return everywhere(ok) ? NULL : saving ? "cannot be written" : "ends too early";
+    checkpoint c;
+    memset(&c, 0, sizeof c);
+    c.comm = MPI_COMM_WORLD;
+    c.name = name;
+    snprintf(c.note, sizeof c.note,
+             "taylor_green dimensions %lld points %lld %lld %lld step %lld time %.17g nu %.17g",
+             (long long)s->set.dimensions, (long long)s->points[0], (long long)s->points[1],
+             (long long)s->points[2], (long long)s->step, s->now.time, s->set.nu);
+    return c;
 }
 
 static int save_or_load(solver *s, const char *name, int saving)
 {
-    slab b = create_slab(&s->pencils, sizeof(header));
-    const char *wrong = NULL;
-    int code = everywhere(b.modes.part[0] && b.modes.part[1] && b.modes.part[2])
-                   ? REDIST_OK
-                   : REDIST_ERR_MEMORY;
-    if (code == REDIST_OK && saving)
-        code = exchange_slab(&s->pencils, &b, &s->velocity, saving);
-    if (code == REDIST_OK)
-        wrong = open_and_transfer(s, name, &b, saving);
-    if (code == REDIST_OK && !wrong && !saving)
-        code = exchange_slab(&s->pencils, &b, &s->velocity, saving);
-    free_slab(&b);
-    return code == REDIST_OK && !wrong
+    static const char *const component[VECTOR] = {"u", "v", "w"};
+    checkpoint c = open_checkpoint(s, name);
+    checkpoint_field modes[VECTOR];
+    for (int k = 0; k < VECTOR; k++) {
+        modes[k].name = component[k];
+        modes[k].type = "complex";
+        modes[k].layout = kept_modes(&s->pencils, 2, s->pencils.at[2].layout);
+        modes[k].ghosts = 0;
+        modes[k].array = s->velocity.part[k];
+    }
+    return (saving ? checkpoint_save(&c, VECTOR, modes) : checkpoint_load(&c, VECTOR, modes))
                ? 0
-               : fail(s, "%s: %s", name, wrong ? wrong : redist_strerror(code));
+               : fail(s, "%s", c.wrong);
 }
 
-static const char *read_header(const char *name, header *h)
+/* Which flow it is that the file goes on with. */
+static int look(solver *s)
 {
-    FILE *file = fopen(name, "rb");
-    int ok =
-        file && fread(h, sizeof *h, 1, file) == 1 && memcmp(h->magic, magic, sizeof magic) == 0;
-    if (file)
-        fclose(file);
-    ok = ok && (h->dimensions == 2 || h->dimensions == 3) && h->nu >= 0 && h->step >= 0;
-    for (int d = 0; d < 3; d++)
-        ok = ok && h->points[d] >= (d < h->dimensions ? LEAST_POINTS : 1) &&
-             h->points[d] <= MOST_POINTS;
-    return !file ? "cannot be opened" : ok ? NULL : "is no restart file";
-}
-
-/* Rank 0 reads which flow it is, all ranks learn it. */
-static int load_header(solver *s)
-{
-    header h;
-    memset(&h, 0, sizeof h);
-    const char *wrong = s->rank == 0 ? read_header(s->set.restart, &h) : NULL;
-    MPI_Bcast(&h, (int)sizeof h, MPI_BYTE, 0, MPI_COMM_WORLD);
-    if (!everywhere(wrong == NULL))
-        return fail(s, "%s: %s", s->set.restart, wrong);
-    memcpy(s->points, h.points, sizeof h.points);
-    s->set.dimensions = h.dimensions;
-    s->set.nu = h.nu;
-    s->first_step = h.step;
-    s->now.time = h.time;
+    checkpoint c = open_checkpoint(s, s->set.restart);
+    long long dimensions, points[3], step;
+    double time, nu;
+    int ok = checkpoint_look(&c);
+    if (!ok)
+        return fail(s, "%s", c.wrong);
+    ok = sscanf(c.note,
+                "taylor_green dimensions %lld points %lld %lld %lld step %lld time %lg nu %lg",
+                &dimensions, &points[0], &points[1], &points[2], &step, &time, &nu) == 7 &&
+         (dimensions == 2 || dimensions == 3) && nu >= 0 && step >= 0;
+    for (int d = 0; d < 3 && ok; d++) {
+        ok = points[d] >= (d < dimensions ? LEAST_POINTS : 1) && points[d] <= MOST_POINTS;
+        s->points[d] = points[d];
+    }
+    if (!ok)
+        return fail(s, "%s: is of no such flow, but '%s'", s->set.restart, c.note);
+    s->set.dimensions = dimensions;
+    s->set.nu = nu;
+    s->first_step = step;
+    s->now.time = time;
     return 0;
 }
 
@@ -577,17 +559,17 @@ static int read_settings(solver *s, int argc, char **argv)
                             {.name = "--save",
                              .argument = "FILE",
                              .text = &set->save,
-                             .help = "write a restart file at the end"},
+                             .help = "write a checkpoint at the end"},
                             {.name = "--restart",
                              .argument = "FILE",
                              .text = &set->restart,
-                             .help = "go on from a restart file"},
+                             .help = "go on from a checkpoint"},
                             {.name = NULL}};
     int status = options_start(
         table, argc, argv, s->rank, "taylor_green",
         "The vortex of Taylor and Green by a pseudo-spectral method. It teaches pencils on the p1 x p2 ranks that\n"
         "cost least on paper, three components in one message, sections that leave dealiased modes at home, an\n"
-        "arena, restart files for any number of ranks.\n"
+        "arena, checkpoints for any number of ranks.\n"
         "gnuplot -e \"csv='FILE'\" examples/taylor_green.gp draws the dissipation.");
     const char *wrong = status < 0 ? contradiction(s) : NULL;
     return wrong ? fail(s, "%s", wrong) + 1 : status;
@@ -636,7 +618,7 @@ static int close_csv(solver *s)
 
 static int run(solver *s)
 {
-    int status = s->set.restart ? load_header(s) : (set_defaults(s), 0);
+    int status = s->set.restart ? look(s) : (set_defaults(s), 0);
     if (status != 0)
         return status;
     introduce(s);

@@ -1,10 +1,11 @@
-/* A := beta A + alpha op(B) on block-cyclic matrices, where op is nothing, the transpose or the conjugate transpose:
-   one plan, from a view of B to A, that combines. MIT licence, see LICENSE.
+/* A := beta A + alpha op(B) on block-cyclic matrices, where op is nothing, the transpose or the
+   conjugate transpose: one plan, from a view of B to A, that combines. MIT licence, see LICENSE.
    mpicc -I. examples/transpose.c -o transpose && mpiexec -n 4 ./transpose
 
-   The first part is HPC Challenge's PTRANS (there A := A + B^T): every element is compared with a formula, and, where
-   ScaLAPACK is installed (-DHAVE_SCALAPACK, -lscalapack-mpich), with p?geadd's, bit for bit. The second is the
-   iteration of ParRes' Transpose kernel, B += A^T and A += 1, whose result after any number of iterations is known. */
+   The first part is HPC Challenge's PTRANS (there A := A + B^T): every element is compared with a
+   formula, and, where ScaLAPACK is installed (-DHAVE_SCALAPACK, -lscalapack-mpich), with p?geadd's,
+   bit for bit. The second is the iteration of ParRes' Transpose kernel, B += A^T and A += 1, whose
+   result after any number of iterations is known. */
 #include <complex.h>
 #include <mpi.h>
 #include <sched.h>
@@ -149,7 +150,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The slowest rank's time, after all have met; without MPI's own barrier, which would burn the time of other ranks. */
+/* The slowest rank's time, after all have met; without MPI's own barrier, which would burn the time
+   of other ranks. */
 static double meet(double value)
 {
     MPI_Request request;

@@ -1,19 +1,8 @@
 #!/bin/sh
 # Runs the examples and looks at what they return, print and write. MIT licence, see LICENSE.
 # environment: BUILD (where the programs are), MPIEXEC, POLITE (see tests/run)
-passed=0 failed=0 skipped=0
-work=$BUILD/examples.tmp
-mkdir -p "$work" || exit 1
+. "${0%/*}/lib.sh"
 trap 'rm -rf "$work"' EXIT
-
-case_of() { # status description
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        [ "$failed" -gt 10 ] || { echo "FAILED: $2" && sed 's/^/    /' "$work/output" | head -n 12; }
-    fi
-}
 
 # expect STATUS PATTERN RANKS PROGRAM [ARGUMENT...]: the exit status, and a line that matches
 expect() {
@@ -22,18 +11,16 @@ expect() {
     timeout -k 5 20 $MPIEXEC -n "$ranks" $POLITE "$BUILD/$program" "$@" >"$work/output" 2>&1 </dev/null
     got=$?
     [ "$got" -eq "$status" ] && grep -q -e "$pattern" "$work/output"
-    case_of $? "$program $* on $ranks ranks: exit status $got, not $status, or no line like '$pattern'"
+    count $? "$program $* on $ranks ranks: exit status $got, not $status, or no line like '$pattern'"
 }
 
 same() { # file file description
     cmp "$1" "$2" >"$work/output" 2>&1
-    case_of $? "$3: the files differ"
+    count $? "$3: the files differ"
 }
 
-skip() { # program
-    [ -e "$BUILD/$1.skip" ] || return 1
-    skipped=$((skipped + 1))
-    echo "skipped: $1, $(cat "$BUILD/$1.skip")"
+left_out() { # program
+    [ -e "$BUILD/$1.skip" ] && skip "$1, $(cat "$BUILD/$1.skip")"
 }
 
 test_hello() {
@@ -49,10 +36,11 @@ test_adi() {
         expect 0 'rounding .*: right' $ranks adi --n 41 --steps 5 --block 3 --method alltoallv
         expect 0 'rounding .*: right' $ranks adi --n 41 --steps 5 --block 1 --method alltoallw
     done
+    expect 0 'waiting  *[0-9.e-]* s in 20 executions on the mean' 2 adi --n 50 --steps 20
     for method in shared point_to_point scheduled alltoallv alltoallw multiphase; do
         expect 0 "REDIST_$(echo $method | tr a-z A-Z)" 4 adi --n 40 --steps 2 --method $method
         grep -q 'rounding .*: right' "$work/output"
-        case_of $? "adi --method $method: not right"
+        count $? "adi --method $method: not right"
     done
     expect 0 'error  *8\.81e-04 of 1\.39e-01' 2 adi --n 9 --steps 4
     expect 0 ' 0.00e+00 of 1.00e+00' 1 adi --n 60 --steps 0
@@ -67,6 +55,21 @@ test_adi_options() {
     done
     expect 2 "unknown option '--fast'" 2 adi --fast 1
     expect 2 "unknown option 'fast'" 2 adi fast
+}
+
+# Stopped on 4 ranks, gone on with others: the solution is that of all steps, to rounding.
+test_adi_restart() {
+    expect 0 'rounding .*: right' 4 adi --n 41 --steps 12 --dt 0.002 --block 3 --save "$work/heat"
+    for ranks in 1 2 3 7; do
+        expect 0 'rounding .*: right' $ranks adi --restart "$work/heat" --steps 8 --save "$work/again"
+        grep -q 'error .* of 4.54e-01' "$work/output" # exp(-2 pi^2 0.04)
+        count $? "adi, gone on with on $ranks ranks: another time"
+        expect 0 'rounding .*: right' $ranks adi --restart "$work/again" --steps 0
+    done
+    expect 1 'fields: is not of adi' 2 adi --restart "$work/fields"
+    expect 1 'absent: cannot be opened' 2 adi --restart "$work/absent"
+    expect 2 'exclude each other' 2 adi --restart "$work/heat" --n 41
+    expect 1 "heat: has 'field u .*', not 'field pressure" 2 checkpoint --restart "$work/heat"
 }
 
 # unchanged INPUT EXPECTED: only the format may change
@@ -136,15 +139,68 @@ test_bad_pictures() {
 }
 
 test_stencil() {
-    for options in '1 --n 1' '2 --n 5' '4 --n 12' '7 --n 9'; do
-        expect 0 'rounding .*: right' ${options%% *} stencil --steps 7 $(echo "$options" | cut -d ' ' -f 2-)
+    for options in '1 --n 1' '2 --n 5' '4 --n 12 --halo 3' '7 --n 9 --halo 1'; do
+        for fields in one staggered; do
+            expect 0 'rounding .*: right' ${options%% *} stencil --steps 7 --fields $fields \
+                $(echo "$options" | cut -d ' ' -f 2-)
+        done
     done
+    expect 0 '3 messages from rank 0, of three fields' 4 stencil --fields staggered
+    expect 0 'copying  *[0-9.e-]* s in 9 executions on the mean' 2 stencil --steps 9
     expect 2 'stencil: --n needs an integer' 2 stencil --n 0
+}
+
+test_checkpoint() {
+    for ranks in 1 2 4 6; do
+        expect 0 'datatypes' $ranks checkpoint --n 23 --m 31 --writers 3 --file "$work/fields"
+        [ "$(grep -c '^  0 bytes are wrong' "$work/output")" -eq 2 ]
+        count $? "checkpoint on $ranks ranks: bytes are wrong"
+        same "$work/fields" "$work/fields.slabs" "checkpoint on $ranks ranks, by datatypes and through writers"
+        for others in 1 3 5; do
+            expect 0 'datatypes' $others checkpoint --restart "$work/fields" --writers 2
+            [ "$(grep -c '^  0 bytes are wrong' "$work/output")" -eq 2 ]
+            count $? "checkpoint of $ranks ranks read on $others: bytes are wrong"
+        done
+    done
+    expect 2 'checkpoint: --writers needs an integer' 1 checkpoint --writers 0
+    expect 1 'absent/fields: cannot be created' 2 checkpoint --file "$work/absent/fields"
+}
+
+# refused SENTENCE: the file `bad` is, and nothing is read from it
+refused() {
+    expect 1 "bad: $1" 3 checkpoint --restart "$work/bad"
+    grep -q 'no field is touched' "$work/output"
+    count $? "checkpoint: a file that $1 touches fields"
+}
+
+test_bad_checkpoints() {
+    rm -f "$work/bad"
+    refused 'cannot be opened'
+    printf '' >"$work/bad"
+    refused 'is no checkpoint'
+    head -c 40 "$work/fields" >"$work/bad"
+    refused 'is no checkpoint'
+    { printf 'R'; tail -c +2 "$work/fields"; } >"$work/bad"
+    refused 'is no checkpoint'
+    head -c 2000 "$work/fields" >"$work/bad"
+    refused 'has 2000 bytes, not .*: it is torn'
+    head -c 100 "$work/fields" >"$work/bad"
+    refused 'has 100 bytes, not .*: it is torn'
+    { cat "$work/fields"; echo; } >"$work/bad"
+    refused 'has .* bytes, not .*: it is torn'
+    sed '1s/little/big   /' "$work/fields" >"$work/bad"
+    refused 'is of a machine with the other byte order'
+    for change in 's/pressure/pressurE/' 's/double/triple/' 's/ 23x31:/ 31x23:/' 's/^field wave/other wave/'; do
+        sed "$change" "$work/fields" >"$work/bad"
+        refused "has '.*', not '"
+    done
+    sed 's/^note/nota/' "$work/fields" >"$work/bad"
+    refused 'has a header that says nothing'
 }
 
 # Every program says what it is there to show.
 test_help() {
-    for program in adi stencil deposit transpose image relabel advise fft3d taylor_green; do
+    for program in adi stencil checkpoint couple deposit patches transpose image relabel advise fft3d taylor_green; do
         [ -e "$BUILD/$program.skip" ] || expect 0 '[Tt]eaches ' 2 $program --help
     done
     [ -e "$BUILD/draw.skip" ] || expect 0 '^A tool: ' 1 draw --help
@@ -166,7 +222,7 @@ test_taylor_green_solution() {
         expect 0 'exact decay .*: right' ${options%% *} taylor_green --dimensions 2 --steps 6 \
             $(echo "$options" | cut -d ' ' -f 2-)
         grep -q 'energy balance .*: right' "$work/output"
-        case_of $? "taylor_green --dimensions 2 on $options ranks: the energy does not balance"
+        count $? "taylor_green --dimensions 2 on $options ranks: the energy does not balance"
     done
     # In three dimensions, the sums of the first six powers of t at 0.1, with nu = 0.02 and without.
     expect 0 't = 0.1, energy 1.23508455[34].*e-01, enstrophy 3.70905483.*e-01' \
@@ -188,7 +244,7 @@ test_taylor_green_order() {
     done
     awk '{ e[NR] = $1 } END { ratio = (e[2] - e[1]) / (e[3] - e[2]); print ratio; exit !(ratio > 7 && ratio < 9.5) }' \
         "$work/energies" >"$work/output"
-    case_of $? 'taylor_green: the scheme is not of third order'
+    count $? 'taylor_green: the scheme is not of third order'
 }
 
 # 13 and 15 points carry the same modes. What they do must not depend on the points, or products are aliased.
@@ -209,7 +265,7 @@ test_taylor_green_same() {
         END { for (k = 0; k < n; k += 2) sum += (t[k + 2] - t[k]) * (l[k] + 4 * l[k + 1] + l[k + 2]) / 6
               print n, e[0] - e[n], sum
               exit bad || n != 10 || (e[0] - e[n] - sum)^2 > (1e-5 * sum)^2 }' "$work/vortex.csv" >"$work/output"
-    case_of $? 'taylor_green: what the energy loses'
+    count $? 'taylor_green: what the energy loses'
     for options in 2 4 '4 --p1 4' 7; do
         expect 0 'energy balance .*: right' ${options%% *} taylor_green --n 14 --nz 9 --dt 0.03 --steps 10 \
             $(echo "$options" | cut -s -d ' ' -f 2-)
@@ -217,35 +273,39 @@ test_taylor_green_same() {
         awk '/predicted/ { least = least == "" || $5 < least ? $5 : least; time[$1 " x " $3] = $5 }
             /preparing/ { chosen = $7 " x " $9 }
             END { exit !(chosen in time && time[chosen] == least) }' "$work/output"
-        case_of $? "taylor_green on $options ranks: not the grid of the least predicted time"
+        count $? "taylor_green on $options ranks: not the grid of the least predicted time"
         same "$work/one" "$work/other" "taylor_green on $options ranks against 1 rank"
     done
 }
 
-# Stopped on 4 ranks, gone on with others; and the file itself survives any number of ranks.
+# A checkpoint without its header, which tells of the ranks.
+data_of() { tail -c +$(($(head -c 38 "$1" | tail -c 11 | sed 's/^0*//') + 1)) "$1"; }
+
+# Stopped on 4 ranks, gone on with others; and what the file holds survives any number of ranks.
 test_taylor_green_restart() {
     expect 0 right 2 taylor_green --n 14 --nz 9 --steps 8
     ends >"$work/one"
     expect 0 right 4 taylor_green --n 14 --nz 9 --steps 5 --save "$work/modes"
+    data_of "$work/modes" >"$work/modes.data"
     for ranks in 1 2 3 7; do
         expect 0 right $ranks taylor_green --restart "$work/modes" --steps 3
         ends >"$work/other"
         same "$work/one" "$work/other" "taylor_green, gone on with on $ranks ranks"
         printf 'longer than what is to come: %20000s' x >"$work/again"
         expect 0 right $ranks taylor_green --restart "$work/modes" --steps 0 --save "$work/again"
-        same "$work/modes" "$work/again" "a restart file read and written on $ranks ranks"
+        data_of "$work/again" >"$work/again.data"
+        same "$work/modes.data" "$work/again.data" "a checkpoint read and written on $ranks ranks"
     done
     expect 0 'exact decay .*: right' 2 taylor_green --dimensions 2 --n 12 --nu 0.3 --steps 4 --save "$work/again"
     expect 0 'exact decay .*: right' 1 taylor_green --restart "$work/again" --steps 4
     expect 1 'absent: cannot be opened' 2 taylor_green --restart "$work/absent"
     head -c 2000 "$work/modes" >"$work/again"
-    expect 1 'again: ends too early' 2 taylor_green --restart "$work/again"
-    head -c 60 "$work/modes" >"$work/again"
-    expect 1 'again: is no restart file' 2 taylor_green --restart "$work/again"
-    { printf 'T'; tail -c +2 "$work/modes"; } >"$work/again"
-    expect 1 'again: is no restart file' 1 taylor_green --restart "$work/again"
-    { head -c 24 "$work/modes"; head -c 48 /dev/zero; tail -c +73 "$work/modes"; } >"$work/again"
-    expect 1 'again: is no restart file' 1 taylor_green --restart "$work/again"
+    expect 1 'again: has 2000 bytes, not .*: it is torn' 2 taylor_green --restart "$work/again"
+    head -c 50 "$work/modes" >"$work/again"
+    expect 1 'again: is no checkpoint' 2 taylor_green --restart "$work/again"
+    expect 1 'fields: is of no such flow' 1 taylor_green --restart "$work/fields"
+    sed '2s/points 14/points 3 /' "$work/modes" >"$work/again"
+    expect 1 'again: is of no such flow' 1 taylor_green --restart "$work/again"
     expect 1 'cannot be created' 2 taylor_green --n 8 --steps 0 --save "$work/absent/modes"
 }
 
@@ -275,7 +335,7 @@ test_taylor_green_files() {
 test_taylor_green_options() {
     expect 0 '^usage.*taylor_green' 2 taylor_green --help
     grep -q 'It teaches pencils' "$work/output"
-    case_of $? 'taylor_green --help does not say what it teaches'
+    count $? 'taylor_green --help does not say what it teaches'
     for bad in '--n 3' '--n' '--nz 0' '--dimensions 4' '--nu -1' '--nu nan' '--dt 0' '--steps -1' '--p1 0' \
         '--csv' '--save'; do
         expect 2 "taylor_green: ${bad%% *} needs .*, not '$(echo "$bad" | cut -s -d ' ' -f 2)'" 1 taylor_green $bad
@@ -295,7 +355,7 @@ picture() {
         { ! command -v xmllint >/dev/null || xmllint --noout "$work/picture.svg" >"$work/output" 2>&1; }
     good=$?
     found=$(grep -c '<rect ' "$work/picture.svg")
-    case_of $good "draw $*: fails, is no XML, has $found rectangles, not $rectangles, or no '$pattern'"
+    count $good "draw $*: fails, is no XML, has $found rectangles, not $rectangles, or no '$pattern'"
 }
 
 # Rectangles: the page's 1, each block's 1, and in a table 1 for every cell that holds something, its headings included.
@@ -322,12 +382,17 @@ test_draw() {
     picture 5 'dashed: with ghost cells' '20: block@4 halo(2) closed'
     picture 9 '>7</text>' --array '2x9: block@2, cuts(0,1,9); ranks 7,200,0,3' \
         '2x9: block@2, cuts(0,1,9); ranks 7,200,0,3'
+    picture 18 '24 stay, 12 move in 2 messages, at most 1 from a rank and 1 to a rank<' \
+        '6x6: block@2, block@3; on 0 1 0 1 0 1' '6x6: block@2, *'
+    picture 5 '<rect x="244" y="51" width="112" height="56" fill="#88ccee"' \
+        '8x12: box, box; boxes 0:4x0:4, 4:8x4:8, 0:2x8:12; on 0 1 0; partial'
+    expect 1 'holds several places' 1 draw --schedule '6: block@3; on 0 1 0' '6: cyclic@2'
 }
 
 test_draw_mistakes() {
     expect 1 "draw: column 15: expected '@'" 1 draw '100x80: block x'
     grep -q '^ \{18\}^$' "$work/output" && grep -q '^    100x80: block x$' "$work/output"
-    case_of $? 'draw: no caret below column 15'
+    count $? 'draw: no caret below column 15'
     expect 1 'draw: axis 0: the number of processes is 0' 1 draw '7: block@0'
     expect 1 'draw: the source view and the destination view differ in rank or extents' 1 draw '7: *' '8: *'
     expect 1 'which layout' 1 draw
@@ -355,13 +420,24 @@ test_deposit() {
         '2 --n 1 --particles 3' '4 --particles 0'; do
         expect 0 'same bits as a deposit on one rank' ${options%% *} deposit $(echo "$options" | cut -s -d ' ' -f 2-)
         grep -q 'total charge .*: conserved' "$work/output"
-        case_of $? "deposit on $options ranks: the charge is not conserved"
+        count $? "deposit on $options ranks: the charge is not conserved"
     done
     expect 0 'conserved' 1 deposit --n 50 --particles 20000 --picture "$work/one.pgm"
     expect 0 'conserved' 4 deposit --n 50 --particles 20000 --picture "$work/other.pgm"
     same "$work/one.pgm" "$work/other.pgm" 'deposit on 4 ranks against 1 rank'
     expect 1 'cannot be created' 2 deposit --particles 10 --picture "$work/absent/a.pgm"
     expect 2 'deposit: --n needs an integer' 2 deposit --n 0
+}
+
+test_patches() {
+    for options in '1' '2 --tiles 5 --side 7' '3 --steps 9' '4 --tiles 9 --side 3' '6 --side 4' '2 --side 1 --steps 0'; do
+        expect 0 'rounding .*: right' ${options%% *} patches $(echo "$options" | cut -s -d ' ' -f 2-)
+    done
+    expect 0 '26 on rank 0 at first, 52 later' 4 patches --picture "$work/other.pgm"
+    expect 0 'right' 1 patches --picture "$work/one.pgm"
+    same "$work/one.pgm" "$work/other.pgm" 'patches on 4 ranks against 1 rank'
+    expect 1 'cannot be created' 2 patches --picture "$work/absent/a.pgm"
+    expect 2 'patches: --tiles needs an integer' 2 patches --tiles 1
 }
 
 test_transpose() {
@@ -371,11 +447,64 @@ test_transpose() {
         expect 0 'redist, arena .* us, right, the same bits' ${options%% *} transpose --repetitions 2 \
             $(echo "$options" | cut -s -d ' ' -f 2-)
         grep -q 'after 10 times .*: right' "$work/output"
-        case_of $? "transpose on $options ranks: the iteration is not right"
+        count $? "transpose on $options ranks: the iteration is not right"
         [ -e "$BUILD/advise.skip" ] || grep -q 'ScaLAPACK .*, right, the same bits' "$work/output"
-        case_of $? "transpose on $options ranks: not what ScaLAPACK makes"
+        count $? "transpose on $options ranks: not what ScaLAPACK makes"
     done
     expect 2 'transpose: --op needs one of none transpose conjugate' 2 transpose --op other
+}
+
+# coupled STATUS PATTERN RANKS OPTIONS RANKS OPTIONS: the air and the sea under one mpiexec; both say what matches
+coupled() {
+    timeout -k 5 20 $MPIEXEC -n "$3" $POLITE "$BUILD/couple" --role air $4 : \
+        -n "$5" $POLITE "$BUILD/couple" --role sea $6 >"$work/output" 2>&1 </dev/null
+    both_said $? "$1" "$2" "couple $4 on $3 ranks, $6 on $5 ranks"
+}
+
+both_said() { # exit status, expected status, pattern, what
+    [ "$1" -eq "$2" ] && grep -q "air.*$3" "$work/output" && grep -q "sea.*$3" "$work/output"
+    count $? "$4: exit status $1, not $2, or not from both '$3'"
+}
+
+test_couple() {
+    coupled 0 '20 steps, error .*: right' 2 '' 3 ''
+    coupled 0 ' 7 steps, error .*: right' 1 '--steps 7' 1 '--steps 100'
+    coupled 0 ': right' 4 '--layout 31x23:cyclic(3)@2,cyclic@2' 3 '--layout 31x23:*,cuts(0,1,20,23)'
+    coupled 0 ': right' 1 '--layout 9x5:*,*[4:5:-1of5]' 3 '--layout 9x5:block@4,*[1:5:2of50];axes(1,0);ranks2,0,1,2'
+    coupled 1 'axis 1: the source has extent 40, the destination 41' 2 '' 2 '--layout 60x41:block@2,*'
+    coupled 1 'differ in rank\|not of a plane' 1 '' 1 '--layout 60:*'
+    coupled 1 "the layout of the sea, 60x40:block,\*: column 12: expected '@'" 1 '' 2 '--layout 60x40:block,*'
+    coupled 1 'the layout of the air, .*: needs ranks beyond the 2 of its program' 2 '--layout 60x40:*,block@3' 3 ''
+    expect 1 'couple, sea: there must be two programs' 2 couple --role sea
+    timeout -k 5 20 $MPIEXEC -n 1 $POLITE "$BUILD/couple" --role air : \
+        -n 1 $POLITE "$BUILD/couple" --role land >"$work/output" 2>&1 </dev/null
+    [ $? -eq 2 ] && grep -q "couple: --role needs one of air sea, not 'land'" "$work/output"
+    count $? 'couple: a mistake in the options of one program'
+    expect 2 'couple: --role needs one of' 2 couple
+    expect 2 'couple: --layout needs a name' 1 couple --role air --layout
+}
+
+# spawned PROGRAM MPIEXEC...: one program starts the other
+spawned() {
+    program=$1
+    shift
+    timeout -k 5 20 "$@" -n 2 "$program" --role sea --spawn 3 >"$work/output" 2>&1 </dev/null
+    got=$?
+    ! grep -q 'this MPI cannot start programs' "$work/output" || return 1
+    both_said $got 0 'of 5: 20 steps, error .*: right' 'couple --role sea --spawn 3 on 2 ranks'
+    timeout -k 5 20 "$@" -n 1 "$program" --role air --spawn 2 --spawned-layout '70x40: *, cyclic@2' \
+        >"$work/output" 2>&1 </dev/null
+    both_said $? 1 'axis 0: the source has extent 60, the destination 70' 'couple --spawn with other extents'
+}
+
+test_couple_spawned() {
+    spawned "$BUILD/couple" $MPIEXEC && return
+    examples=$root/examples
+    if mpicc.openmpi -O0 -I"$examples/.." -o "$work/couple" "$examples/couple.c" >"$work/output" 2>&1; then
+        spawned "$work/couple" mpiexec.openmpi --allow-run-as-root --oversubscribe
+    else
+        skip 'couple --spawn, no MPI that can start programs'
+    fi
 }
 
 test_relabel() {
@@ -396,33 +525,41 @@ test_advise() {
     for options in '1' '2 --n 31 --block 4' '3 --n 2 --block 64' '4 --repetitions 0'; do
         expect 0 'rotate and reshape .*: right' ${options%% *} advise $(echo "$options" | cut -s -d ' ' -f 2-)
         ! grep -q WRONG "$work/output"
-        case_of $? 'advise: something is wrong'
+        count $? 'advise: something is wrong'
     done
     expect 0 'product back to 1x4: right' 4 advise --n 40 --block 3
     expect 2 'advise: --block needs an integer' 2 advise --block 0
 }
 
-skip hello || test_hello
-if ! skip draw; then
+left_out hello || test_hello
+if ! left_out draw; then
     test_draw
     test_draw_mistakes
 fi
-skip deposit || test_deposit
-skip transpose || test_transpose
-skip relabel || test_relabel
-skip advise || test_advise
-if ! skip adi; then
+left_out deposit || test_deposit
+left_out patches || test_patches
+left_out transpose || test_transpose
+left_out relabel || test_relabel
+if ! left_out couple; then
+    test_couple
+    test_couple_spawned
+fi
+left_out advise || test_advise
+if ! left_out adi; then
     test_adi
     test_adi_options
 fi
-if ! skip image; then
+if ! left_out image; then
     test_image
     test_bad_pictures
 fi
-skip stencil || test_stencil
+left_out stencil || test_stencil
+test_checkpoint
+test_bad_checkpoints
+left_out adi || test_adi_restart
 test_help
-skip fft3d || test_fft3d
-if ! skip taylor_green; then
+left_out fft3d || test_fft3d
+if ! left_out taylor_green; then
     test_taylor_green_solution
     test_taylor_green_order
     test_taylor_green_aliases
@@ -431,5 +568,4 @@ if ! skip taylor_green; then
     test_taylor_green_files
     test_taylor_green_options
 fi
-echo "examples.sh: $passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+report
