@@ -4,15 +4,16 @@
 #   make results   the tables of bench/RESULTS.md           make clean
 #   make field     the picture at the top of the README     make simulate   methods on simulated clusters (SimGrid)
 #   make fortran   the solver in Fortran on 4 ranks         make cluster    methods on emulated nodes (needs root)
-#   make install   headers, redist.pc, Fortran, examples    make uninstall
+#   make install   headers, packages, Fortran, examples     make uninstall
+#   make reference manual pages and HTML, by doxygen: before make install, which installs them, too
 #   make results BASE=COMMIT   whole cycles beside those with another commit's headers: what became slower
 # Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD; PREFIX and DESTDIR where things are installed;
 # ONLY: names of tests for check, of sections for results.
 
 first   = $(firstword $(foreach c,$(1),$(shell command -v $(c) 2>/dev/null)))
-MPICC   = $(call first,mpicc.mpich mpicc)
+MPICC  := $(call first,mpicc.mpich mpicc)
 MPIFC   = $(subst mpicc,mpifort,$(MPICC))
-MPIEXEC = $(call first,mpiexec.mpich mpiexec)
+MPIEXEC := $(call first,mpiexec.mpich mpiexec)
 CC      = cc
 CFLAGS  = -O3 -g
 TEST_CFLAGS = $(patsubst -g,-g1,$(subst -O3,-O1,$(CFLAGS)))
@@ -32,8 +33,10 @@ LIBS_pdgemr2d = $(SCALAPACK)
 LIBS_advise   = $(SCALAPACK)
 LIBS_ptran    = $(SCALAPACK) -lm
 LIBS_adi      = -lm
+LIBS_checkpoint = -lm
 LIBS_deposit  = -lm
 LIBS_image    = -lm
+LIBS_patches  = -lm
 LIBS_stencil  = -lm
 LIBS_openmp   = -fopenmp
 LIBS_fft      = -lfftw3_mpi -lfftw3 -lm
@@ -87,6 +90,7 @@ bench: $(BENCHES:%=$(BUILD)/%)
 	$(MPIEXEC) -n 2 $(BUILD)/halo
 	[ -e $(BUILD)/fft.skip ] || $(MPIEXEC) -n 2 $(BUILD)/fft
 	$(MPIEXEC) -n 2 $(BUILD)/transposes
+	$(MPIEXEC) -n 4 $(BUILD)/io --file $(BUILD)/io
 	$(BUILD)/scale --csv $(BUILD)/scale.csv
 	[ -e $(BUILD)/threads.skip ] || OMP_NUM_THREADS=2 $(MPIEXEC) -n 1 $(BUILD)/threads
 	[ -e $(BUILD)/threads.skip ] || OMP_NUM_THREADS=1 $(MPIEXEC) -n 2 $(BUILD)/threads
@@ -94,7 +98,7 @@ bench: $(BENCHES:%=$(BUILD)/%)
 plots: $(BUILD)/methods $(BUILD)/scale
 	@BUILD='$(BUILD)' MPIEXEC='$(MPIEXEC)' sh bench/plots.sh
 
-field: $(BUILD)/methods $(BUILD)/halo
+field: $(BUILD)/cycles $(BUILD)/halo
 	@BUILD='$(BUILD)' MPIEXEC='$(MPIEXEC)' sh bench/field.sh
 
 results: $(if $(BASE),,$(BENCHES:%=$(BUILD)/%))
@@ -107,10 +111,10 @@ simulate:
 cluster:
 	@BUILD='$(BUILD)' sh bench/cluster.sh
 
-fortran: $(BUILD)/adi_fortran
-	@cat $<.skip 2>/dev/null || $(MPIEXEC) -n 4 $<
+fortran: $(BUILD)/adi_fortran $(BUILD)/waves_fortran
+	@for program in $^; do cat $$program.skip 2>/dev/null || $(MPIEXEC) -n 4 $$program || exit 1; done
 
-$(BUILD)/adi_fortran: examples/fortran/redist_f.c examples/fortran/redist.f90 examples/fortran/adi.f90 $(HEADERS)
+$(BUILD)/%_fortran: examples/fortran/redist_f.c examples/fortran/redist.f90 examples/fortran/%.f90 $(HEADERS)
 	@mkdir -p $(BUILD)/modules
 	@rm -f $@ $@.skip
 	@if printf 'use mpi_f08\nend\n' | $(MPIFC) -x f95 -o $@.probe - >/dev/null 2>&1; then \
@@ -119,21 +123,29 @@ $(BUILD)/adi_fortran: examples/fortran/redist_f.c examples/fortran/redist.f90 ex
 	else echo "fortran: skipped, no gfortran with MPI's module mpi_f08 ($(MPIFC))" >$@.skip; fi
 	@rm -f $@.probe
 
+reference:
+	@sh examples/packaging/reference.sh '$(BUILD)/reference'
+
 installed = $(DESTDIR)$(PREFIX)
 share     = $(installed)/share/redist
+manuals   = $(installed)/share/man/man3
 
 install:
-	@mkdir -p '$(installed)/include' '$(installed)/share/pkgconfig' '$(share)/fortran' '$(share)/examples'
+	@mkdir -p '$(installed)/include' '$(installed)/share/pkgconfig' '$(share)/cmake' '$(share)/fortran' '$(share)/examples'
 	cp $(HEADERS) '$(installed)/include'
 	cp examples/fortran/redist.f90 examples/fortran/redist_f.c '$(share)/fortran'
-	cp examples/*.[ch] examples/*.gp examples/fortran/adi.f90 '$(share)/examples'
+	cp examples/packaging/*.cmake '$(share)/cmake'
+	cp examples/*.[ch] examples/*.gp examples/README.md examples/fortran/adi.f90 examples/fortran/waves.f90 \
+	    '$(share)/examples'
 	cp README.md LICENSE '$(share)'
+	@[ ! -d '$(BUILD)/reference/man3' ] || { mkdir -p '$(manuals)' && cp $(BUILD)/reference/man3/*.3 '$(manuals)' && \
+	    cp -R '$(BUILD)/reference/html' '$(share)'; }
 	@printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' 'fortrandir=$${prefix}/share/redist/fortran' '' \
 	    'Name: redist' 'Description: Moves distributed arrays between layouts, with MPI' 'Version: $(VERSION)' \
 	    'Cflags: -I$${includedir}' >'$(installed)/share/pkgconfig/redist.pc'
 
 uninstall:
-	rm -rf '$(share)'
+	rm -rf '$(share)' '$(manuals)'/redist[._]*.3 '$(manuals)'/REDIST_*.3
 	rm -f $(HEADERS:%='$(installed)/include/%') '$(installed)/share/pkgconfig/redist.pc'
 
 $(BUILD)/redist.o: $(HEADERS)
@@ -166,4 +178,4 @@ $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all examples run fortran check bench results plots field simulate cluster install uninstall clean
+.PHONY: all examples run fortran check bench results plots field simulate cluster reference install uninstall clean

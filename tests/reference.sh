@@ -1,0 +1,66 @@
+#!/bin/sh
+# make reference: doxygen warns of nothing, and every public name of both headers has a manual page, functions with their
+# contract. make install installs the pages, make uninstall removes them. MIT licence, see LICENSE.
+# environment: BUILD (where to write)
+. "${0%/*}/lib.sh"
+pages=$work/reference/man3
+
+make_here() { ${MAKE:-make} -s -C "$root" BUILD="$work" PREFIX="$work/place" "$@"; }
+
+# What stands before the bodies.
+declarations() { sed '/^\/\* =====/q' "$1"; }
+
+functions() { declarations "$1" | sed -nE 's/^REDIST_(AXIS_)?API [^(]*[ *](redist_[a-z0-9_]+)\(.*/\2/p'; }
+
+# Types, macros and the values of enumerations, but for guards and linkage.
+other_names() {
+    declarations "$1" | sed -nE 's/^typedef .*[ *](redist_[a-z_]+)(\(.*)?;$/\1/p; s/^\} (redist_[a-z_]+);$/\1/p
+        s/^typedef enum.*\} (redist_[a-z_]+);$/\1/p; s/^#define (REDIST_[A-Z_]+).*/\1/p
+        s/^    (REDIST_[A-Z_]+)( = [0-9]+)?,?( \/\*.*)?$/\1/p; s/^    X\((REDIST_[A-Z_]+),.*/\1/p' |
+        grep -vE '_(PRIV|priv)(_|$)|^REDIST_(H|PLAN_H|API|AXIS_API)$' | sort -u
+}
+
+# The page that has a name, which may be that of another name; it mentions it.
+find_page() { # name
+    page=$pages/$1.3
+    [ -s "$page" ] && read -r first <"$page"
+    case $first in '.so '*) page=$work/reference/${first#.so } ;; esac
+    [ -s "$page" ] && grep -q "$1[^A-Za-z0-9_]" "$page"
+}
+
+# A description of a function, beyond where it is declared.
+describes() {
+    find_page "$1" && awk '/^\.SH/ { inside = /Detailed Description/; next }
+        inside && !/^Declared in/ && /[a-z]+ [a-z]/ { found = 1 } END { exit !found }' "$page"
+}
+
+no_private_names() { ! ls "$pages" | grep -iE '_priv|^redist_[a-z]*_h_[0-9]|^_'; }
+
+is_silent() { ! grep . "$work/reference/warnings"; }
+
+nothing_is_left() { [ -z "$(find "$work/place" -type f -o -type l)" ] || { find "$work/place" -type f && false; }; }
+
+without_doxygen() { [ "$(PATH=/nowhere /bin/sh "$root/examples/packaging/reference.sh" "$work/none")" = \
+    'reference: skipped, no doxygen' ]; }
+
+check 'where doxygen is missing, make reference says so' without_doxygen
+if ! command -v doxygen >/dev/null; then
+    skip 'no doxygen'
+    report
+fi
+check 'make reference' make_here reference
+check 'doxygen warns of nothing' is_silent
+check 'there is an HTML page' test -s "$work/reference/html/index.html"
+check 'nothing private has a page' no_private_names
+for header in redist.h redist_plan.h; do
+    for name in $(functions "$root/$header"); do check "$name has no page with its contract" describes "$name"; done
+    for name in $(other_names "$root/$header"); do check "$name has no page" find_page "$name"; done
+done
+[ "$passed" -ge 130 ]
+count $? "only $passed checks: are names missing?"
+check 'make install' make_here install
+check 'make install installs the pages' cmp "$pages/redist_execute.3" "$work/place/share/man/man3/redist_execute.3"
+check 'make install installs HTML' test -s "$work/place/share/redist/html/index.html"
+check 'make uninstall' make_here uninstall
+check 'make uninstall removes them' nothing_is_left
+report
