@@ -1,4 +1,5 @@
-/* What the measuring programs share: the command line, memory, polite waiting, quartiles and figures as CSV.
+/* What the measuring programs share: the command line, memory, polite waiting, quartiles and
+   figures as CSV.
    MIT licence, see LICENSE. */
 #ifndef BENCH_H
 #define BENCH_H
@@ -45,7 +46,8 @@ static inline void *allocate(size_t bytes)
     return memory;
 }
 
-/* MPI's own waits may spin, which starves the other ranks when there are more of them than cores. */
+/* MPI's own waits may spin, which starves the other ranks when there are more of them than
+   cores. */
 static inline void wait_politely(MPI_Request *request)
 {
     int done = 0, tries = 0;
@@ -105,7 +107,8 @@ static inline void figures_close(void)
 
 static char further_columns[96]; /* of the figures that come next, each after a comma */
 
-/* bytes: of a rank. value: what counts, seconds where nothing else is said; ratio: to the first contestant's. */
+/* bytes: of a rank. value: what counts, seconds where nothing else is said; ratio: to the first
+   contestant's. */
 static inline void figure(const char *what, int ranks, int64_t bytes, const char *contestant,
                           int64_t repetitions, double value, double best, double ratio)
 {
@@ -115,7 +118,8 @@ static inline void figure(const char *what, int ranks, int64_t bytes, const char
                 further_columns);
 }
 
-/* The memory that redist holds through its hooks, and the most it ever held since most_held was last set. */
+/* The memory that redist holds through its hooks, and the most it ever held since most_held was
+   last set. */
 
 typedef struct {
     int64_t held, most_held;

@@ -1,6 +1,6 @@
-/* Cases as tables of plain numbers, from which the layouts of redist and the rivals written by hand are built
-   separately; one case at one size on the ranks of MPI_COMM_WORLD; and who can take part in it. Include redist_plan.h
-   first. MIT licence, see LICENSE. */
+/* Cases as tables of plain numbers, from which the layouts of redist and the rivals written by hand
+   are built separately; one case at one size on the ranks of MPI_COMM_WORLD; and who can take part
+   in it. Include redist_plan.h first. MIT licence, see LICENSE. */
 #ifndef CASES_H
 #define CASES_H
 
@@ -12,17 +12,11 @@
 
 typedef enum { FLOAT, DOUBLE, COMPLEX } element_type;
 
-typedef enum {
-    FULL,
-    QUARTER,
-    FIXED_64,
-    FIXED_512,
-    VECTOR,
-    CUBE
-} array_size; /* the extent of every axis */
+/* the extent of every axis */
+typedef enum { FULL, QUARTER, FIXED_64, FIXED_512, VECTOR, CUBE } array_size;
 
-/* The line of ranks that an axis is distributed over: one, all, or one side of a grid of all ranks in two or three
-   dimensions. */
+/* The line of ranks that an axis is distributed over: one, all, or one side of a grid of all ranks
+   in two or three dimensions. */
 typedef enum { ONE, ALL, ROWS, COLUMNS, DEPTH, HEIGHT, WIDTH } rank_line;
 
 typedef struct {
@@ -30,7 +24,8 @@ typedef struct {
     int64_t block;
 } dealing; /* block 0: BLOCK */
 
-/* Axes in the order of storage, the last fastest. Axis d of the view is stored axis view[d], reversed where flip[d]. */
+/* Axes in the order of storage, the last fastest. Axis d of the view is stored axis view[d],
+   reversed where flip[d]. */
 typedef struct {
     dealing axes[3];
     int view[3], flip[3];
@@ -86,8 +81,8 @@ typedef struct {
         {BLOCK(ROWS), BLOCK(COLUMNS), WHOLE}, {0, 2, 1}, {0, 0, 0}, 0 \
     } /* stored x z y */
 
-/* Kalns' grids have 20 and 100 processes, near-square and in a line either way; here all ranks, and a second, smaller
-   array. */
+/* Kalns' grids have 20 and 100 processes, near-square and in a line either way; here all ranks, and
+   a second, smaller array. */
 static const bench_case cases[] = {
     {"rows to columns", DOUBLE, FULL, 2, PLANE(BLOCK(ALL), WHOLE), PLANE(WHOLE, BLOCK(ALL))},
     {"rows to columns, blocks of 64", DOUBLE, FULL, 2, PLANE(CYCLIC(ALL, 64), WHOLE),
@@ -322,8 +317,8 @@ typedef struct {
     redist_plan *plan;
     redist_arena *arena;
     const char *remark;
-    double held, most_held,
-        staging; /* bytes of the plan: besides staging, also while it was made; and the staging */
+    /* bytes of the plan: besides staging, also while it was made; and the staging */
+    double held, most_held, staging;
     int right;
     double *times, spent;
     int64_t count;
@@ -338,7 +333,8 @@ typedef struct {
     void (*finish)(entry *);
 } contestant;
 
-/* Prepares an entry, runs it once and checks what came out. Returns 0 when it does not take part. */
+/* Prepares an entry, runs it once and checks what came out. Returns 0 when it does not take
+   part. */
 static inline int enter(entry *e, const contestant *who, const contest *c)
 {
     const size_t bytes = bytes_of(c, &c->by_hand.to);
@@ -367,7 +363,8 @@ static inline int wants_more(const entry *e, int64_t repetitions, double seconds
     return e->times && !enough && !too_slow && e->count < MOST_TIMES;
 }
 
-/* Whether one of the parts of the list, which the separator ends, is in the name, or after = is all of it. */
+/* Whether one of the parts of the list, which the separator ends, is in the name, or after = is all
+   of it. */
 static inline int selected(const char *name, const char *list, char separator)
 {
     while (list) {

@@ -1,8 +1,9 @@
-/* What a plan costs that is created, executed once and freed, as codes do that plan anew every few steps: rows to columns
-   of n x n doubles, without an arena, in one, and by messages. MIT licence, see LICENSE.
+/* What a plan costs that is created, executed once and freed, as codes do that plan anew every few
+   steps: rows to columns of n x n doubles, without an arena, in one, and by messages. MIT licence,
+   see LICENSE.
 
-   Each sample begins and ends with all ranks together; figures are medians of the slowest rank's time, as a whole and of
-   its three calls. Arrays exist before, and have been written. */
+   Each sample begins and ends with all ranks together; figures are medians of the slowest rank's
+   time, as a whole and of its three calls. Arrays exist before, and have been written. */
 #include <string.h>
 
 #include "bench.h"

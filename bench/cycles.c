@@ -255,15 +255,16 @@ static void subarrays_finish(entry *e)
 
 /* ---- contestants ---- */
 
-enum { ARENA = 1000 };
+enum { ARENA = 1000, TIMED };
 
 static int method_prepare(entry *e, int method)
 {
     enum { WARM = 8 }; /* executions after which pages of staging memory are there */
     redist_options options;
     memset(&options, 0, sizeof options);
-    options.method = method == ARENA ? REDIST_AUTO : (redist_method)method;
-    if (method == ARENA)
+    options.method = method >= ARENA ? REDIST_AUTO : (redist_method)method;
+    options.timed = method == TIMED;
+    if (method >= ARENA)
         arena_prepare(e);
     plan_prepare(e, options);
     for (int k = 0; k < WARM; k++)
@@ -307,7 +308,7 @@ static void fftw_finish(entry *e)
 }
 #endif
 
-enum { EITHER, MATRICES, HALOS };
+enum { EITHER, MATRICES, HALOS, ASKED };
 
 typedef struct {
     contestant who;
@@ -322,6 +323,7 @@ typedef struct {
 static const participant participants[] = {
     {{"memcpy", 0, 0, copy_prepare, copy_run, copy_finish}, EITHER}, /* first: the floor */
     {METHOD("arena", ARENA), EITHER},
+    {METHOD("timed", TIMED), ASKED}, /* the arena's plan, with options.timed: only by --only */
     {METHOD("malloc", REDIST_AUTO), EITHER},
     {METHOD("shared", REDIST_SHARED), EITHER},
     {METHOD("point_to_point", REDIST_POINT_TO_POINT), EITHER},
@@ -434,14 +436,17 @@ static void compete(const bench *b, signals *s, entry *entries)
 
 static int invited(const bench *b, int k)
 {
-    return k == 0 || !b->only || selected(participants[k].who.name, b->only, ',');
+    if (!b->only)
+        return participants[k].takes != ASKED;
+    return k == 0 || selected(participants[k].who.name, b->only, ',');
 }
 
 /* Those that can do what the contest is about. */
 static int takes_part(const bench *b, int k, const contest *c)
 {
     const int takes = participants[k].takes;
-    return invited(b, k) && (takes == EITHER || takes == (c->in_place ? HALOS : MATRICES));
+    return invited(b, k) &&
+           (takes == EITHER || takes == ASKED || takes == (c->in_place ? HALOS : MATRICES));
 }
 
 static int width_of(int k)

@@ -1,14 +1,16 @@
-/* A complex three-dimensional Fourier transform by redist and FFTW, and by FFTW's own MPI transform.
+/* A complex three-dimensional Fourier transform by redist and FFTW, and by FFTW's own MPI
+   transform.
    MIT licence, see LICENSE.
 
-   Both start with the array (x, y, z) distributed along x and end with the transform distributed along y: FFTW is
-   told that this will do (FFTW_MPI_TRANSPOSED_OUT), in place and out of place. By redist: z and y are transformed, a
-   redistribution makes x whole and contiguous, and x is transformed. In sections: four of y one after the other, by
-   way of a buffer from which x is transformed while it is in the caches. In padded rows: with some numbers of room
-   after each row of z, which a layout may have and FFTW's transform may not, so that y has strides that are no powers
-   of two. The planner's effort is the same. Repetitions are interleaved, each after one that is not timed, as in a
-   time step loop; a time is that of the slowest rank, and the median of all repetitions counts. The results are
-   compared.
+   Both start with the array (x, y, z) distributed along x and end with the transform distributed
+   along y: FFTW is told that this will do (FFTW_MPI_TRANSPOSED_OUT), in place and out of place. By
+   redist: z and y are transformed, a redistribution makes x whole and contiguous, and x is
+   transformed. In sections: four of y one after the other, by way of a buffer from which x is
+   transformed while it is in the caches. In padded rows: with some numbers of room after each row
+   of z, which a layout may have and FFTW's transform may not, so that y has strides that are no
+   powers of two. The planner's effort is the same. Repetitions are interleaved, each after one that
+   is not timed, as in a time step loop; a time is that of the slowest rank, and the median of all
+   repetitions counts. The results are compared.
 
    Debian's FFTW-MPI is made for Open MPI: make build/fft MPICC=mpicc.openmpi. */
 #include <complex.h>
@@ -71,8 +73,9 @@ static size_t slab_bytes(const bench *b, int64_t lines, int64_t row)
     return ((size_t)(lines * b->n * row) * sizeof(number) + 63) / 64 * 64;
 }
 
-/* Planes (y, z) of x become lines along x, contiguous in memory for each y and z. An index of y is the rank that gets
-   it and one of its columns, so that sections of these leave every rank as much to do. */
+/* Planes (y, z) of x become lines along x, contiguous in memory for each y and z. An index of y is
+   the rank that gets it and one of its columns, so that sections of these leave every rank as much
+   to do. */
 static void plan_sections(bench *b, int who, redist_options *options)
 {
     static const int axes_in_lines[4] = {3, 0, 1, 2};

@@ -1,16 +1,17 @@
-/* Ghost cells and combining, beside what a program without redist would do. MIT licence, see LICENSE.
+/* Ghost cells and combining, beside what a program without redist would do. MIT licence, see
+   LICENSE.
 
-   Halo exchange of a periodic brick of doubles on every rank, corners included: against messages of subarrays along one
-   axis after the other, and against plain loops that fill the same cells from another array of the same process. B +=
-   A^T with A += 1 after it, as ParRes' Transpose: against its MPI1 program. C := beta C + alpha A^T, block-cyclic:
-   against ScaLAPACK's pdtran. Combining against moving. All contestants take turns; times are those of the slowest
-   rank. */
+   Halo exchange of a periodic brick of doubles on every rank, corners included: against messages of
+   subarrays along one axis after the other, and against plain loops that fill the same cells from
+   another array of the same process. B += A^T with A += 1 after it, as ParRes' Transpose: against
+   its MPI1 program. C := beta C + alpha A^T, block-cyclic: against ScaLAPACK's pdtran. Combining
+   against moving. All contestants take turns; times are those of the slowest rank. */
 #include <string.h>
 
 #include "redist_plan.h"
 #include "rivals.h"
 
-enum { ALL, HALO, PARRES, TRAN, COMBINING };
+enum { ALL, HALO, PARRES, TRAN, COMBINING, FIELDS, PATCHES };
 
 typedef struct {
     int64_t rounds, largest;
@@ -24,6 +25,7 @@ typedef struct {
 typedef struct {
     char name[48];
     void (*run)(void *what);
+    void (*prepare)(void *what); /* before each turn, and not timed; or NULL */
     void *what;
     double fastest, quartile;
 } contestant;
@@ -34,6 +36,8 @@ static void take_turns(const bench *b, const char *what, contestant *c, int coun
     double *times = allocate((size_t)(rounds * count) * sizeof *times);
     for (int64_t round = -1; round < rounds; round++) /* the first is for warming up */
         for (int k = 0; k < count; k++) {
+            if (c[k].prepare)
+                c[k].prepare(c[k].what);
             barrier();
             double begin = MPI_Wtime();
             for (int i = 0; i < batch; i++)
@@ -62,6 +66,7 @@ static contestant enter(const char *name, void (*run)(void *), void *what)
     contestant c;
     snprintf(c.name, sizeof c.name, "%s", name);
     c.run = run;
+    c.prepare = NULL;
     c.what = what;
     c.fastest = c.quartile = 0;
     return c;
@@ -476,6 +481,325 @@ static void compare_combining(const bench *b, int64_t n)
     compare_moving(b, name, &turned, &rows);
 }
 
+/* ---- many fields of several staggerings ---- */
+
+/* CloverLeaf's: 7 at the middle of cells, 4 at their corners, 2 at the faces along each axis. The
+   last rank of an axis owns the one cell more that a staggered field has. */
+enum { STAGGERINGS = 4, PER_FIELDS = 15, DEPTH = 2, MESH = 960 };
+
+static const int staggered[STAGGERINGS][2] = {{0, 0}, {1, 1}, {1, 0}, {0, 1}},
+                 fields_of[STAGGERINGS] = {7, 4, 2, 2};
+
+typedef struct {
+    int64_t n[2]; /* owned; ghost cells around them */
+    double *array;
+} mesh_field;
+
+typedef struct {
+    mesh_field field[PER_FIELDS];
+    redist_plan *plan[STAGGERINGS]; /* one of all fields, or of each staggering */
+    int plans, rank, turn;
+    int neighbour[2][2]; /* of each axis, below and above; MPI_PROC_NULL */
+    double *packed[4];   /* sent below and above, received from there */
+} mesh;
+
+static double *cell_of(const mesh_field *f, int64_t i, int64_t j)
+{
+    return &f->array[(i + DEPTH) * (f->n[1] + 2 * DEPTH) + j + DEPTH];
+}
+
+/* New numbers in the cells that neighbours read. */
+static void rewrite_edges(void *what)
+{
+    mesh *m = what;
+    m->turn++;
+    for (int k = 0; k < PER_FIELDS; k++) {
+        const mesh_field *f = &m->field[k];
+        for (int64_t i = 0; i < f->n[0]; i++)
+            for (int64_t j = 0; j < f->n[1]; j++) {
+                const int inner = j >= DEPTH && j < f->n[1] - DEPTH;
+                if (inner && i >= DEPTH && i < f->n[0] - DEPTH) {
+                    j = f->n[1] - DEPTH - 1;
+                    continue;
+                }
+                *cell_of(f, i, j) =
+                    (double)(m->turn + 1000 * k) + (double)(i * 7 + j) * 1e-3 + 100000.0 * m->rank;
+            }
+    }
+}
+
+/* Packs or unpacks the cells of all fields from i0 on along an axis, DEPTH of them; along the other
+   axis those owned, or with its ghost cells. */
+static double *copy_strips(const mesh *m, int axis, int above, int ghosts, double *packed)
+{
+    for (int k = 0; k < PER_FIELDS; k++) {
+        const mesh_field *f = &m->field[k];
+        const int64_t edge = above ? f->n[axis] - DEPTH : 0;
+        const int64_t first = ghosts ? (above ? f->n[axis] : -DEPTH) : edge;
+        const int64_t margin = axis == 0 ? DEPTH : 0; /* the second axis goes first */
+        const int64_t low[2] = {axis == 0 ? first : -margin, axis == 1 ? first : -margin};
+        const int64_t high[2] = {axis == 0 ? first + DEPTH : f->n[0] + margin,
+                                 axis == 1 ? first + DEPTH : f->n[1] + margin};
+        for (int64_t i = low[0]; i < high[0]; i++)
+            for (int64_t j = low[1]; j < high[1]; j++)
+                if (ghosts)
+                    *cell_of(f, i, j) = *packed++;
+                else
+                    *packed++ = *cell_of(f, i, j);
+    }
+    return packed;
+}
+
+/* As CloverLeaf does: one axis after the other, all fields of a side in one message. */
+static void run_packing(void *what)
+{
+    mesh *m = what;
+    for (int axis = 1; axis >= 0; axis--) {
+        MPI_Request request[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL,
+                                  MPI_REQUEST_NULL};
+        for (int side = 0; side < 2; side++)
+            if (m->neighbour[axis][side] != MPI_PROC_NULL)
+                MPI_Irecv(m->packed[2 + side], PER_FIELDS * DEPTH * (MESH + 8), MPI_DOUBLE,
+                          m->neighbour[axis][side], side, MPI_COMM_WORLD, &request[side]);
+        for (int side = 0; side < 2; side++)
+            if (m->neighbour[axis][side] != MPI_PROC_NULL) {
+                const double *end = copy_strips(m, axis, side, 0, m->packed[side]);
+                MPI_Isend(m->packed[side], (int)(end - m->packed[side]), MPI_DOUBLE,
+                          m->neighbour[axis][side], !side, MPI_COMM_WORLD, &request[2 + side]);
+            }
+        for (int k = 0; k < 4; k++)
+            wait_politely(&request[k]);
+        for (int side = 0; side < 2; side++)
+            if (m->neighbour[axis][side] != MPI_PROC_NULL)
+                copy_strips(m, axis, side, 1, m->packed[2 + side]);
+    }
+}
+
+static void run_mesh(void *what)
+{
+    mesh *m = what;
+    const void *from[PER_FIELDS];
+    void *to[PER_FIELDS];
+    for (int k = 0; k < PER_FIELDS; k++)
+        from[k] = to[k] = m->field[k].array;
+    for (int k = 0, first = 0; k < m->plans; first += fields_of[k++])
+        if (redist_execute_many(m->plan[k], from + first, to + first) != REDIST_OK)
+            give_up("%s", redist_plan_message(m->plan[k]));
+}
+
+/* memory: of the arena, or NULL; from.., to..: the layouts of the staggerings. */
+static void make_mesh(const bench *b, mesh *m, const redist_layout *from, const redist_layout *to,
+                      int plans, char *memory)
+{
+    redist_options options;
+    redist_part part[PER_FIELDS];
+    redist_shape shape;
+    char message[256] = "";
+    int s, k, i;
+    memset(&options, 0, sizeof options);
+    memset((void *)part, 0, sizeof part);
+    options.in_place = 1;
+    options.arena = memory == NULL ? NULL : b->arena;
+    options.message = message;
+    options.message_size = sizeof message;
+    m->plans = plans;
+    m->rank = b->rank;
+    m->turn = 0;
+    for (s = 0, k = 0; s < STAGGERINGS; s++)
+        for (i = 0; i < fields_of[s]; i++, k++) {
+            const size_t bytes = (size_t)redist_layout_alloc(&from[s], b->rank) * sizeof(double);
+            redist_layout_shape(&from[s], b->rank, &shape);
+            memcpy(m->field[k].n, shape.count, sizeof m->field[k].n);
+            m->field[k].array = memory == NULL ? allocate(bytes) : (double *)(void *)memory;
+            memory += memory == NULL ? 0 : (bytes + 63) / 64 * 64;
+            memset(m->field[k].array, 0, bytes);
+            part[k].from = &from[s];
+            part[k].to = &to[s];
+            part[k].element = MPI_DOUBLE;
+        }
+    for (k = 0, i = 0; k < plans; i += fields_of[k++])
+        if (redist_plan_create_parts(MPI_COMM_WORLD, plans == 1 ? PER_FIELDS : fields_of[k],
+                                     &part[i], &options, &m->plan[k]) != REDIST_OK)
+            give_up("%s", message);
+}
+
+static void drop_mesh(mesh *m, int in_arena)
+{
+    for (int k = 0; k < PER_FIELDS && !in_arena; k++)
+        free(m->field[k].array);
+    for (int k = 0; k < m->plans; k++)
+        redist_plan_free(&m->plan[k]);
+}
+
+static int64_t mesh_differs(const mesh *x, const mesh *y)
+{
+    int64_t wrong = 0;
+    for (int k = 0; k < PER_FIELDS; k++)
+        wrong += differences(x->field[k].array, y->field[k].array,
+                             (x->field[k].n[0] + 2 * DEPTH) * (x->field[k].n[1] + 2 * DEPTH));
+    return wrong;
+}
+
+static void compare_fields(const bench *b)
+{
+    enum { CONTESTANTS = 5 };
+    static const char *const names[] = {"packing by hand", "4 plans, malloc", "1 plan, malloc",
+                                        "4 plans, arena", "1 plan, arena"};
+    static const int plans[] = {0, STAGGERINGS, 1, STAGGERINGS, 1};
+    int grid[2] = {0, 0}, coords[2];
+    int64_t cuts[2][2][65];
+    redist_layout from[STAGGERINGS], to[STAGGERINGS];
+    mesh m[CONTESTANTS];
+    contestant c[CONTESTANTS];
+    MPI_Dims_create(b->ranks, 2, grid);
+    for (int d = 0; d < 2; d++)
+        for (int more = 0; more < 2; more++)
+            for (int k = 0; k <= grid[d] && k < 65; k++)
+                cuts[d][more][k] = (int64_t)MESH * k / grid[d] + (k == grid[d] ? more : 0);
+    for (int s = 0; s < STAGGERINGS; s++) {
+        from[s] = redist_layout_2d(redist_cuts(cuts[0][staggered[s][0]], grid[0]),
+                                   redist_cuts(cuts[1][staggered[s][1]], grid[1]));
+        for (int d = 0; d < 2; d++)
+            from[s] = redist_with_halo(from[s], d, DEPTH, DEPTH);
+        to[s] = redist_with_ghosts(redist_with_ghosts(from[s], 0, REDIST_CLOSED), 1, REDIST_CLOSED);
+    }
+    redist_layout_coords(&from[0], b->rank, coords);
+    for (int k = 0; k < CONTESTANTS; k++) {
+        char *memory = k < 3 ? NULL
+                             : b->shared + (k - 3) * (int64_t)(PER_FIELDS * (MESH + 8) *
+                                                               (MESH + 8) * sizeof(double));
+        make_mesh(b, &m[k], from, to, plans[k], memory);
+        c[k] = enter(names[k], k == 0 ? run_packing : run_mesh, &m[k]);
+        c[k].prepare = rewrite_edges;
+    }
+    for (int d = 0; d < 2; d++)
+        for (int side = 0; side < 2; side++) {
+            int there[2] = {coords[0], coords[1]};
+            there[d] += side ? 1 : -1;
+            m[0].neighbour[d][side] = redist_layout_rank(&from[0], there);
+            if (m[0].neighbour[d][side] < 0)
+                m[0].neighbour[d][side] = MPI_PROC_NULL;
+        }
+    for (int k = 0; k < 4; k++)
+        m[0].packed[k] = allocate(PER_FIELDS * DEPTH * (MESH + 8) * sizeof(double));
+    take_turns(b, "15 fields of 4 staggerings, 960^2, depth 2", c, CONTESTANTS, b->rounds, 1);
+    for (int k = 1; k < CONTESTANTS; k++)
+        must_be_right(names[k], mesh_differs(&m[0], &m[k]));
+    for (int k = 0; k < 4; k++)
+        free(m[0].packed[k]);
+    for (int k = 0; k < CONTESTANTS; k++)
+        drop_mesh(&m[k], k >= 3);
+}
+
+/* ---- patches ---- */
+
+enum { PATCH = 32, ALONG = 8, PATCH_CELLS = (PATCH + 2) * (PATCH + 2) };
+
+/* All patches of a periodic domain, as one process would have them; those of a rank. */
+typedef struct {
+    double *all, *mine;
+    int first, patches;
+} patch_loops;
+
+/* The strips and corners around a patch, from its neighbours. */
+static void run_patch_loops(void *what)
+{
+    const patch_loops *l = what;
+    for (int k = l->first; k < l->first + l->patches; k++)
+        for (int part = 0; part < 9; part++) {
+            const int di = part / 3 - 1, dj = part % 3 - 1;
+            const int ni = (k / ALONG + di + ALONG) % ALONG, nj = (k % ALONG + dj + ALONG) % ALONG;
+            const double *from = l->all + (int64_t)(ni * ALONG + nj) * PATCH_CELLS;
+            double *to = l->mine + (int64_t)(k - l->first) * PATCH_CELLS;
+            const int low[2] = {di < 0    ? 0
+                                : di == 0 ? 1
+                                          : PATCH + 1,
+                                dj < 0    ? 0
+                                : dj == 0 ? 1
+                                          : PATCH + 1};
+            const int high[2] = {di == 0 ? PATCH + 1 : low[0] + 1,
+                                 dj == 0 ? PATCH + 1 : low[1] + 1};
+            for (int i = low[0]; i < high[0] && part != 4; i++)
+                for (int j = low[1]; j < high[1]; j++)
+                    to[i * (PATCH + 2) + j] = from[(i - di * PATCH) * (PATCH + 2) + j - dj * PATCH];
+        }
+}
+
+static void compare_patches(const bench *b)
+{
+    enum { COUNT = ALONG * ALONG, CONTESTANTS = 3 };
+    const int64_t extents[2] = {ALONG * PATCH, ALONG * PATCH};
+    redist_box box[COUNT];
+    redist_layout patches, ghosts;
+    redist_options options;
+    planned malloced, in_arena;
+    patch_loops plain = {NULL, NULL, COUNT, 0};
+    contestant c[CONTESTANTS];
+    int owner[COUNT];
+    double creating[2] = {1e9, 1e9};
+    int64_t cells;
+    memset(box, 0, sizeof box);
+    for (int k = 0; k < COUNT; k++) {
+        const int at[2] = {k / ALONG, k % ALONG};
+        for (int d = 0; d < 2; d++) {
+            box[k].low[d] = at[d] * PATCH;
+            box[k].high[d] = (at[d] + 1) * PATCH;
+        }
+        owner[k] = k * b->ranks / COUNT;
+        if (owner[k] == b->rank && plain.patches++ == 0)
+            plain.first = k;
+    }
+    patches = redist_on_ranks(redist_layout_boxes(2, extents, COUNT, box), owner);
+    patches = redist_with_halo(redist_with_halo(patches, 0, 1, 1), 1, 1, 1);
+    ghosts =
+        redist_with_ghosts(redist_with_ghosts(patches, 0, REDIST_PERIODIC), 1, REDIST_PERIODIC);
+    cells = redist_layout_alloc(&patches, b->rank);
+    memset(&options, 0, sizeof options);
+    options.in_place = 1;
+    for (int k = 0; k < 40; k++) {
+        planned *p = k % 2 == 0 ? &malloced : &in_arena;
+        double begin;
+        options.arena = k % 2 == 0 ? NULL : b->arena;
+        barrier();
+        begin = MPI_Wtime();
+        p->plan = make_plan(&patches, &ghosts, &options);
+        begin = MPI_Wtime() - begin;
+        maxima(&begin, 1);
+        creating[k % 2] = begin < creating[k % 2] ? begin : creating[k % 2];
+        if (k < 38)
+            redist_plan_free(&p->plan);
+    }
+    plain.all = allocate(COUNT * PATCH_CELLS * sizeof(double));
+    plain.mine = allocate((size_t)cells * sizeof(double));
+    malloced.from[0] = malloced.to[0] = allocate((size_t)cells * sizeof(double));
+    in_arena.from[0] = in_arena.to[0] = (double *)(void *)b->shared;
+    for (int k = 0; k < COUNT; k++)
+        fill(plain.all + (int64_t)k * PATCH_CELLS, PATCH_CELLS, k);
+    for (int k = 0; k < 3; k++)
+        memcpy(k == 0   ? plain.mine
+               : k == 1 ? malloced.to[0]
+                        : in_arena.to[0],
+               plain.all + (int64_t)plain.first * PATCH_CELLS, (size_t)cells * sizeof(double));
+    c[0] = enter("loops in one process", run_patch_loops, &plain);
+    c[1] = enter("redist, malloc", run_plan, &malloced);
+    c[2] = enter("redist, arena", run_plan, &in_arena);
+    take_turns(b, "64 patches of 32^2, 1 ghost cell", c, CONTESTANTS, b->rounds, 8);
+    must_be_right("patches from malloc", differences(malloced.to[0], plain.mine, cells));
+    must_be_right("patches from an arena", differences(in_arena.to[0], plain.mine, cells));
+    for (int k = 0; k < 2; k++)
+        figure("64 patches of 32^2, 1 ghost cell", b->ranks, 0,
+               k == 0 ? "creating, malloc" : "creating, arena", 20, creating[k], creating[k],
+               creating[k] / c[0].quartile);
+    if (b->rank == 0)
+        printf("  creating that plan: %.0f us, in an arena %.0f us\n", 1e6 * creating[0],
+               1e6 * creating[1]);
+    free(plain.all);
+    free(plain.mine);
+    free(malloced.to[0]);
+    redist_plan_free(&malloced.plan);
+    redist_plan_free(&in_arena.plan);
+}
+
 static int takes(const bench *b, int part) { return b->only == ALL || b->only == part; }
 
 static void run_all(bench *b)
@@ -483,7 +807,9 @@ static void run_all(bench *b)
     const size_t halo = ARRAYS * (size_t)MOST_CELLS * sizeof(double);
     const size_t matrices =
         2 * (size_t)(b->largest * b->largest / b->ranks + 64 * b->largest) * sizeof(double);
-    const size_t bytes = halo > matrices ? halo : matrices;
+    const size_t fields = 2 * PER_FIELDS * sizeof(double) * (MESH + 8) * (MESH + 8);
+    size_t bytes = halo > matrices ? halo : matrices;
+    bytes = bytes > fields ? bytes : fields;
     if (redist_arena_create(MPI_COMM_WORLD, bytes + 64, &b->arena) != REDIST_OK)
         give_up("no arena");
     b->shared = redist_arena_alloc(b->arena, bytes);
@@ -502,6 +828,10 @@ static void run_all(bench *b)
         compare_tran(b, k == 0 ? 64 : k == 1 ? 512 : (int)b->largest);
     for (int k = 4; k > 0 && takes(b, COMBINING); k -= 3)
         compare_combining(b, b->largest / k);
+    if (takes(b, FIELDS))
+        compare_fields(b);
+    if (takes(b, PATCHES))
+        compare_patches(b);
     redist_arena_free(&b->arena);
 }
 
@@ -509,9 +839,14 @@ int main(int argc, char **argv)
 {
     bench b = {.rounds = 100, .largest = 4096};
     const char *csv = NULL;
-    static const option_choice parts[] = {
-        {"all", ALL},   {"halo", HALO},           {"parres", PARRES},
-        {"tran", TRAN}, {"combining", COMBINING}, {NULL, 0}};
+    static const option_choice parts[] = {{"all", ALL},
+                                          {"halo", HALO},
+                                          {"parres", PARRES},
+                                          {"tran", TRAN},
+                                          {"combining", COMBINING},
+                                          {"fields", FIELDS},
+                                          {"patches", PATCHES},
+                                          {NULL, 0}};
     const option table[] = {{.name = "--only",
                              .argument = "PART",
                              .choice = &b.only,

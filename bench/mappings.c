@@ -1,13 +1,15 @@
-/* What relabelling saves: traffic on paper for the cases of the papers, and time on the ranks at hand.
+/* What relabelling saves: traffic on paper for the cases of the papers, and time on the ranks at
+   hand.
    MIT licence, see LICENSE.
 
-   On paper, with the process counts of the papers. Hsu et al. 2001: CYCLIC(k r) to CYCLIC(r) and back on 50 processes,
-   r = 2 (k = 2 on 200 elements is theirs, the other k are ours), and from 50 processes to fewer or more. Kalns 1995:
-   the eight cases of table 6.1 on 20 and 100 processes, and figures 3.2 to 3.10; the sizes of the eight are ours, with
-   few blocks on each process, for with many there is little to gain for anybody: ceil(z/p) of z blocks stay.
+   On paper, with the process counts of the papers. Hsu et al. 2001: CYCLIC(k r) to CYCLIC(r) and
+   back on 50 processes, r = 2 (k = 2 on 200 elements is theirs, the other k are ours), and from 50
+   processes to fewer or more. Kalns 1995: the eight cases of table 6.1 on 20 and 100 processes, and
+   figures 3.2 to 3.10; the sizes of the eight are ours, with few blocks on each process, for with
+   many there is little to gain for anybody: ceil(z/p) of z blocks stay.
 
-   In time: lower quartiles of the slowest rank's, the contestants in turn to and fro, beside memcpy of what a rank
-   holds. */
+   In time: lower quartiles of the slowest rank's, the contestants in turn to and fro, beside memcpy
+   of what a rank holds. */
 #include <string.h>
 
 #include "bench.h"
@@ -111,11 +113,11 @@ static redist_axis axis(int cyclic, int64_t n, int procs)
 /* Four cases on a set of grids: both axes to CYCLIC, exchanged, and one axis alone. */
 static void print_table_6_1(int rows, int columns)
 {
-    static const int cyclic[2][2][2] = {{{0, 0}, {1, 1}},
-                                        {{0, 1}, {1, 0}}}; /* case, before or after, axis */
+    /* case, before or after, axis */
+    static const int cyclic[2][2][2] = {{{0, 0}, {1, 1}}, {{0, 1}, {1, 0}}};
     const int p = rows * columns;
-    const int64_t n = 2 * p,
-                  sides[2] = {2 * rows, 2 * columns}; /* two elements of an axis on each process */
+    /* two elements of an axis on each process */
+    const int64_t n = 2 * p, sides[2] = {2 * rows, 2 * columns};
     char name[64];
     for (int k = 0; k < 2; k++) {
         snprintf(name, sizeof name, "Kalns, table 6.1: (%s) to (%s) on %dx%d",

@@ -1,9 +1,11 @@
-/* Every method of redist against memcpy, plain MPI and ScaLAPACK, case by case. MIT licence, see LICENSE.
+/* Every method of redist against memcpy, plain MPI and ScaLAPACK, case by case. MIT licence, see
+   LICENSE.
 
-   All contestants of a case run in turn, again and again, so that what the machine does meanwhile hits all of them. A
-   time is the slowest rank's, of 20 executions where ranks hold less than 256 kB; of a contestant's times the table
-   shows the lower quartile, and its ratio to a memcpy of the bytes that a rank holds. Every contestant's result is
-   compared, byte by byte, with an array filled directly. redist's plans have been executed a few times before. */
+   All contestants of a case run in turn, again and again, so that what the machine does meanwhile
+   hits all of them. A time is the slowest rank's, of 20 executions where ranks hold less than 256
+   kB; of a contestant's times the table shows the lower quartile, and its ratio to a memcpy of the
+   bytes that a rank holds. Every contestant's result is compared, byte by byte, with an array
+   filled directly. redist's plans have been executed a few times before. */
 #include <limits.h>
 
 #include "bench.h"
@@ -32,10 +34,12 @@ typedef struct {
 
 enum { TRIALS = 8 }; /* executions after which a plan has tried what depends on the machine */
 
-/* method: of redist; or ARENA, REDIST_SHARED with arrays in an arena; or MEASURED, REDIST_AUTO that tries them all. */
+/* method: of redist; or ARENA, REDIST_SHARED with arrays in an arena; or MEASURED, REDIST_AUTO that
+   tries them all. */
 enum { ARENA = 1000, MEASURED };
 
-/* Staging of REDIST_SHARED is in the window (no case has ranks on several nodes), all other staging is malloc'ed. */
+/* Staging of REDIST_SHARED is in the window (no case has ranks on several nodes), all other staging
+   is malloc'ed. */
 static void count_memory(entry *e, const redist_stats *stats, int64_t before)
 {
     double counted =
@@ -88,7 +92,8 @@ enum { CONTESTANTS = sizeof contestants / sizeof contestants[0] };
 
 /* ---- taking turns ---- */
 
-/* What fits the caches is in them, whoever had its turn before; not all contestants have arrays of their own. */
+/* What fits the caches is in them, whoever had its turn before; not all contestants have arrays of
+   their own. */
 static double time_once(const contestant *who, entry *e)
 {
     double begin;
@@ -171,7 +176,8 @@ static void print_row(const bench *b, const contest *c, entry *entries)
 
 enum { BESIDES, MEANWHILE, STAGING, AMOUNTS };
 
-/* What plans hold: bytes besides staging afterwards, the most while they were made, and staging; maxima over ranks. */
+/* What plans hold: bytes besides staging afterwards, the most while they were made, and staging;
+   maxima over ranks. */
 static void print_memory(const bench *b, const contest *c, const char *method, const entry *e)
 {
     static const char *const names[AMOUNTS] = {"besides staging", "while made", "staging"};

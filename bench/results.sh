@@ -2,8 +2,8 @@
 # Measures what this machine can and writes the tables of RESULTS.md, each between its marker and <!-- end -->.
 # MIT licence, see LICENSE.
 # usage: sh bench/results.sh [SECTION...]     (default all, in 14 minutes; none takes more than 2.5)
-# Sections: cycles methods openmpi small halo transposes threads fft ranks memory paper sizes. One that lacks a program or an
-# MPI says so, and its tables stay as they were. The table of the machine is written each time; it says what was
+# Sections: cycles methods openmpi small halo fields transposes threads fft ranks memory paper sizes. One that lacks a
+# program or an MPI says so, and its tables stay as they were. The table of the machine is written each time; it says what was
 # measured when.
 # environment: BUILD (where the programs are), MPIEXEC; QUICK=1 measures small arrays, and writes
 # BUILD/results/RESULTS.md to show that it works
@@ -159,6 +159,16 @@ subarrays by hand=by hand;redist, malloc;redist, arena" | write halo
 beta to + alpha from, arena=beta, alpha;MPI_SUM, arena=MPI_SUM" | write adding
 }
 
+section_fields() {
+    for ranks in 2 4; do
+        for part in fields patches; do measure default $ranks halo --only $part $halo || return; done
+    done
+    grep '"15 fields' "$work/figures" | table ranks contestant time ranks "packing by hand=by hand;4 plans, malloc;\
+1 plan, malloc;4 plans, arena;1 plan, arena" | write fields
+    grep '"64 patches' "$work/figures" | table ranks contestant time ranks "loops in one process=loops;redist, malloc;\
+redist, arena;creating, malloc;creating, arena" | write patches
+}
+
 section_transposes() {
     measure openmpi 2 transposes --least 64 $largest || measure default 2 transposes --least 64 $largest || return
     table case contestant ratio n "memcpy;carried once=once by hand;arena;\
@@ -258,7 +268,7 @@ section_sizes() {
     { printf '%s\n' '| file | in all | code | compiled in |' '|---|---|---|---|' && cat "$work/rows"; } | write sizes
 }
 
-all='cycles methods openmpi small halo transposes threads fft ranks memory paper sizes'
+all='cycles methods openmpi small halo fields transposes threads fft ranks memory paper sizes'
 for section in ${*:-$all}; do
     case " $all " in *" $section "*) ;; *) echo "results.sh: no section $section; there are $all" >&2 && exit 2 ;; esac
 done

@@ -1,6 +1,6 @@
-/* Redistributions written by hand, as a program without redist would: MPI_Alltoallw with derived datatypes, packing by
-   loops and MPI_Alltoallv, subarrays for ghost cells, ScaLAPACK's p?gemr2d and p?tran, FFTW's transpose. Nothing here
-   uses redist. MIT licence, see LICENSE. */
+/* Redistributions written by hand, as a program without redist would: MPI_Alltoallw with derived
+   datatypes, packing by loops and MPI_Alltoallv, subarrays for ghost cells, ScaLAPACK's p?gemr2d
+   and p?tran, FFTW's transpose. Nothing here uses redist. MIT licence, see LICENSE. */
 #ifndef RIVALS_H
 #define RIVALS_H
 
@@ -24,8 +24,8 @@ typedef struct {
 typedef struct {
     dealt axes[3];
     int view[3], flip[3];
-    int64_t halo, stride[3],
-        elements; /* of the local array, halo included; computed by seen_from */
+    /* of the local array, halo included; computed by seen_from */
+    int64_t halo, stride[3], elements;
 } placed;
 
 static inline int64_t at_most(int64_t value, int64_t limit)
@@ -39,7 +39,8 @@ static inline int64_t count_owned(const dealt *x)
     return x->n / cycle * x->block + (rest > 0 ? at_most(rest, x->block) : 0);
 }
 
-/* The same side seen from another rank. Ranks are numbered with the last axis of the grid fastest. */
+/* The same side seen from another rank. Ranks are numbered with the last axis of the grid
+   fastest. */
 static inline placed seen_from(const placed *side, int rank)
 {
     placed p = *side;
@@ -60,8 +61,8 @@ static inline int owns(const placed *p, int d, int64_t i)
     return at / x->block % x->procs == x->coord;
 }
 
-/* What two ranks both own, one on either side: lists of view indices and of offsets in the first's array, for each
-   axis. */
+/* What two ranks both own, one on either side: lists of view indices and of offsets in the first's
+   array, for each axis. */
 typedef struct {
     int64_t count[3], *index[3], *offset[3];
     int64_t step; /* between the offsets of the last axis; 0 when they are not evenly spaced */
@@ -129,7 +130,8 @@ static inline void shared_free(shared *s)
     }
 }
 
-/* What is to be done: both sides seen from this rank, on ranks 0, ..., ranks - 1 of MPI_COMM_WORLD. */
+/* What is to be done: both sides seen from this rank, on ranks 0, ..., ranks - 1 of
+   MPI_COMM_WORLD. */
 typedef struct {
     placed from, to;
     int ranks;
@@ -137,7 +139,8 @@ typedef struct {
     size_t element;
 } exchange;
 
-/* MPI_Alltoallw with derived datatypes written by hand: for each peer and axis, the runs of indices that both own */
+/* MPI_Alltoallw with derived datatypes written by hand: for each peer and axis, the runs of indices
+   that both own */
 
 typedef struct {
     int *counts, *displacements;
@@ -384,7 +387,8 @@ static inline void packed_free(packed_exchange *x)
     free(x);
 }
 
-/* Ghost cells of periodic bricks of doubles on a grid of ranks: messages of subarrays along one axis after the other */
+/* Ghost cells of periodic bricks of doubles on a grid of ranks: messages of subarrays along one
+   axis after the other */
 
 enum { MOST_FIELDS = 5 };
 
@@ -395,7 +399,8 @@ typedef struct {
     MPI_Datatype send[3][2], receive[3][2];
 } subarrays;
 
-/* Axis by axis, each with the ghost cells that those before have filled, so that corners come along. */
+/* Axis by axis, each with the ghost cells that those before have filled, so that corners come
+   along. */
 static inline void subarrays_create(subarrays *h, const int *grid)
 {
     const int periodic[3] = {1, 1, 1}, w = h->width, n = h->side, padded = n + 2 * w;
@@ -555,7 +560,8 @@ static inline void tran_free(gemr2d *g)
 }
 #endif
 
-/* FFTW's transpose of an n x n matrix of so many doubles an element, in blocks of rows. Planning overwrites arrays. */
+/* FFTW's transpose of an n x n matrix of so many doubles an element, in blocks of rows. Planning
+   overwrites arrays. */
 
 #ifdef HAVE_FFTW_MPI
 static inline fftw_plan fftw_transpose(int64_t n, int ranks, int64_t doubles, double *from,

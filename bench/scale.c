@@ -1,9 +1,10 @@
-/* What planning costs a rank when there are up to a million of them, and what the cost model predicts.
+/* What planning costs a rank when there are up to a million of them, and what the cost model
+   predicts.
    MIT licence, see LICENSE.
 
-   No MPI call is made: one process asks, for some sample ranks, what each of these ranks would ask. 10^12 elements of 8
-   bytes are redistributed over 10^3 to 10^6 places. Times are lower quartiles of the slowest sample rank, memory is the
-   most that is held at once. */
+   No MPI call is made: one process asks, for some sample ranks, what each of these ranks would ask.
+   10^12 elements of 8 bytes are redistributed over 10^3 to 10^6 places. Times are lower quartiles
+   of the slowest sample rank, memory is the most that is held at once. */
 #define _POSIX_C_SOURCE 199309L
 #include <math.h>
 #include <string.h>
@@ -41,7 +42,8 @@ static redist_layout blocks_of_32(int ndim, const int *grid)
     return redist_layout_nd(ndim, axes);
 }
 
-/* Half as many processes along the first axis, twice as many along the second; 25 x 40 becomes 40 x 25. */
+/* Half as many processes along the first axis, twice as many along the second; 25 x 40 becomes 40 x
+   25. */
 static redist_layout other_grid(int ndim, const int *grid)
 {
     int other[3] = {grid[1], grid[0], 1};
@@ -83,10 +85,10 @@ typedef struct {
 } price;
 
 typedef struct {
-    int64_t places, peers,
-        runs;            /* peers and runs: of the sample rank that has most, both sides together */
-    price find, arrange; /* its peers and runs; the schedule */
-    price walk;          /* asking the schedule for all its steps */
+    /* peers and runs: of the sample rank that has most, both sides together */
+    int64_t places, peers, runs;
+    price find, arrange;    /* its peers and runs; the schedule */
+    price walk;             /* asking the schedule for all its steps */
     double traffic_seconds; /* not a number where it was not asked for */
     int steps, phases;
     double direct, scheduled, multiphase; /* predicted seconds */
@@ -232,8 +234,9 @@ static double way_cost(const question *q, const redist_cost *cost, int n,
     return sum;
 }
 
-/* By the model of Kaushik et al., which knows no contention: directly; in the schedule's steps, a message each and the
-   same bytes, which is what the model's time takes for granted; and by the cheapest route in several phases. */
+/* By the model of Kaushik et al., which knows no contention: directly; in the schedule's steps, a
+   message each and the same bytes, which is what the model's time takes for granted; and by the
+   cheapest route in several phases. */
 static void predict(const settings *s, const question *q, row *r)
 {
     redist_layout between[MOST_BETWEEN];

@@ -1,15 +1,19 @@
-/* The methods of redist, case by case, on ranks that share one exact clock: on simulated clusters (bench/simulate.sh) and on
-   nodes that are emulated on one machine (bench/cluster.sh); works with any MPI. MIT licence, see LICENSE.
+/* The methods of redist, case by case, on ranks that share one exact clock: on simulated clusters
+   (bench/simulate.sh) and on nodes that are emulated on one machine (bench/cluster.sh); works with
+   any MPI. MIT licence, see LICENSE.
 
    usage: simulate LABEL BYTES_PER_SECOND RANKS_PER_NODE METHODS EXECUTIONS <cases >table.csv
 
-   A line of cases: name, bytes of a message (a label), bytes of an element, layouts from and to as redist_layout_parse reads
-   them, and `relabelled` or `-`, between tabs. METHODS: letters of `methods` below. A row of the table is the median of so many
-   executions, from the moment when all ranks start to the one when the last is done; on real networks methods take turns, and each execution follows one
-   that is not timed: what a connection has learnt from the method before slows it down. `wire` is the least that the links of the nodes allow, `model`
-   what redist_cost_of predicts from what redist_calibrate found.
+   A line of cases: name, bytes of a message (a label), bytes of an element, layouts from and to as
+   redist_layout_parse reads them, and `relabelled` or `-`, between tabs. METHODS: letters of
+   `methods` below. A row of the table is the median of so many executions, from the moment when all
+   ranks start to the one when the last is done; on real networks methods take turns, and each
+   execution follows one that is not timed: what a connection has learnt from the method before
+   slows it down. `wire` is the least that the links of the nodes allow, `model` what redist_cost_of
+   predicts from what redist_calibrate found.
 
-   Under SMPI, computing (packing, too) takes no time, and big arrays share memory: only times are looked at, not contents. */
+   Under SMPI, computing (packing, too) takes no time, and big arrays share memory: only times are
+   looked at, not contents. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,8 +25,9 @@
 
 enum { TOGETHER = 1 }; /* contestants that take turns: times are exact, memory is not plenty */
 
-/* SMPI charges for every test that is made in vain. Instead, a request is known to be complete only when a rank that had
-   nothing to do has slept until it was: one of those that it asked for since it last slept. */
+/* SMPI charges for every test that is made in vain. Instead, a request is known to be complete only
+   when a rank that had nothing to do has slept until it was: one of those that it asked for since
+   it last slept. */
 enum { MOST_ASKED = 64 };
 static MPI_Request *asked[MOST_ASKED], *finished, left; /* `left` is what its request has become */
 static int count_asked;
@@ -69,7 +74,8 @@ static void sleep_until_done(void)
     count_asked = 0;
 }
 
-/* All ranks share what lies beyond the first LARGE bytes of large memory: before it there may be pointers of a rank's own. */
+/* All ranks share what lies beyond the first LARGE bytes of large memory: before it there may be
+   pointers of a rank's own. */
 enum { LARGE = 1 << 20, MOST_LARGE = 256 };
 static void *large[MOST_LARGE];
 
@@ -101,7 +107,8 @@ static void array_free(void *array)
 #define MPI_Test ask
 #define MPI_Testsome ask_some
 
-/* Its non-blocking reductions send a message from each rank to each; they matter only while plans are made. */
+/* Its non-blocking reductions send a message from each rank to each; they matter only while plans
+   are made. */
 #define MPI_Iallreduce(from, to, n, type, op, comm, request) \
     (*(request) = MPI_REQUEST_NULL, MPI_Allreduce(from, to, n, type, op, comm))
 #else
@@ -399,7 +406,8 @@ static int read_problem(const bench *b, problem *p, int *places)
     return 1;
 }
 
-/* MPICH 4.0 over UCX's TCP: 8 ranks that have sent anything at all wait for ever in MPI_Finalize, more often than not. */
+/* MPICH 4.0 over UCX's TCP: 8 ranks that have sent anything at all wait for ever in MPI_Finalize,
+   more often than not. */
 static void leave(void)
 {
 #if !defined SMPI_H

@@ -1,9 +1,9 @@
 /* What redist adds to a small exchange, and what making a plan costs. MIT licence, see LICENSE.
 
-   Small exchanges: 64 x 64 doubles, rows to columns, against empty persistent messages to and from every other rank.
-   Each sample is a batch of executions between two barriers. Plans: their creation beside one execution and beside the
-   MPI calls that make the same communicators and the same shared memory. All times are lower quartiles of the slowest
-   rank's. */
+   Small exchanges: 64 x 64 doubles, rows to columns, against empty persistent messages to and from
+   every other rank. Each sample is a batch of executions between two barriers. Plans: their
+   creation beside one execution and beside the MPI calls that make the same communicators and the
+   same shared memory. All times are lower quartiles of the slowest rank's. */
 #include <string.h>
 
 #include "bench.h"

@@ -1,8 +1,8 @@
-/* Threads against ranks: memcpy, a transpose, packing and unpacking by one thread and by all, and the transpose through a
-   plan. MIT licence, see LICENSE.
+/* Threads against ranks: memcpy, a transpose, packing and unpacking by one thread and by all, and
+   the transpose through a plan. MIT licence, see LICENSE.
 
-   Run with as many threads on one rank as ranks without threads, e.g. OMP_NUM_THREADS=2 mpiexec -n 1 threads, and
-   OMP_NUM_THREADS=1 mpiexec -n 2 threads, on the same array. */
+   Run with as many threads on one rank as ranks without threads, e.g. OMP_NUM_THREADS=2 mpiexec -n
+   1 threads, and OMP_NUM_THREADS=1 mpiexec -n 2 threads, on the same array. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -75,7 +75,8 @@ static double timed(mover *run, const local_move *m, double bytes, int threads)
     return MPI_Wtime() - begin;
 }
 
-/* One thread and all take turns. The best times, since other programs' use of the cores delays teams more. */
+/* One thread and all take turns. The best times, since other programs' use of the cores delays
+   teams more. */
 static void compare_threads(const char *name, mover *run, const local_move *m, double bytes,
                             int threads)
 {
@@ -94,7 +95,8 @@ static void compare_threads(const char *name, mover *run, const local_move *m, d
            one / all);
 }
 
-/* Whole arrays on this rank, and halves of their columns, which packing takes out of rows and unpacking puts back. */
+/* Whole arrays on this rank, and halves of their columns, which packing takes out of rows and
+   unpacking puts back. */
 static void move_alone(int64_t n, int threads)
 {
     const redist_layout whole = redist_layout_2d(redist_whole(n), redist_whole(n));

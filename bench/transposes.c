@@ -1,11 +1,13 @@
-/* Transposes by redist beside memcpy, FFTW's MPI transpose and plain loops. MIT licence, see LICENSE.
+/* Transposes by redist beside memcpy, FFTW's MPI transpose and plain loops. MIT licence, see
+   LICENSE.
 
-   An n x n array in blocks of rows becomes its transpose, in blocks of rows again, from malloc and from an arena; then
-   the same with what stays within a rank alone. Adding instead of replacing: beside plain loops of the same traffic on
-   arrays of each rank's own, b += a and b += a^T. What the machine allows: the same blocks copied to the same ranks by
-   hand, row by row by memcpy and through shared memory, without being transposed. All contestants of a size take turns; a time is the slowest rank's, a
-   figure the lower quartile, as a multiple of what a memcpy of a rank's bytes takes. Every transpose is compared with a
-   formula.
+   An n x n array in blocks of rows becomes its transpose, in blocks of rows again, from malloc and
+   from an arena; then the same with what stays within a rank alone. Adding instead of replacing:
+   beside plain loops of the same traffic on arrays of each rank's own, b += a and b += a^T. What
+   the machine allows: the same blocks copied to the same ranks by hand, row by row by memcpy and
+   through shared memory, without being transposed. All contestants of a size take turns; a time is
+   the slowest rank's, a figure the lower quartile, as a multiple of what a memcpy of a rank's bytes
+   takes. Every transpose is compared with a formula.
 
    Debian's FFTW-MPI is made for Open MPI: make build/transposes MPICC=mpicc.openmpi. */
 #include <sched.h>
@@ -139,8 +141,8 @@ static void free_plan(bench *b)
     b->plan = NULL;
 }
 
-/* Blocks carried by hand: a rank's part of the shared memory is flags, its source, and blocks for the others. Both sides
-   of a flag count exchanges; each flag has its own line. */
+/* Blocks carried by hand: a rank's part of the shared memory is flags, its source, and blocks for
+   the others. Both sides of a flag count exchanges; each flag has its own line. */
 typedef struct {
     int64_t count, line[7];
 } flag;
@@ -310,7 +312,8 @@ static void put(char *at, int64_t element, int64_t value)
            (size_t)element);
 }
 
-/* What element (i, j) of this rank's destination must be once `to` has been set to ones and c has run. */
+/* What element (i, j) of this rank's destination must be once `to` has been set to ones and c has
+   run. */
 static int64_t expected(const bench *b, const contestant *c, int64_t i, int64_t j)
 {
     const int64_t block = (b->n + b->ranks - 1) / b->ranks;
