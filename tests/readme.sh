@@ -1,14 +1,10 @@
 #!/bin/sh
-# Runs every snippet of C in the README on 4 ranks and checks what it has moved; each also in a spoilt form that must
-# not pass. (fortran.sh runs the Fortran.) MIT licence, see LICENSE.
+# Runs every snippet of C in README.md and examples/README.md on 4 ranks and checks what it has moved; each also in a
+# spoilt form that must not pass. (fortran.sh runs the Fortran.) Looks for the names, files and examples that the two
+# mention. MIT licence, see LICENSE.
 # environment: BUILD (where to write; redist.o), MPICC, MPIEXEC, POLITE (see tests/run)
-root=$(cd "$(dirname "$0")/.." && pwd)
-build=${BUILD:-$root/build}
-mkdir -p "$build/readme" && build=$(cd "$build" && pwd)
-work=$build/readme
-MPICC=${MPICC:-$(command -v mpicc.mpich || command -v mpicc)}
-MPIEXEC=${MPIEXEC:-$(command -v mpiexec.mpich || command -v mpiexec)}
-passed=0 failed=0
+. "${0%/*}/lib.sh"
+texts="$root/README.md $root/examples/README.md"
 cd "$work" || exit 1
 
 # What stands around each snippet, by the word that its first comment begins with: code before it, code after it that
@@ -53,6 +49,43 @@ about() {
                         bad += b[redist_layout_offset(&all_b, at)] !=
                             (i < 20 && j < 10 ? value(i + 10, j + 5, 0) : -1); }'
             spoil='s/1, 5, 10, 1)/1, 4, 10, 1)/' ;;
+        complex)
+            after='for (k = 0; k < redist_layout_alloc(&complexes, rank); k++) a[k] = k % 2 == 0 ? -1 : (double)k + rank;
+                redist_execute(plan, a, b);
+                redist_layout_shape(&doubles, rank, &shape);
+                for (i = 0; i < n; i++) for (j = 0; j < shape.count[1]; j++)
+                    bad += b[shape.origin + i * shape.stride[0] + j * shape.stride[1]] !=
+                        (double)(2 * (i % 13 * m + shape.first[1] + j) + 1 + i / 13);'
+            spoil='s/2, 1, 1, 1)/2, 0, 1, 1)/' ;;
+        tiles)
+            after='for (i = 0; i < 3; i++) for (j = 0; j < 8; j++) a[8 * i + j] = value(i + 3 * rank, j, 0);
+                redist_execute(plan, a, b);
+                for (k = 0; k < 2; k++) for (j = 0; j < 4; j++) for (i = 0; i < 6; i++)
+                    bad += rank / 2 + 2 * k < 4 && rank % 2 + 2 * j < 4 && b[12 * k + 6 * j + i] !=
+                        value(3 * (rank / 2 + 2 * k) + i / 2, 2 * (rank % 2 + 2 * j) + i % 2, 0);'
+            spoil='s/{0, 2, 1, 3}/{0, 1, 2, 3}/' ;;
+        patches)
+            after='for (k = 0; k < 200; k++) a[k] = -1;
+                fill(&patches, a); redist_execute(plan, a, a);
+                for (k = 0; k < 3; k++) if (ranks[k] == rank) { redist_layout_place_shape(&patches, (int)k, &shape);
+                    for (i = -1; i <= shape.count[0]; i++) for (j = -1; j <= shape.count[1]; j++) {
+                        const int64_t at[2] = {shape.first[0] + i, shape.first[1] + j};
+                        bad += a[shape.origin + i * shape.stride[0] + j * shape.stride[1]] !=
+                            (redist_layout_owner(&patches, at) < 0 ? -1 : value(at[0], at[1], 0)); } }'
+            spoil='s/&ghosts, MPI/\&patches, MPI/' ;;
+        depth)
+            after='for (k = 0; k < 30; k++) a[k] = -1;
+                fill(&bricks, a); redist_execute(plan, a, a); redist_layout_shape(&bricks, rank, &shape);
+                for (i = -3; i < shape.count[0] + 3; i++)
+                    bad += a[shape.origin + i] != (i < -1 || i > shape.count[0] ? -1 :
+                        value((shape.first[0] + i + n) % n, 0, 0));'
+            spoil='s/0, 1, 1)/0, 2, 1)/' ;;
+        fields)
+            before='int64_t cells[5], faces[5];'
+            after='for (k = 0; k < 30; k++) a[k] = b[k] = -1;
+                fill(&pressure, a); fill(&velocity, b); redist_execute_many(plan, from, to);
+                bad += wrong_ghosts(&pressure, a, n) + wrong_ghosts(&velocity, b, n + 1);'
+            spoil='s/&around_velocity, MPI/\&velocity, MPI/' ;;
         boxes)
             after='fill(&boxes, a); redist_execute(plan, a, b); bad += wrong(&rows, b);'
             spoil='s/{8, 5}/{8, 6}/' ;;
@@ -74,10 +107,10 @@ about() {
                 bad += wrong(&columns, b) + (stats.buffer_bytes > 65536);'
             spoil='s/= 65536/= 0/' ;;
         measured)
-            before="$matrices int kept = 0, run, first = 0; for (run = 0; run < 2; run++) {"
-            after='fill(&rows, a); redist_execute(plan, a, b); bad += wrong(&columns, b) + (kept == REDIST_AUTO);
-                first = run == 0 ? kept : first; bad += kept != first; redist_plan_free(&plan); }'
-            spoil='s/kept = .*;/kept = REDIST_AUTO;/' ;;
+            before="$matrices int saved = 0, run, first = 0; for (run = 0; run < 2; run++) {"
+            after='fill(&rows, a); redist_execute(plan, a, b); bad += wrong(&columns, b) + (saved == REDIST_AUTO);
+                first = run == 0 ? saved : first; bad += saved != first; redist_plan_free(&plan); }'
+            spoil='s/saved = .*;/saved = REDIST_AUTO;/' ;;
         text)
             before='redist_layout layout; char message[200];'
             after='bad += redist_layout_places(&layout) != 4;'
@@ -111,6 +144,18 @@ static int visit(const redist_layout *x, double *a, int filling)
 }
 static void fill(const redist_layout *x, double *a) { visit(x, a, 1); }
 static int wrong(const redist_layout *x, double *b) { return visit(x, b, 0); }
+static int wrong_ghosts(const redist_layout *x, const double *a, int64_t n) /* one on either side, closed */
+{
+    redist_shape shape;
+    int64_t i;
+    int differ = 0;
+    redist_layout_shape(x, rank, &shape);
+    for (i = -1; i <= shape.count[0]; i++) {
+        const int64_t at = shape.first[0] + i;
+        differ += a[shape.origin + i] != (at < 0 || at >= n ? -1 : value(at, 0, 0));
+    }
+    return differ;
+}
 static redist_layout copy;
 static const redist_layout *transposed(const redist_layout *x) { copy = redist_transposed(*x); return &copy; }
 static void must(int code, const char *call)
@@ -121,6 +166,7 @@ static void must(int code, const char *call)
     }
 }
 #define redist_plan_create(...) must(redist_plan_create(__VA_ARGS__), "redist_plan_create")
+#define redist_plan_create_parts(...) must(redist_plan_create_parts(__VA_ARGS__), "redist_plan_create_parts")
 #define redist_execute(...) must(redist_execute(__VA_ARGS__), "redist_execute")
 #define redist_execute_many(...) must(redist_execute_many(__VA_ARGS__), "redist_execute_many")
 #define redist_start(...) must(redist_start(__VA_ARGS__), "redist_start")
@@ -169,17 +215,7 @@ compiles() { # snippet, spoil
 
 runs() { timeout -k 5 30 $MPIEXEC -n 4 $POLITE ./program >/dev/null 2>said && cat said && grep -qx '0 wrong' said; }
 
-count() { # status, what
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        head -n 12 output
-    fi
-}
-
-check() { # snippet: runs, and does not when it is spoilt
+check_snippet() { # snippet: runs, and does not when it is spoilt
     name=$(head -n 1 "$1" | sed -n 's|^/\* \([A-Za-z]*\).*|\1|p')
     about "$name"
     [ -n "$spoil" ]
@@ -190,17 +226,44 @@ check() { # snippet: runs, and does not when it is spoilt
     count $? "the snippet '$name', spoilt, is taken for right"
 }
 
+# Names of redist's that no file has, but those of the table of what was renamed.
+unknown_names() {
+    sed '/^## Renamed/q' $texts | grep -oE '\b(redist|REDIST)_[A-Za-z0-9_]+' | sort -u | while read -r name; do
+        grep -qw -e "$name" "$root/redist.h" "$root/redist_plan.h" "$root/Makefile" || echo "$name"
+    done
+}
+
+dead_links() {
+    for text in $texts; do
+        grep -oE '\]\([^)#]+' "$text" | cut -c3- | while read -r link; do
+            [ -e "$(dirname "$text")/$link" ] || echo "$text: $link"
+        done
+    done
+}
+
+untold_examples() {
+    for example in "$root"/examples/*.c; do
+        grep -q "\`$(basename "$example" .c)\`" "$root/examples/README.md" || echo "$example"
+    done
+}
+
+none() { [ -z "$("$1" | tee "$work/found")" ] || { cat "$work/found" && false; }; }
+
 # Snippets stand at the left margin; what is indented is a file of its own.
 awk '/^ *```c$/ { inside = 1; name = (/^ / ? "file." : "snippet.") sprintf("%02d", ++k); next }
     /^ *```$/ { inside = 0 }
-    inside { sub(/^  #/, "#"); print >name }' "$root/README.md"
-object=$build/redist.o
+    inside { sub(/^  #/, "#"); print >name }' $texts
+object=$BUILD/redist.o
 cat file.* >implementation.c
 $MPICC -std=c99 -O1 -I"$root" -c implementation.c -o implementation.o >output 2>&1
 count $? 'the file with the implementation'
 [ -e "$object" ] || object=implementation.o
-for snippet in snippet.*; do check "$snippet"; done
-cd "$root" && rm -rf "$work"
-[ "$passed" -ge 37 ] || { echo "FAILED: only $passed checks: are snippets missing?" && failed=$((failed + 1)); }
-echo "readme.sh: $passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+for snippet in snippet.*; do check_snippet "$snippet"; done
+check 'the READMEs name what is not there' none unknown_names
+check 'links lead nowhere' none dead_links
+check 'examples are missing in examples/README.md' none untold_examples
+[ "$(wc -l <"$root/README.md")" -le 250 ]
+count $? 'README.md has more than 250 lines'
+[ "$passed" -ge 56 ]
+count $? "only $passed checks: are snippets missing?"
+report
