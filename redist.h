@@ -3079,8 +3079,8 @@ REDIST_PRIV_APART void redist_priv_copy_part(int64_t unit, const redist_priv_pla
 
 /* Transposes two loops, the outer along contiguous elements of the source, the inner along those of
    the destination: strips, and the remainder at the two edges. */
-REDIST_PRIV void redist_priv_transpose(const redist_priv_tiling *t, int stream,
-                                       const redist_priv_plane *p)
+REDIST_PRIV_APART void redist_priv_transpose(const redist_priv_tiling *t, int stream,
+                                             const redist_priv_plane *p)
 {
     const int64_t unit = t->w->unit, side = 16 / unit;
     const int64_t lines = p->inner.n & -(REDIST_PRIV_LINE / unit), columns = p->outer.n & -side;

@@ -5,9 +5,10 @@
 # environment: MPICC, MPIEXEC, BUILD; RANKS (2); ROUNDS: of both (5); SECONDS_EACH: of a contestant
 # and row in a round (0.02); SLOWER: what is listed (1.1 times); CONTESTANTS (arena, malloc)
 # Both programs are bench/cycles.c, which uses calls only that all commits have; one without
-# redist_with_ghosts has no halo exchanges. A time is a multiple of the cycle with a memcpy in the
-# same run. Cores near and far from each other are compared separately: the median of the rounds,
-# and what is slower is measured again, as often, before it is listed.
+# redist_with_ghosts has no halo exchanges, one without options.timed no row of that name.
+# A time is a multiple of the cycle with a memcpy in the same run. Cores near and far from each
+# other are compared separately: the median of the rounds, and what is slower is measured again, as
+# often, before it is listed.
 here=$(cd "$(dirname "$0")" && pwd)
 base=$1
 cases=${2:-=rows to columns|=rows, BLOCK to CYCLIC(1)|=columns, BLOCK to CYCLIC(1)|\
@@ -33,9 +34,10 @@ for header in redist.h redist_plan.h; do
 done
 
 program() { # name, directory of the headers
-    ghosts=
-    grep -q redist_with_ghosts "$2/redist.h" || ghosts=-DNO_GHOSTS
-    $MPICC -std=c99 -O3 $ghosts -I"$2" -o "$work/$1" "$here/cycles.c" ||
+    lacks=
+    grep -q redist_with_ghosts "$2/redist.h" || lacks=-DNO_GHOSTS
+    grep -q 'int timed;' "$2/redist_plan.h" || lacks="$lacks -DNO_TIMED"
+    $MPICC -std=c99 -O3 $lacks -I"$2" -o "$work/$1" "$here/cycles.c" ||
         give_up "$1: does not compile"
 }
 

@@ -263,7 +263,9 @@ static int method_prepare(entry *e, int method)
     redist_options options;
     memset(&options, 0, sizeof options);
     options.method = method >= ARENA ? REDIST_AUTO : (redist_method)method;
+#ifndef NO_TIMED
     options.timed = method == TIMED;
+#endif
     if (method >= ARENA)
         arena_prepare(e);
     plan_prepare(e, options);
