@@ -2920,6 +2920,14 @@ REDIST_PRIV_INLINE void redist_priv_store_16(int stream, char *to, redist_priv_v
 }
 #endif
 
+/* Streamed bytes become visible before later stores. */
+REDIST_PRIV_FAST void redist_priv_fence(void)
+{
+#ifdef REDIST_PRIV_STREAMS
+    _mm_sfence();
+#endif
+}
+
 /* Copies contiguous bytes, by non-temporal stores where the processor can: a plain store first
    reads the line it writes. ahead: distance from `from` of the bytes to prefetch, or 0. */
 REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t bytes, int64_t ahead)
@@ -4150,10 +4158,8 @@ REDIST_PRIV void redist_priv_copy_share(const redist_priv_program *p,
         to += piece->time[level] * r.slice[level]->to;
     }
     redist_priv_copy_level(&r, 0, from, to);
-#ifdef REDIST_PRIV_STREAMS
     if (stream)
-        _mm_sfence(); /* streamed bytes become visible before later stores */
-#endif
+        redist_priv_fence();
 }
 
 /* Copies a piece of a program; `from` and `to` point at the beginnings of the arrays, or of the

@@ -146,8 +146,16 @@
    REDIST_PRIV_NEAR bytes it packs from 2 on: 1.5 to 1.9 times a memcpy instead of 2.0 to 2.6;
    build/cycles */
 #define REDIST_PRIV_WASTEFUL 6
-/* ns of a flag to and fro: more to cores that share no cache (110, 500); build/cycles */
-#define REDIST_PRIV_FAR 250
+/* percent: what fetching lines that another core has just written takes of the time when they were
+   streamed. Above the first the cores are taken to share no cache (200 where a flag takes 500 ns
+   there and back); above the second receivers copy messages of up to so many bytes out of the ring
+   (95 where it takes 280, less at 110); build/cycles */
+#define REDIST_PRIV_FAR 125
+#define REDIST_PRIV_NOT_NEAR 75
+#ifndef REDIST_PRIV_CACHED
+#define REDIST_PRIV_CACHED 1048576
+#endif
+#define REDIST_PRIV_PROBE_BYTES 32768 /* of those lines */
 /* bytes: messages to those are streamed from here on; build/cycles */
 #define REDIST_PRIV_STREAMED 4096
 
@@ -630,13 +638,23 @@ typedef struct {
     char claim_line[REDIST_PRIV_LINE - 3 * sizeof(int64_t)];
 } redist_priv_slot;
 
+/* What is timed between cores: a flag; with it lines that the other core has just written; lines that
+   it has streamed. */
+enum redist_priv_probes {
+    REDIST_PRIV_FLAG,
+    REDIST_PRIV_FETCH,
+    REDIST_PRIV_STREAM,
+    REDIST_PRIV_PROBES
+};
+
 /* What a rank's segment of shared memory says to one other member, of the plan just made for both;
-   and a flag to time. */
+   and how the time between their cores is taken. */
 typedef struct {
     int64_t board; /* where the rank's board lies in its part */
     int64_t slot;  /* where the slot of its message to the other one lies there */
     int64_t way;   /* in which it prefers to receive the other one's: one of redist_priv_ways */
-    int64_t flag;
+    /* of the probes: where its lines are in its part, and how many rounds it has finished */
+    int64_t lines, flag[REDIST_PRIV_PROBES];
 } redist_priv_notice;
 
 /* What a rank says of a plan at the beginning of its block in shared memory; its slots follow,
@@ -776,7 +794,8 @@ typedef struct {
     char **base, *part;              /* where the part of every member begins here; its own */
     int64_t begin, end;              /* of the room, in an arena the same on every rank */
     struct redist_priv_rings *first; /* blocks in use, by address */
-    int64_t distance; /* nanoseconds that a flag takes from core to core and back; 0: not known */
+    /* nanoseconds there and back, from core to core, as measured; 0: not known */
+    int64_t distance[REDIST_PRIV_PROBES];
 } redist_priv_home;
 
 /* The state of REDIST_SHARED. The last plans to be freed may leave theirs behind, while others
@@ -3066,8 +3085,8 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
 /* Every member has a part of its own: a file without a name, which the others map, or a share of an
    MPI window. Only an arena has arrays there, and blocks of several plans.
 
-       a notice to each member | block of a plan             | block ... | arrays
-       board, slot, way, flag  | board | slot ring | slot ...|           |
+       a notice to each member | lines  | block of a plan             | block ... | arrays
+       board, slot, way, flags | probed | board | slot ring | slot ...|           |
 
    All ranks write their blocks and notices; they agree; all read their peers' (connect); they
    agree.
@@ -3459,7 +3478,8 @@ REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, in
     if (h->size == 0)
         return code;
     h->begin =
-        redist_priv_round_up(h->size * (int64_t)sizeof(redist_priv_notice), REDIST_PRIV_LINE);
+        redist_priv_round_up(h->size * (int64_t)sizeof(redist_priv_notice), REDIST_PRIV_LINE) +
+        REDIST_PRIV_PROBE_BYTES;
     h->end = h->begin + redist_priv_round_up(room, REDIST_PRIV_LINE);
     bytes += h->end + REDIST_PRIV_LINE;
 #ifdef REDIST_PRIV_OWN_MEMORY
@@ -3580,56 +3600,104 @@ enum redist_priv_ways {
    predicted. */
 REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p);
 
-/* The least time in nanoseconds of a flag to this rank's mirror image and back; 0: it is no member,
-   or does not answer soon, as where ranks outnumber cores. */
-REDIST_PRIV_COLD int64_t redist_priv_time_flag(const redist_priv_home *h, int rank, int mirror)
+/* Writes, or reads, what comes with the flag of a probe. */
+REDIST_PRIV_COLD void redist_priv_touch_lines(int64_t *lines, int probe, int writes)
 {
-    enum { ROUNDS = 8, SERIES = 4, SPINS = 2000, MOST_TRIES = SPINS + 500 };
-    const redist_priv_member *m =
-        (const redist_priv_member *)redist_priv_find(h->member, h->size, sizeof *m, mirror);
-    int64_t *mine, *other, k;
-    double least = 1, begin = 0;
-    int tries;
-    if (m == NULL || !m->shares || rank == mirror)
-        return 0;
-    mine = &((redist_priv_notice *)(void *)h->part)[m - h->member].flag;
-    other = &((redist_priv_notice *)(void *)h->base[m - h->member])[m->place].flag;
-    for (k = 1; k <= ROUNDS * SERIES; k++) {
-        begin = k % ROUNDS == 1 ? MPI_Wtime() : begin;
-        if (rank < mirror)
-            REDIST_PRIV_RELEASE(mine, k);
-        for (tries = 0; REDIST_PRIV_ACQUIRE(other) != k; tries++) {
-            if (tries == MOST_TRIES)
-                return 0;
-            if (tries >= SPINS)
-                REDIST_YIELD();
-        }
-        if (rank > mirror)
-            REDIST_PRIV_RELEASE(mine, k);
-        if (k % ROUNDS == 0 && MPI_Wtime() - begin < least)
-            least = MPI_Wtime() - begin;
-    }
-    return (int64_t)(least * 1e9) / ROUNDS + 1;
+    enum { AT_ONCE = 256 };
+    const int64_t zero[AT_ONCE] = {0};
+    const volatile int64_t *read = lines;
+    int64_t k;
+    for (k = 0; writes && k < REDIST_PRIV_PROBE_BYTES / 8; k += AT_ONCE)
+        if (probe == REDIST_PRIV_STREAM)
+            redist_priv_stream((char *)(lines + k), (const char *)zero, sizeof zero, 0);
+        else
+            memcpy(lines + k, zero, sizeof zero);
+    for (k = 0; !writes && k < REDIST_PRIV_PROBE_BYTES / 8; k += REDIST_PRIV_LINE / 8)
+        (void)read[k];
+    redist_priv_fence();
 }
 
-/* The distance of the cores of a node: the mean over pairs of ranks. Collective over the home's
+/* Waits for a flag; 0: it does not come soon. */
+REDIST_PRIV_COLD int redist_priv_await_flag(const int64_t *flag, int64_t value, int spins)
+{
+    enum { YIELDS = 500 };
+    int tries;
+    for (tries = 0; REDIST_PRIV_ACQUIRE(flag) != value; tries++) {
+        if (tries == spins + YIELDS)
+            return 0;
+        if (tries >= spins)
+            REDIST_YIELD();
+    }
+    return 1;
+}
+
+/* The least nanoseconds of a probe between this rank and its mirror image: the lower one writes,
+   the other reads and answers. 0: it is no member, or does not answer soon, as where ranks
+   outnumber cores. */
+REDIST_PRIV_COLD int64_t redist_priv_time_probe(const redist_priv_home *h, int rank, int mirror,
+                                                int probe)
+{
+    enum { ROUNDS = 8, SERIES = 5 };
+    const int lines = probe != REDIST_PRIV_FLAG, rounds = lines ? 1 : ROUNDS;
+    const redist_priv_member *m =
+        (const redist_priv_member *)redist_priv_find(h->member, h->size, sizeof *m, mirror);
+    redist_priv_notice *own, *other;
+    double least = 1, begin = 0;
+    int64_t k;
+    if (m == NULL || !m->shares || rank == mirror)
+        return 0;
+    own = &((redist_priv_notice *)(void *)h->part)[m - h->member];
+    other = &((redist_priv_notice *)(void *)h->base[m - h->member])[m->place];
+    own->lines = h->begin - REDIST_PRIV_PROBE_BYTES;
+    for (k = 1; k <= rounds * SERIES; k++) {
+        begin = k % rounds == 1 % rounds ? MPI_Wtime() : begin;
+        if (rank < mirror && lines)
+            redist_priv_touch_lines((int64_t *)(void *)(h->part + own->lines), probe, 1);
+        if (rank < mirror)
+            REDIST_PRIV_RELEASE(&own->flag[probe], k);
+        if (!redist_priv_await_flag(&other->flag[probe], k, lines ? 20000 : 2000))
+            return 0;
+        if (rank > mirror && lines)
+            redist_priv_touch_lines((int64_t *)(void *)(h->base[m - h->member] + other->lines),
+                                    probe, 0);
+        if (rank > mirror)
+            REDIST_PRIV_RELEASE(&own->flag[probe], k);
+        if (k % rounds == 0 && MPI_Wtime() - begin < least)
+            least = MPI_Wtime() - begin;
+    }
+    return (int64_t)(least * 1e9) / rounds + 1;
+}
+
+/* How far the cores of a node are apart: means over pairs of ranks. Collective over the home's
    communicator, the same on all its ranks. */
 REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h)
 {
-    int64_t sum[2];
-    int rank, size, code = redist_priv_ranks_of(h->comm, &rank, &size);
-    sum[0] = code == REDIST_OK && h->size > 0 ? redist_priv_time_flag(h, rank, size - 1 - rank) : 0;
-    sum[1] = sum[0] > 0;
-    code = redist_priv_reduce(h->comm, sum, 2, MPI_SUM);
-    h->distance = sum[0] / redist_priv_max(sum[1], 1);
+    int64_t sum[REDIST_PRIV_PROBES + 1] = {0};
+    int k, rank, size, code = redist_priv_ranks_of(h->comm, &rank, &size);
+    for (k = 0; k < REDIST_PRIV_PROBES && code == REDIST_OK && h->size > 0; k++)
+        if (k == 0 || sum[k - 1] > 0)
+            sum[k] = redist_priv_time_probe(h, rank, size - 1 - rank, k);
+    if (sum[REDIST_PRIV_STREAM] == 0)
+        memset(sum, 0, sizeof sum);
+    sum[REDIST_PRIV_PROBES] = sum[0] > 0;
+    code = redist_priv_reduce(h->comm, sum, REDIST_PRIV_PROBES + 1, MPI_SUM);
+    for (k = 0; k < REDIST_PRIV_PROBES; k++)
+        h->distance[k] = sum[k] / redist_priv_max(sum[REDIST_PRIV_PROBES], 1);
     return code;
 }
 
-/* Unknown counts as far: where that is wrong, short messages take twice as long; the opposite
-   mistake costs long ones a factor of 3. */
+/* What fetching takes of streaming, in percent. Unknown counts as far: where that is wrong, short
+   messages take twice as long; the opposite mistake costs long ones a factor of 3. */
+REDIST_PRIV int64_t redist_priv_remoteness(const redist_priv_home *h)
+{
+    return h->distance[REDIST_PRIV_STREAM] == 0
+               ? REDIST_PRIV_FAR + 1
+               : 100 * h->distance[REDIST_PRIV_FETCH] / h->distance[REDIST_PRIV_STREAM];
+}
+
 REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h)
 {
-    return h->distance == 0 || h->distance > REDIST_PRIV_FAR;
+    return redist_priv_remoteness(h) > REDIST_PRIV_FAR;
 }
 
 /* Whether a message of `bytes` is streamed into a ring or an array. */
@@ -3978,18 +4046,23 @@ REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *
 
 /* Writes the slots of what is sent, from `at` on in this rank's part, and notifies the members
    where they and the board are. A receiver prefers to be written to where a message fills lines of
-   its own; else to copy it itself, out of the ring where cores share no cache. */
+   its own; else to copy it itself, out of the ring where cores share no cache, or are not near and
+   the ring stays cached. */
 REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at)
 {
     redist_priv_rings *r = p->rings;
-    const int copies = redist_priv_is_far(r->home) ? REDIST_PRIV_RING : REDIST_PRIV_PULL;
+    const int64_t remoteness = redist_priv_remoteness(r->home);
     int64_t k;
     for (k = 0; k < r->links; k++) {
         redist_priv_channel *link = &r->link[k];
         redist_priv_notice *notice = (redist_priv_notice *)(void *)r->home->part + link->there;
         const int64_t waste = redist_priv_most_waste(p, link->peer);
         if (k < r->receives) {
-            link->way = !p->combines && waste == 1 ? REDIST_PRIV_PUSH : copies;
+            const int64_t most = remoteness > REDIST_PRIV_NOT_NEAR ? REDIST_PRIV_CACHED : 0;
+            link->way = !p->combines && waste == 1 ? REDIST_PRIV_PUSH
+                        : remoteness > REDIST_PRIV_FAR || link->peer->bytes <= most
+                            ? REDIST_PRIV_RING
+                            : REDIST_PRIV_PULL;
             REDIST_PRIV_RELEASE(&notice->way, link->way);
         } else {
             link->slot = (redist_priv_slot *)(void *)(r->home->part + at);
@@ -5371,9 +5444,13 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
     fprintf(file, "  method    %s, %s\n", p->transport->name, redist_priv_why(p));
     if (p->rings != NULL)
         fprintf(file,
-                "  cores     a flag takes %" PRId64
-                " ns there and back%s: they are taken to share %s cache\n",
-                p->rings->home->distance, p->rings->home->distance > 0 ? "" : " (no answer)",
+                "  cores     %" PRId64 " ns there and back, with %d lines %" PRId64
+                ", streamed %" PRId64 "%s: they are taken to share %s cache\n",
+                p->rings->home->distance[REDIST_PRIV_FLAG],
+                REDIST_PRIV_PROBE_BYTES / REDIST_PRIV_LINE,
+                p->rings->home->distance[REDIST_PRIV_FETCH],
+                p->rings->home->distance[REDIST_PRIV_STREAM],
+                p->rings->home->distance[REDIST_PRIV_FLAG] > 0 ? "" : " (no answer)",
                 redist_priv_is_far(p->rings->home) ? "no" : "a");
     for (k = 0; k < REDIST_PRIV_METHODS; k++)
         if (p->predicted[k] > 0 || p->seconds[k] > 0)

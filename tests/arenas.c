@@ -23,6 +23,8 @@ static int64_t copied; /* by this rank */
 /* tests without progress until a rank does what another might have */
 static int test_patience = 20;
 #define REDIST_PRIV_PATIENCE test_patience
+static int test_cached = 1 << 20;
+#define REDIST_PRIV_CACHED test_cached
 
 #include "exchange.h"
 #undef statvfs
@@ -279,8 +281,9 @@ enum {
     KEPT = 1,
     SENT = 2,
     RECEIVED = 4,
-    NEAR = 100,
-    FAR = 500,
+    NEAR = 75, /* percent: fetching lines, of streaming them */
+    BETWEEN = 76,
+    FAR = 126,
     UNKNOWN = 0,
     LINES = 0,
     INTERLEAVED = 1,
@@ -291,7 +294,14 @@ typedef struct {
     const char *name;
     int form, distance, from_inside, to_inside; /* arrays that lie in the arena */
     int started[2], done[2];                    /* by rank: what it has copied then */
+    int cached;                                 /* bytes of a message that stays cached in a ring */
 } copy_case;
+
+static void set_distance(redist_arena *arena, int percent)
+{
+    arena->home.distance[REDIST_PRIV_FETCH] = percent;
+    arena->home.distance[REDIST_PRIV_STREAM] = percent > 0 ? 100 : 0;
+}
 
 /* Its elements of 8 bytes: what a rank keeps, sends and receives differ. */
 static void uneven_layouts(int form, redist_layout *from, redist_layout *to, int64_t bytes[5])
@@ -353,7 +363,8 @@ static void check_who_copies(const copy_case *c)
     uneven_layouts(c->form, &from, &to, bytes);
     memset(&options, 0, sizeof options);
     redist_arena_create(MPI_COMM_WORLD, 2 * room, &arena);
-    arena->home.distance = c->distance;
+    set_distance(arena, c->distance);
+    test_cached = c->cached;
     options.method = REDIST_SHARED;
     options.arena = arena;
     a = c->from_inside ? redist_arena_alloc(arena, room) : anywhere[0];
@@ -388,24 +399,49 @@ static void check_all_ways(void)
 {
     enum { TWICE = KEPT | SENT | RECEIVED, WRITES = KEPT | SENT, READS = KEPT | RECEIVED };
     static const copy_case cases[] = {
-        {"near", LINES, NEAR, 1, 1, {WRITES, KEPT}, {WRITES, WRITES}},
-        {"far", LINES, FAR, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}},
-        {"distance not known", LINES, UNKNOWN, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}},
+        {"near", LINES, NEAR, 1, 1, {WRITES, KEPT}, {WRITES, WRITES}, 0},
+        {"far", LINES, FAR, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0},
+        {"distance not known", LINES, UNKNOWN, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0},
         /* rank 1 sends 32 bytes of each row */
-        {"interleaved, near", INTERLEAVED, NEAR, 1, 1, {KEPT, WRITES}, {READS, TWICE}},
-        {"interleaved, far", INTERLEAVED, FAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}},
-        {"scattered, near", SCATTERED, NEAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}},
-        {"destinations in the arena, near", LINES, NEAR, 0, 1, {WRITES, WRITES}, {TWICE, WRITES}},
-        {"sources in the arena, near", LINES, NEAR, 1, 0, {KEPT, KEPT}, {READS, READS}},
-        {"sources in the arena, far", LINES, FAR, 1, 0, {WRITES, WRITES}, {TWICE, TWICE}},
-        {"none in the arena, near", LINES, NEAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}},
-        {"none in the arena, far", LINES, FAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}},
+        {"interleaved, near", INTERLEAVED, NEAR, 1, 1, {KEPT, WRITES}, {READS, TWICE}, 0},
+        {"interleaved, far", INTERLEAVED, FAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}, 0},
+        {"interleaved, between", INTERLEAVED, BETWEEN, 1, 1, {KEPT, WRITES}, {READS, TWICE}, 0},
+        {"interleaved, cached, between",
+         INTERLEAVED,
+         BETWEEN,
+         1,
+         1,
+         {WRITES, WRITES},
+         {TWICE, TWICE},
+         100000},
+        {"interleaved, cached, near",
+         INTERLEAVED,
+         NEAR,
+         1,
+         1,
+         {KEPT, WRITES},
+         {READS, TWICE},
+         100000},
+        {"scattered, near", SCATTERED, NEAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}, 0},
+        {"destinations in the arena, near",
+         LINES,
+         NEAR,
+         0,
+         1,
+         {WRITES, WRITES},
+         {TWICE, WRITES},
+         0},
+        {"sources in the arena, near", LINES, NEAR, 1, 0, {KEPT, KEPT}, {READS, READS}, 0},
+        {"sources in the arena, far", LINES, FAR, 1, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0},
+        {"none in the arena, near", LINES, NEAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0},
+        {"none in the arena, far", LINES, FAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0},
     };
     size_t k;
     test_patience = INT_MAX; /* who copies does not depend on who waits first */
     for (k = 0; k < sizeof cases / sizeof *cases; k++)
         check_who_copies(&cases[k]);
     test_patience = 20;
+    test_cached = 1 << 20;
 }
 
 /* ---- nobody waits for a rank that does nothing ---- */
@@ -433,7 +469,7 @@ static void check_idle_ranks(int n, int distance, int late_receiver)
     int k, i, good, me = test_rank(), last = late_receiver ? 0 : 1;
     memset(&options, 0, sizeof options);
     redist_arena_create(MPI_COMM_WORLD, (size_t)n * sizeof *array, &arena);
-    arena->home.distance = distance;
+    set_distance(arena, distance);
     options.method = REDIST_SHARED;
     options.arena = arena;
     array = redist_arena_alloc(arena, (size_t)n * sizeof *array);

@@ -9,7 +9,7 @@ static long long test_piece_bytes = 262144;
 #include "redist_plan.h"
 #include "test_mpi.h"
 
-enum { PLANS = 2, ROUNDS = 3, MOST_CELLS = 1500, MOST_RANKS = 4, NEAR = 100, FAR_APART = 500 };
+enum { PLANS = 2, ROUNDS = 3, MOST_CELLS = 1500, MOST_RANKS = 4, NEAR = 50, FAR_APART = 200 };
 
 /* alike: the first setting that must give the same bits, or -1: any order of ranks will do.
    in: which sides lie in the arena. */
@@ -320,8 +320,10 @@ static int create(run *u, const setting *s, redist_plan **plan, char *message, s
     options.cost.per_message = 1;
     options.cost.per_byte = 1e-6;
     test_piece_bytes = s->piece > 0 ? s->piece : 262144;
-    if (s->arena && arena->home.size > 0)
-        arena->home.distance = s->distance;
+    if (s->arena && arena->home.size > 0) {
+        arena->home.distance[REDIST_PRIV_FETCH] = s->distance; /* percent */
+        arena->home.distance[REDIST_PRIV_STREAM] = s->distance > 0 ? 100 : 0;
+    }
     for (k = 0; k < PLANS && code == REDIST_OK; k++)
         code = redist_plan_create(MPI_COMM_WORLD, &u->side[0].layout, &u->side[1].layout,
                                   MPI_UINT64_T, &options, &plan[k]);

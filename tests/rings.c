@@ -60,7 +60,7 @@ static int64_t test_ring_bytes = 4096; /* an arena's room for rings is part of e
 
 /* ---- what the ranks do ---- */
 
-enum { ARRAYS = 2, PLANS = 2, MOST = 2048, MOST_POLLS = 5000000, NEAR = 100, FAR = 1000 };
+enum { ARRAYS = 2, PLANS = 2, MOST = 2048, MOST_POLLS = 5000000, NEAR = 50, FAR = 1000 };
 
 /* Blocks of n elements become cyclic, whose messages fill lines; or cyclic ones blocks, whose
    messages interleave with what stays. arena[round % 8]: bit r is set when rank r's arrays then lie
@@ -178,7 +178,8 @@ static void create(int rank)
     const size_t bytes = (size_t)(now.n / now.ranks) * sizeof(double);
     int p, side, a;
     m->wrong = redist_arena_create(MPI_COMM_WORLD, 32768, &m->arena) != REDIST_OK;
-    m->arena->home.distance = now.far ? FAR : NEAR;
+    m->arena->home.distance[REDIST_PRIV_FETCH] = now.far ? FAR : NEAR;
+    m->arena->home.distance[REDIST_PRIV_STREAM] = 100;
     for (p = 0; p < plans(); p++)
         for (side = 0; side < 2; side++)
             for (a = 0; a < now.arrays; a++) {
