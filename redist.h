@@ -280,7 +280,7 @@ typedef struct {
     const char *what; /* is out of bounds; NULL: something else is wrong */
     const char *sentence;
     int64_t value, low, high; /* the numbers of its sentence */
-} redist_priv_fault;
+} redist_priv_error;
 
 /* An axis of a view, and how the local array stores it. */
 typedef struct {
@@ -303,7 +303,7 @@ typedef struct {
     const int64_t *offsets;
     int copies;  /* of the grid: copy c of its place k is place k + c * (places of the grid) */
     int partial; /* elements may lie in no box                                               */
-    redist_priv_fault fault;
+    redist_priv_error error;
     /* in the order of the view; last: plans keep but ndim of them */
     redist_priv_dimension dim[REDIST_MAX_DIMS];
 } redist_layout;
@@ -864,44 +864,44 @@ REDIST_PRIV_APART void *redist_priv_append(void *array, int64_t *used, int64_t *
 
 /* Keeps the first mistake: its code, the axis, -1 where it is none's, and its sentence with the
    numbers. */
-REDIST_PRIV_COLD void redist_priv_fault_if(redist_priv_fault *fault, int wrong, int code, int axis,
+REDIST_PRIV_COLD void redist_priv_error_if(redist_priv_error *error, int wrong, int code, int axis,
                                            const char *sentence, int64_t value, int64_t beside)
 {
-    const redist_priv_fault found = {code, axis, NULL, sentence, value, beside, 0};
-    if (wrong && fault->code == REDIST_OK)
-        *fault = found;
+    const redist_priv_error found = {code, axis, NULL, sentence, value, beside, 0};
+    if (wrong && error->code == REDIST_OK)
+        *error = found;
 }
 
 /* The same where a number is not low <= value <= high; high may be INT64_MAX. */
-REDIST_PRIV_COLD void redist_priv_require(redist_priv_fault *fault, int code, int axis,
+REDIST_PRIV_COLD void redist_priv_require(redist_priv_error *error, int code, int axis,
                                           const char *what, int64_t value, int64_t low,
                                           int64_t high)
 {
     const char *sentence = high == INT64_MAX ? "%" PRId64 ", must be at least %" PRId64
                                              : "%" PRId64 ", must be at least %" PRId64
                                                " and at most %" PRId64;
-    const redist_priv_fault found = {code, axis, what, sentence, value, low, high};
-    if ((value < low || value > high) && fault->code == REDIST_OK)
-        *fault = found;
+    const redist_priv_error found = {code, axis, what, sentence, value, low, high};
+    if ((value < low || value > high) && error->code == REDIST_OK)
+        *error = found;
 }
 
 #ifdef REDIST_PRIV_BODIES
-/* Writes the sentence of a fault, "axis 1: block is 0, must be at least 1"; returns its code. */
-REDIST_PRIV_COLD int redist_priv_format_fault(const redist_priv_fault *fault, char *text,
+/* Writes the sentence of an error, "axis 1: block is 0, must be at least 1"; returns its code. */
+REDIST_PRIV_COLD int redist_priv_format_error(const redist_priv_error *error, char *text,
                                               size_t size)
 {
     size_t used = 0;
     if (size > 0 && text != NULL)
         text[0] = '\0';
-    if (size == 0 || text == NULL || fault->code == REDIST_OK)
-        return fault->code;
-    if (fault->axis >= 0)
-        used = (size_t)snprintf(text, size, "axis %d: ", fault->axis);
-    if (fault->what != NULL && used < size)
-        used += (size_t)snprintf(text + used, size - used, "%s is ", fault->what);
+    if (size == 0 || text == NULL || error->code == REDIST_OK)
+        return error->code;
+    if (error->axis >= 0)
+        used = (size_t)snprintf(text, size, "axis %d: ", error->axis);
+    if (error->what != NULL && used < size)
+        used += (size_t)snprintf(text + used, size - used, "%s is ", error->what);
     if (used < size)
-        snprintf(text + used, size - used, fault->sentence, fault->value, fault->low, fault->high);
-    return fault->code;
+        snprintf(text + used, size - used, error->sentence, error->value, error->low, error->high);
+    return error->code;
 }
 
 #define REDIST_PRIV_ERROR_TEXT(name, sentence) sentence,
@@ -997,26 +997,26 @@ REDIST_PRIV_FAST int64_t redist_priv_size(const redist_axis *x, int coord)
 }
 
 REDIST_PRIV_COLD void redist_priv_check_axis(const redist_axis *x, int axis,
-                                             redist_priv_fault *fault)
+                                             redist_priv_error *error)
 {
     const int listed = x->kind == REDIST_PRIV_CUTS;
     int k;
-    redist_priv_fault_if(fault, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_ERR_LAYOUT,
+    redist_priv_error_if(error, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_ERR_LAYOUT,
                          axis, "the axis was never built", 0, 0);
-    redist_priv_require(fault, REDIST_ERR_LAYOUT, axis, "the number of processes", x->procs, 1,
+    redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "the number of processes", x->procs, 1,
                         INT64_MAX);
-    redist_priv_fault_if(fault, listed && x->cuts == NULL, REDIST_ERR_LAYOUT, axis,
+    redist_priv_error_if(error, listed && x->cuts == NULL, REDIST_ERR_LAYOUT, axis,
                          "cuts is NULL for %" PRId64 " processes", x->procs, 0);
-    for (k = 0; listed && k <= x->procs && fault->code == REDIST_OK; k++)
-        redist_priv_fault_if(fault, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1],
+    for (k = 0; listed && k <= x->procs && error->code == REDIST_OK; k++)
+        redist_priv_error_if(error, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1],
                              REDIST_ERR_LAYOUT, axis,
                              "cuts must start at 0 and never fall, but one is %" PRId64, x->cuts[k],
                              0);
-    redist_priv_require(fault, REDIST_ERR_LAYOUT, axis, "extent", x->extent, 0, INT64_MAX);
-    redist_priv_require(fault, REDIST_ERR_OVERFLOW, axis, "extent", x->extent, 0,
+    redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "extent", x->extent, 0, INT64_MAX);
+    redist_priv_require(error, REDIST_ERR_OVERFLOW, axis, "extent", x->extent, 0,
                         REDIST_PRIV_MAX_ELEMENTS);
-    redist_priv_require(fault, REDIST_ERR_LAYOUT, axis, "block", x->block, 1, INT64_MAX);
-    redist_priv_require(fault, REDIST_ERR_LAYOUT, axis, "the coordinate of block 0", x->first, 0,
+    redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "block", x->block, 1, INT64_MAX);
+    redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "the coordinate of block 0", x->first, 0,
                         (int64_t)x->procs - 1);
 }
 
@@ -1060,10 +1060,10 @@ REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs)
 
 REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord)
 {
-    redist_priv_fault fault = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
+    redist_priv_error error = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
     x.first = coord;
-    redist_priv_check_axis(&x, -1, &fault);
-    x.count = fault.code == REDIST_OK ? x.extent : 0;
+    redist_priv_check_axis(&x, -1, &error);
+    x.count = error.code == REDIST_OK ? x.extent : 0;
     return x;
 }
 
@@ -1196,7 +1196,7 @@ REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_ax
 
 REDIST_PRIV int redist_priv_usable(const redist_layout *layout)
 {
-    return layout != NULL && layout->mark == REDIST_PRIV_MARK && layout->fault.code == REDIST_OK;
+    return layout != NULL && layout->mark == REDIST_PRIV_MARK && layout->error.code == REDIST_OK;
 }
 
 /* Whether places own boxes, rather than what the product of their coordinates owns. */
@@ -1220,12 +1220,12 @@ REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout)
     return (int)places;
 }
 
-/* The dimension that a builder changes; zeros when there is none, or the layout is at fault. */
+/* The dimension that a builder changes; zeros when there is none, or the layout is invalid. */
 REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis)
 {
     if (redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim)
         return &layout->dim[axis];
-    redist_priv_fault_if(&layout->fault, 1, REDIST_ERR_LAYOUT, axis,
+    redist_priv_error_if(&layout->error, 1, REDIST_ERR_LAYOUT, axis,
                          "a builder was given axis %" PRId64 ", which the layout does not have",
                          axis, 0);
     return (redist_priv_dimension *)memset(layout->dim, 0, sizeof layout->dim[0]);
@@ -1256,9 +1256,9 @@ REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
             redist_priv_product(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1),
                                 limit);
     }
-    redist_priv_fault_if(&layout->fault, redist_priv_grid_places(layout) == 0, REDIST_ERR_OVERFLOW,
+    redist_priv_error_if(&layout->error, redist_priv_grid_places(layout) == 0, REDIST_ERR_OVERFLOW,
                          -1, "the process grid has more than INT_MAX places", 0, 0);
-    redist_priv_fault_if(&layout->fault, all >= limit || local >= limit, REDIST_ERR_OVERFLOW, -1,
+    redist_priv_error_if(&layout->error, all >= limit || local >= limit, REDIST_ERR_OVERFLOW, -1,
                          "the array or a local array has 2^62 elements or more", 0, 0);
 }
 
@@ -1269,15 +1269,15 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
     memset(&layout, 0, sizeof layout);
     layout.mark = REDIST_PRIV_MARK;
     layout.copies = 1;
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, -1, "the number of axes", ndim, 1,
+    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, -1, "the number of axes", ndim, 1,
                         REDIST_MAX_DIMS);
-    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_ERR_LAYOUT, -1,
+    redist_priv_error_if(&layout.error, axes == NULL, REDIST_ERR_LAYOUT, -1,
                          "a builder was given NULL", 0, 0);
-    layout.ndim = layout.fault.code == REDIST_OK ? ndim : 0;
+    layout.ndim = layout.error.code == REDIST_OK ? ndim : 0;
     for (d = 0; d < layout.ndim; d++) {
         layout.dim[d].axis = axes[d];
         layout.dim[d].stored = d;
-        redist_priv_check_axis(&axes[d], d, &layout.fault);
+        redist_priv_check_axis(&axes[d], d, &layout.error);
     }
     redist_priv_check_overflow(&layout);
     return layout;
@@ -1287,20 +1287,20 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
 REDIST_PRIV_COLD void redist_priv_set_boxes(redist_layout *layout, int boxes, const redist_box *box)
 {
     int d, k;
-    redist_priv_require(&layout->fault, REDIST_ERR_LAYOUT, -1, "the number of boxes", boxes, 1,
+    redist_priv_require(&layout->error, REDIST_ERR_LAYOUT, -1, "the number of boxes", boxes, 1,
                         INT64_MAX);
-    redist_priv_fault_if(&layout->fault, box == NULL, REDIST_ERR_LAYOUT, -1,
+    redist_priv_error_if(&layout->error, box == NULL, REDIST_ERR_LAYOUT, -1,
                          "a builder was given NULL", 0, 0);
-    for (k = 0; k < boxes && layout->fault.code == REDIST_OK; k++)
+    for (k = 0; k < boxes && layout->error.code == REDIST_OK; k++)
         for (d = 0; d < layout->ndim; d++) {
             const int64_t extent = layout->dim[d].axis.extent;
             const int64_t low = box[k].low[layout->dim[d].stored],
                           high = box[k].high[layout->dim[d].stored];
-            redist_priv_fault_if(&layout->fault, low < high && (low < 0 || high > extent),
+            redist_priv_error_if(&layout->error, low < high && (low < 0 || high > extent),
                                  REDIST_ERR_LAYOUT, d,
                                  "box %" PRId64 " reaches outside the extent %" PRId64, k, extent);
         }
-    for (d = 0; d < layout->ndim && layout->fault.code == REDIST_OK; d++) {
+    for (d = 0; d < layout->ndim && layout->error.code == REDIST_OK; d++) {
         layout->dim[d].axis.kind = REDIST_PRIV_BOXES;
         layout->dim[d].axis.procs = boxes;
         layout->dim[d].axis.box = box;
@@ -1337,7 +1337,7 @@ REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_a
 
 REDIST_API redist_layout redist_grid_order(redist_layout layout, redist_order order)
 {
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, -1, "the order of the grid",
+    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, -1, "the order of the grid",
                         (int64_t)order, 0, 1);
     layout.grid_order = order;
     return layout;
@@ -1345,7 +1345,7 @@ REDIST_API redist_layout redist_grid_order(redist_layout layout, redist_order or
 
 REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order order)
 {
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, -1, "the order of memory", (int64_t)order,
+    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, -1, "the order of memory", (int64_t)order,
                         0, 1);
     layout.memory_order = order;
     return layout;
@@ -1353,7 +1353,7 @@ REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order 
 
 REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 {
-    redist_priv_require(&layout.fault, REDIST_ERR_RANK, -1, "the first rank", first_rank, 0,
+    redist_priv_require(&layout.error, REDIST_ERR_RANK, -1, "the first rank", first_rank, 0,
                         INT_MAX - redist_layout_places(&layout));
     layout.first_rank = first_rank;
     layout.ranks = NULL;
@@ -1362,7 +1362,7 @@ REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
 
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
 {
-    redist_priv_fault_if(&layout.fault, ranks == NULL, REDIST_ERR_LAYOUT, -1,
+    redist_priv_error_if(&layout.error, ranks == NULL, REDIST_ERR_LAYOUT, -1,
                          "a builder was given NULL", 0, 0);
     layout.ranks = ranks;
     return layout;
@@ -1370,7 +1370,7 @@ REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
 
 REDIST_API redist_layout redist_at_offsets(redist_layout layout, const int64_t *offsets)
 {
-    redist_priv_fault_if(&layout.fault, offsets == NULL, REDIST_ERR_LAYOUT, -1,
+    redist_priv_error_if(&layout.error, offsets == NULL, REDIST_ERR_LAYOUT, -1,
                          "a builder was given NULL", 0, 0);
     layout.offsets = offsets;
     return layout;
@@ -1380,12 +1380,12 @@ REDIST_API redist_layout redist_replicated(redist_layout layout, int copies)
 {
     const int64_t places = redist_priv_grid_places(&layout),
                   most = INT_MAX / redist_priv_max(places, 1);
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, -1, "the number of copies", copies, 1,
+    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, -1, "the number of copies", copies, 1,
                         INT64_MAX);
-    redist_priv_require(&layout.fault, REDIST_ERR_OVERFLOW, -1, "the number of copies", copies, 1,
+    redist_priv_require(&layout.error, REDIST_ERR_OVERFLOW, -1, "the number of copies", copies, 1,
                         most);
     if (layout.ranks == NULL)
-        redist_priv_require(&layout.fault, REDIST_ERR_RANK, -1, "the first rank", layout.first_rank,
+        redist_priv_require(&layout.error, REDIST_ERR_RANK, -1, "the first rank", layout.first_rank,
                             0, INT_MAX - places * copies);
     layout.copies = copies;
     return layout;
@@ -1394,9 +1394,9 @@ REDIST_API redist_layout redist_replicated(redist_layout layout, int copies)
 REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low, int64_t high)
 {
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "a halo", low, 0,
+    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "a halo", low, 0,
                         REDIST_PRIV_MAX_ELEMENTS);
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "a halo", high, 0,
+    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "a halo", high, 0,
                         REDIST_PRIV_MAX_ELEMENTS);
     dim->low = low;
     dim->high = high;
@@ -1410,13 +1410,13 @@ REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redi
 {
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
     redist_axis *x = &dim->axis;
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the edge of ghost cells",
+    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the edge of ghost cells",
                         (int64_t)edge, 0, 1);
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the width of ghost cells",
+    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the width of ghost cells",
                         redist_priv_max(dim->low, dim->high), 1, x->extent);
-    if (layout.fault.code == REDIST_OK && !redist_priv_is_interval(x))
-        redist_priv_fault_if(
-            &layout.fault, 1, REDIST_ERR_LAYOUT, axis,
+    if (layout.error.code == REDIST_OK && !redist_priv_is_interval(x))
+        redist_priv_error_if(
+            &layout.error, 1, REDIST_ERR_LAYOUT, axis,
             "ghost cells need one interval per process, but a process owns several blocks of %" PRId64,
             x->block, 0);
     x->ghosts = edge == REDIST_PERIODIC ? 2 : 1;
@@ -1429,13 +1429,13 @@ REDIST_API redist_layout redist_ghost_depth(redist_layout layout, int axis, int6
                                             int64_t high)
 {
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    redist_priv_fault_if(&layout.fault, dim->axis.ghosts == 0, REDIST_ERR_LAYOUT, axis,
+    redist_priv_error_if(&layout.error, dim->axis.ghosts == 0, REDIST_ERR_LAYOUT, axis,
                          "a ghost depth of %" PRId64 " and %" PRId64
                          ", but redist_with_ghosts comes before redist_ghost_depth",
                          low, high);
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the depth of low ghost cells", low,
+    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the depth of low ghost cells", low,
                         0, dim->low);
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the depth of high ghost cells",
+    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the depth of high ghost cells",
                         high, 0, dim->high);
     dim->axis.low = low;
     dim->axis.high = high;
@@ -1444,7 +1444,7 @@ REDIST_API redist_layout redist_ghost_depth(redist_layout layout, int axis, int6
 
 REDIST_API redist_layout redist_partial(redist_layout layout)
 {
-    redist_priv_fault_if(&layout.fault, !redist_priv_is_boxes(&layout), REDIST_ERR_LAYOUT, -1,
+    redist_priv_error_if(&layout.error, !redist_priv_is_boxes(&layout), REDIST_ERR_LAYOUT, -1,
                          "only boxes may be partial", 0, 0);
     layout.partial = 1;
     return layout;
@@ -1453,7 +1453,7 @@ REDIST_API redist_layout redist_partial(redist_layout layout)
 REDIST_API redist_layout redist_with_allocated(redist_layout layout, int axis, int64_t allocated)
 {
     redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the allocated extent", allocated,
+    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the allocated extent", allocated,
                         0, INT64_MAX);
     dim->allocated = allocated;
     redist_priv_check_overflow(&layout);
@@ -1475,11 +1475,11 @@ REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
 {
     const redist_layout given = layout;
     int d, seen[REDIST_MAX_DIMS] = {0};
-    redist_priv_fault_if(&layout.fault, axes == NULL, REDIST_ERR_LAYOUT, -1,
+    redist_priv_error_if(&layout.error, axes == NULL, REDIST_ERR_LAYOUT, -1,
                          "a builder was given NULL", 0, 0);
     for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++) {
         const int from = axes[d], there = from >= 0 && from < layout.ndim;
-        redist_priv_fault_if(&layout.fault, !there || seen[from]++, REDIST_ERR_LAYOUT, d,
+        redist_priv_error_if(&layout.error, !there || seen[from]++, REDIST_ERR_LAYOUT, d,
                              "a permutation names axis %" PRId64 ", outside the layout or twice",
                              from, 0);
         layout.dim[d] = given.dim[there ? from : d];
@@ -1505,7 +1505,7 @@ REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
 {
     int d, turns, axes[REDIST_MAX_DIMS];
     redist_priv_pick(&layout, 1);
-    for (d = 0; layout.fault.code == REDIST_OK && d < layout.ndim; d++)
+    for (d = 0; layout.error.code == REDIST_OK && d < layout.ndim; d++)
         axes[d] = d < 2 ? 1 - d : d;
     for (turns = (int)redist_priv_mod(quarter_turns, 4); turns > 0; turns--)
         layout = redist_flipped(redist_permuted(layout, axes), 0);
@@ -1517,16 +1517,16 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
 {
     redist_axis *x = &redist_priv_pick(&layout, axis)->axis;
     int64_t most = 0;
-    redist_priv_fault_if(&layout.fault, step == 0, REDIST_ERR_LAYOUT, axis,
+    redist_priv_error_if(&layout.error, step == 0, REDIST_ERR_LAYOUT, axis,
                          "the step of a section is %" PRId64 ", must not be 0", step, 0);
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the start of a section", start, 0,
+    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the start of a section", start, 0,
                         x->count - (count > 0));
-    if (layout.fault.code == REDIST_OK)
+    if (layout.error.code == REDIST_OK)
         most = 1 + (step > 0 ? (x->count - 1 - start) / step
                              : start / -redist_priv_max(step, -INT64_MAX));
-    redist_priv_require(&layout.fault, REDIST_ERR_LAYOUT, axis, "the count of a section", count, 0,
+    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the count of a section", count, 0,
                         most);
-    if (layout.fault.code != REDIST_OK)
+    if (layout.error.code != REDIST_OK)
         return layout;
     x->start = count == 0 ? 0 : x->start + start * x->step;
     x->step = count <= 1 ? 1 : x->step * step;
@@ -1602,23 +1602,23 @@ REDIST_PRIV_COLD int redist_priv_check_single(const redist_layout *from, const r
                                      : REDIST_OK;
 }
 
-REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redist_priv_fault *fault)
+REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redist_priv_error *error)
 {
     redist_priv_rank_place *sorted;
     const int places = redist_layout_places(layout), code = redist_priv_list_ranks(layout, &sorted);
     const int grid = redist_priv_grid_places(layout);
     int k;
-    redist_priv_fault_if(fault, code != REDIST_OK, REDIST_ERR_MEMORY, -1,
+    redist_priv_error_if(error, code != REDIST_OK, REDIST_ERR_MEMORY, -1,
                          "no memory to check the ranks", 0, 0);
     if (code != REDIST_OK)
         return;
-    redist_priv_require(fault, REDIST_ERR_RANK, -1, "a rank", sorted[0].rank, 0, INT_MAX);
+    redist_priv_require(error, REDIST_ERR_RANK, -1, "a rank", sorted[0].rank, 0, INT_MAX);
     for (k = 0; k < places; k++)
         sorted[k].place %= grid;
     if (grid < places)
         qsort(sorted, (size_t)places, sizeof *sorted, redist_priv_compare_rank_places);
     for (k = 1; k < places; k++)
-        redist_priv_fault_if(fault,
+        redist_priv_error_if(error,
                              redist_priv_compare_rank_places(&sorted[k - 1], &sorted[k]) == 0,
                              REDIST_ERR_RANK, -1,
                              "two replicas of place %" PRId64 " are on rank %" PRId64,
@@ -1697,13 +1697,13 @@ REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *i
     return -1;
 }
 
-REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redist_priv_fault *fault)
+REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redist_priv_error *error)
 {
     const redist_axis *x = &layout->dim[0].axis;
     const redist_box **sorted = (const redist_box **)redist_priv_alloc(x->procs, sizeof *sorted);
     redist_box all = {{0}, {0}};
     int a, b, d;
-    redist_priv_fault_if(fault, sorted == NULL, REDIST_ERR_MEMORY, -1,
+    redist_priv_error_if(error, sorted == NULL, REDIST_ERR_MEMORY, -1,
                          "no memory to check the boxes", 0, 0);
     if (sorted == NULL)
         return;
@@ -1712,17 +1712,17 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redis
     qsort(sorted, (size_t)x->procs, sizeof *sorted, redist_priv_compare_boxes);
     for (a = 0; a < x->procs; a++)
         for (b = a + 1;
-             b < x->procs && sorted[b]->low[0] < sorted[a]->high[0] && fault->code == REDIST_OK;
+             b < x->procs && sorted[b]->low[0] < sorted[a]->high[0] && error->code == REDIST_OK;
              b++)
-            redist_priv_fault_if(fault, redist_priv_in_both(layout->ndim, sorted[a], sorted[b]) > 0,
+            redist_priv_error_if(error, redist_priv_in_both(layout->ndim, sorted[a], sorted[b]) > 0,
                                  REDIST_ERR_LAYOUT, -1, "box %" PRId64 " overlaps box %" PRId64,
                                  (sorted[a] < sorted[b] ? sorted[a] : sorted[b]) - x->box,
                                  (sorted[a] < sorted[b] ? sorted[b] : sorted[a]) - x->box);
     REDIST_FREE(sorted);
     for (d = 0; d < layout->ndim; d++)
         all.high[layout->dim[d].axis.along] = layout->dim[d].axis.extent;
-    if (fault->code == REDIST_OK && !layout->partial && redist_priv_in_none(layout, &all) > 0)
-        redist_priv_fault_if(fault, 1, REDIST_ERR_LAYOUT, -1,
+    if (error->code == REDIST_OK && !layout->partial && redist_priv_in_none(layout, &all) > 0)
+        redist_priv_error_if(error, 1, REDIST_ERR_LAYOUT, -1,
                              "no box holds element %" PRId64 ", counted row by row of the array",
                              redist_priv_find_hole(layout, all), 0);
 }
@@ -1733,33 +1733,33 @@ REDIST_API int redist_layout_check(const redist_layout *layout)
 }
 
 /* What is wrong with a layout, if anything. */
-REDIST_PRIV_COLD redist_priv_fault redist_priv_fault_of(const redist_layout *layout)
+REDIST_PRIV_COLD redist_priv_error redist_priv_error_of(const redist_layout *layout)
 {
-    redist_priv_fault fault = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
+    redist_priv_error error = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
     const uint64_t mark = layout == NULL ? 0 : layout->mark;
-    redist_priv_fault_if(&fault, layout == NULL, REDIST_ERR_ARGUMENT, -1, "the layout is NULL", 0,
+    redist_priv_error_if(&error, layout == NULL, REDIST_ERR_ARGUMENT, -1, "the layout is NULL", 0,
                          0);
-    redist_priv_fault_if(
-        &fault, (mark ^ REDIST_PRIV_MARK) >> 32 == 0 && mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT,
+    redist_priv_error_if(
+        &error, (mark ^ REDIST_PRIV_MARK) >> 32 == 0 && mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT,
         -1,
         "the layout is from a file compiled with another version, or REDIST_MAX_DIMS: "
         "there %" PRId64 ", here %" PRId64,
         (int64_t)(mark % 65536), REDIST_MAX_DIMS);
-    redist_priv_fault_if(&fault, mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT, -1,
+    redist_priv_error_if(&error, mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT, -1,
                          "the layout was never built", 0, 0);
-    if (fault.code == REDIST_OK)
-        fault = layout->fault;
-    if (fault.code == REDIST_OK && redist_priv_is_boxes(layout))
-        redist_priv_check_boxes(layout, &fault);
-    if (fault.code == REDIST_OK && layout->ranks != NULL)
-        redist_priv_check_ranks(layout, &fault);
-    return fault;
+    if (error.code == REDIST_OK)
+        error = layout->error;
+    if (error.code == REDIST_OK && redist_priv_is_boxes(layout))
+        redist_priv_check_boxes(layout, &error);
+    if (error.code == REDIST_OK && layout->ranks != NULL)
+        redist_priv_check_ranks(layout, &error);
+    return error;
 }
 
 REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size)
 {
-    const redist_priv_fault fault = redist_priv_fault_of(layout);
-    return redist_priv_format_fault(&fault, text, size);
+    const redist_priv_error error = redist_priv_error_of(layout);
+    return redist_priv_format_error(&error, text, size);
 }
 
 /* The axes of the view from the slowest to the fastest in a storage order. */
@@ -1984,14 +1984,14 @@ REDIST_PRIV_COLD int64_t redist_priv_least(const redist_priv_dimension *dim, int
 REDIST_PRIV_COLD int redist_priv_check_extent(const redist_layout *layout, const int *coords,
                                               char *text, size_t size)
 {
-    redist_priv_fault fault = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
+    redist_priv_error error = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
     int d;
     for (d = 0; d < layout->ndim; d++)
         if (layout->dim[d].allocated > 0)
-            redist_priv_require(&fault, REDIST_ERR_LAYOUT, d, "the allocated extent",
+            redist_priv_require(&error, REDIST_ERR_LAYOUT, d, "the allocated extent",
                                 layout->dim[d].allocated,
                                 redist_priv_least(&layout->dim[d], coords[d]), INT64_MAX);
-    return redist_priv_format_fault(&fault, text, size);
+    return redist_priv_format_error(&error, text, size);
 }
 
 REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64_t *index)
@@ -2511,7 +2511,7 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
 /* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`:
    walks the blocks of `other` in a pattern's segments, the same or one that shows all, in each no
    further than a period of `other`. */
-REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pattern *walked,
+REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pattern *traversed,
                                  const redist_priv_pattern *pattern, const redist_axis *other,
                                  int64_t end)
 {
@@ -2519,16 +2519,18 @@ REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pat
     redist_priv_track block;
     int64_t t, at, i, last, next;
     int code = REDIST_OK;
-    for (t = 0; t < walked->tracks; t++)
-        for (at = walked->track[t].start; at < end && code == REDIST_OK; at += walked->period) {
+    for (t = 0; t < traversed->tracks; t++)
+        for (at = traversed->track[t].start; at < end && code == REDIST_OK;
+             at += traversed->period) {
             i = redist_priv_max(at, 0);
-            last = redist_priv_min(redist_priv_min(at + walked->track[t].length, i + period), end);
+            last =
+                redist_priv_min(redist_priv_min(at + traversed->track[t].length, i + period), end);
             if (other->ghosts != 0)
                 code = redist_priv_append_holders(list, other, i, last);
             for (; other->ghosts == 0 && i < last && code == REDIST_OK; i = next) {
                 block = redist_priv_block_at(other, i);
                 next = redist_priv_min(block.start + block.length, last);
-                if (walked == pattern || redist_priv_has_any(pattern, i, next))
+                if (traversed == pattern || redist_priv_has_any(pattern, i, next))
                     code = redist_priv_append_coord(list, redist_owner(other, i));
             }
         }
@@ -2598,17 +2600,17 @@ typedef struct {
     /* of the source's coordinates: 1, or REDIST_PRIV_IMAGES of a periodic axis with ghosts */
     int images;
     redist_priv_runs *runs; /* runs[k * images + i]: what image i shares with coord[k] */
-} redist_priv_partners;
+} redist_priv_axis_peers;
 
-/* Everything one place sends, or receives: the product of its axes' partners. `own` is its side,
+/* Everything one place sends, or receives: the product of its axes' peers. `own` is its side,
    FROM or TO. */
 typedef struct {
     int own, ndim;
-    /* the other side are boxes: message k is that with partner k of every axis, which is its box */
+    /* the other side are boxes: message k is that with peer k of every axis, which is its box */
     int listed;
     int64_t messages; /* places that it shares elements with, of one copy */
-    redist_priv_partners axis[REDIST_MAX_DIMS];
-} redist_priv_neighbours;
+    redist_priv_axis_peers axis[REDIST_MAX_DIMS];
+} redist_priv_place_peers;
 
 /* Elements that two places share, as runs along every axis, and how the three sides store them: the
    source array, the destination array, and a dense buffer of just these elements. Strides and
@@ -2641,10 +2643,10 @@ REDIST_PRIV int redist_priv_meet_coords(const redist_axis *from, int from_coord,
     return code;
 }
 
-/* The runs of the partners found for a coordinate of x, which is on side `own`.
+/* The runs of the peers found for a coordinate of x, which is on side `own`.
    REDIST_ERR_MEMORY. */
-REDIST_PRIV int redist_priv_meet_partners(const redist_axis *x, int coord, int own,
-                                          const redist_axis *other, redist_priv_partners *p)
+REDIST_PRIV int redist_priv_meet_peers(const redist_axis *x, int coord, int own,
+                                       const redist_axis *other, redist_priv_axis_peers *p)
 {
     const redist_axis *axis[2];
     int64_t k;
@@ -2666,8 +2668,8 @@ REDIST_PRIV int redist_priv_meet_partners(const redist_axis *x, int coord, int o
     return code;
 }
 
-/* The elements that a coordinate shares with its k-th partner, in all images. */
-REDIST_PRIV int64_t redist_priv_partner_elements(const redist_priv_partners *p, int64_t k)
+/* The elements that a coordinate shares with its k-th peer, in all images. */
+REDIST_PRIV int64_t redist_priv_peer_elements(const redist_priv_axis_peers *p, int64_t k)
 {
     int64_t elements = 0;
     int i;
@@ -2679,7 +2681,7 @@ REDIST_PRIV int64_t redist_priv_partner_elements(const redist_priv_partners *p, 
 /* Lists, for every axis, the boxes of `other` that share elements with a place of these
    patterns. */
 REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const redist_layout *other,
-                                       redist_priv_neighbours *n)
+                                       redist_priv_place_peers *n)
 {
     redist_priv_coords list = {NULL, 0, 0};
     int d, k, code = REDIST_OK;
@@ -2697,12 +2699,12 @@ REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const re
     return code;
 }
 
-REDIST_PRIV void redist_priv_neighbours_free(redist_priv_neighbours *n)
+REDIST_PRIV void redist_priv_place_peers_free(redist_priv_place_peers *n)
 {
     int64_t k;
     int d;
     for (d = 0; d < n->ndim; d++) {
-        redist_priv_partners *p = &n->axis[d];
+        redist_priv_axis_peers *p = &n->axis[d];
         for (k = 0; p->runs != NULL && k < p->peers * p->images; k++)
             REDIST_FREE(p->runs[k].run);
         REDIST_FREE(p->runs);
@@ -2713,10 +2715,10 @@ REDIST_PRIV void redist_priv_neighbours_free(redist_priv_neighbours *n)
 
 /* The neighbours of the place at coords of layout `mine`, which is side `own` of the exchange, with
    or without the runs that it shares with them. REDIST_ERR_MEMORY; free with
-   redist_priv_neighbours_free even on failure. */
-REDIST_PRIV int redist_priv_find_neighbours(const redist_layout *mine, const int *coords, int own,
-                                            const redist_layout *other, int runs,
-                                            redist_priv_neighbours *n)
+   redist_priv_place_peers_free even on failure. */
+REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coords, int own,
+                                       const redist_layout *other, int runs,
+                                       redist_priv_place_peers *n)
 {
     redist_priv_pattern pattern[REDIST_MAX_DIMS];
     int d, code = REDIST_OK;
@@ -2737,32 +2739,31 @@ REDIST_PRIV int redist_priv_find_neighbours(const redist_layout *mine, const int
         n->messages *= n->axis[d].peers;
     }
     for (d = 0; d < n->ndim && code == REDIST_OK && runs; d++)
-        code = redist_priv_meet_partners(&mine->dim[d].axis, coords[d], own, &other->dim[d].axis,
-                                         &n->axis[d]);
+        code = redist_priv_meet_peers(&mine->dim[d].axis, coords[d], own, &other->dim[d].axis,
+                                      &n->axis[d]);
     for (d = 0; d < n->ndim; d++)
         REDIST_FREE(pattern[d].track);
     return code;
 }
 
-/* Which partner of each axis the k-th message is with, 0 <= k < messages. */
-REDIST_PRIV void redist_priv_partners_at(const redist_priv_neighbours *n, int64_t k,
-                                         int64_t *partner)
+/* Which peer of each axis the k-th message is with, 0 <= k < messages. */
+REDIST_PRIV void redist_priv_peers_at(const redist_priv_place_peers *n, int64_t k, int64_t *peer)
 {
     int d;
     for (d = n->ndim - 1; d >= 0; d--) {
-        partner[d] = k % n->axis[d].peers;
+        peer[d] = k % n->axis[d].peers;
         k /= n->listed ? 1 : n->axis[d].peers;
     }
 }
 
 /* The coordinates of the other place of the k-th message; messages ascend by them. */
-REDIST_PRIV void redist_priv_partner_coords(const redist_priv_neighbours *n, int64_t k, int *coords)
+REDIST_PRIV void redist_priv_peer_coords(const redist_priv_place_peers *n, int64_t k, int *coords)
 {
-    int64_t partner[REDIST_MAX_DIMS];
+    int64_t peer[REDIST_MAX_DIMS];
     int d;
-    redist_priv_partners_at(n, k, partner);
+    redist_priv_peers_at(n, k, peer);
     for (d = 0; d < n->ndim; d++)
-        coords[d] = n->axis[d].coord[partner[d]];
+        coords[d] = n->axis[d].coord[peer[d]];
 }
 
 /* Lays out the packed elements from `begin` to `end` one after the other, in the order of the
@@ -2786,7 +2787,7 @@ REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_l
 /* How many blocks a message has: one for each choice of images of the source's axes. An element
    that several images show comes once in each block, so the blocks' order is that of its
    contributions: as it is owned, then its images along axis 0, ... Blocks may be empty. */
-REDIST_PRIV int redist_priv_blocks_of(const redist_priv_neighbours *n)
+REDIST_PRIV int redist_priv_blocks_of(const redist_priv_place_peers *n)
 {
     int d, blocks = 1;
     for (d = 0; d < n->ndim; d++)
@@ -2795,20 +2796,20 @@ REDIST_PRIV int redist_priv_blocks_of(const redist_priv_neighbours *n)
 }
 
 /* A block of the k-th message of a place, 0 <= k < messages, with the place or places at
-   redist_priv_partner_coords, packed as redist_priv_pack_densely has it, which both sides know. The
+   redist_priv_peer_coords, packed as redist_priv_pack_densely has it, which both sides know. The
    caller sets the strides and origins of FROM and TO. */
-REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_neighbours *n, int64_t k,
+REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_place_peers *n, int64_t k,
                                                        int block, const redist_layout *from)
 {
     redist_priv_message m;
-    int64_t partner[REDIST_MAX_DIMS];
+    int64_t peer[REDIST_MAX_DIMS];
     int d;
     memset(&m, 0, sizeof m);
     m.ndim = n->ndim;
-    redist_priv_partners_at(n, k, partner);
+    redist_priv_peers_at(n, k, peer);
     for (d = 0; d < n->ndim; d++) {
         const int images = n->axis[d].images;
-        m.axis[d] = &n->axis[d].runs[partner[d] * images + block % images];
+        m.axis[d] = &n->axis[d].runs[peer[d] * images + block % images];
         m.end[d] = m.axis[d]->elements;
         block /= images;
     }
@@ -2836,14 +2837,14 @@ typedef struct {
     void *context;
     int64_t element; /* bytes */
     int alone;       /* the function is not thread-safe */
-} redist_priv_arrival;
+} redist_priv_policy;
 
 /* How the units of a copy are written. */
 typedef struct {
     /* stream: by non-temporal stores; far: the source is in no cache of this core */
     int stream, far;
     int64_t unit; /* contiguous bytes */
-    redist_priv_arrival arrival;
+    redist_priv_policy policy;
 } redist_priv_writing;
 
 /* Two nested loops, and where they begin. */
@@ -2992,7 +2993,7 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *p
 REDIST_PRIV void redist_priv_write(const redist_priv_writing *w, redist_priv_loop row,
                                    int64_t bytes, const char *from, char *to)
 {
-    const redist_priv_arrival *a = &w->arrival;
+    const redist_priv_policy *a = &w->policy;
     for (; row.n > 0; row.n--, from += row.from, to += row.to)
         if (a->function != NULL)
             a->function(to, from, bytes / a->element, a->context);
@@ -3122,24 +3123,24 @@ typedef union {
    long pieces. Strips that are combined use a larger buffer, so that the destination is read in
    long pieces, too. */
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_writing *w,
-                                                     const redist_priv_plane *p, int crossed)
+                                                     const redist_priv_plane *p, int transposed)
 {
     const int64_t unit = w->unit, pitch = p->outer.to;
-    const int combine = w->arrival.function != NULL, contiguous = p->inner.to == unit;
+    const int combine = w->policy.function != NULL, contiguous = p->inner.to == unit;
     const int even = pitch % 16 == 0 && (uintptr_t)p->to % 16 == 0;
     redist_priv_tiling t;
     int64_t across;
     t.w = w;
     t.strips =
-        crossed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+        transposed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
     t.stream = w->stream && contiguous;
     t.buffered = combine || (t.strips ? t.stream && !even : contiguous);
     t.far = w->far || w->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
-    across = !crossed    ? unit
+    across = !transposed ? unit
              : !t.strips ? (int64_t)REDIST_PRIV_WIDTH
              : combine   ? 4 * (int64_t)REDIST_PRIV_WIDTH
                          : (int64_t)REDIST_PRIV_LINE;
-    t.wide = crossed ? redist_priv_max(across / unit, 1) : 1;
+    t.wide = transposed ? redist_priv_max(across / unit, 1) : 1;
     t.tall =
         (t.strips && combine ? REDIST_PRIV_TILE_BUFFERS : 1) * REDIST_PRIV_TILE_BUFFER / across;
     if (!t.strips || t.buffered)
@@ -3168,8 +3169,8 @@ REDIST_PRIV void redist_priv_combine_tile(const redist_priv_writing *w, const re
                              there.bytes,
                              p->to};
     redist_priv_copy_units(unit, &in);
-    w->arrival.function(there.bytes, tile->bytes, p->outer.n * row / w->arrival.element,
-                        w->arrival.context);
+    w->policy.function(there.bytes, tile->bytes, p->outer.n * row / w->policy.element,
+                       w->policy.context);
     redist_priv_copy_units(unit, &out);
 }
 
@@ -3178,7 +3179,7 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
                                            redist_priv_tile *tile)
 {
     const int64_t unit = t->w->unit, bytes = p->inner.n * unit;
-    const int combine = t->w->arrival.function != NULL;
+    const int combine = t->w->policy.function != NULL;
     char *at = (char *)tile;
     redist_priv_plane in = {{p->outer.n, p->outer.from, bytes},
                             {p->inner.n, p->inner.from, unit},
@@ -3240,7 +3241,7 @@ REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, const redis
                 tile.outer.n = redist_priv_min(t->wide, end - j);
                 tile.from = p->from + j * p->outer.from + i * p->inner.from;
                 tile.to = p->to + j * p->outer.to + i * p->inner.to;
-                if (t->buffered && t->strips && t->w->arrival.function != NULL)
+                if (t->buffered && t->strips && t->w->policy.function != NULL)
                     redist_priv_copy_large(t, &tile);
                 else if (t->buffered)
                     redist_priv_copy_small(t, &tile);
@@ -3255,9 +3256,9 @@ REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, const redis
 
 /* Copies two loops around a unit. */
 REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_writing *w,
-                                              const redist_priv_plane *p, int crossed)
+                                              const redist_priv_plane *p, int transposed)
 {
-    const int combine = w->arrival.function != NULL;
+    const int combine = w->policy.function != NULL;
     const int put_together =
         w->stream && p->inner.to == w->unit && p->inner.n * w->unit >= REDIST_PRIV_LONG;
     redist_priv_tiling tiling;
@@ -3266,8 +3267,8 @@ REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_writing *w,
         for (j = 0; j < p->outer.n; j++)
             redist_priv_write(w, p->inner, w->unit, p->from + j * p->outer.from,
                               p->to + j * p->outer.to);
-    } else if (crossed || combine || put_together) {
-        tiling = redist_priv_tiles_for(w, p, crossed);
+    } else if (transposed || combine || put_together) {
+        tiling = redist_priv_tiles_for(w, p, transposed);
         redist_priv_copy_tiles(&tiling, p);
     } else {
         redist_priv_copy_units(w->unit, p);
@@ -3275,10 +3276,10 @@ REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_writing *w,
 }
 
 /* The default store policy: overwrite, elements of so many bytes. */
-REDIST_PRIV_FAST redist_priv_arrival redist_priv_replacing(int64_t element_bytes)
+REDIST_PRIV_FAST redist_priv_policy redist_priv_replacing(int64_t element_bytes)
 {
-    const redist_priv_arrival arrival = {NULL, NULL, element_bytes, 0};
-    return arrival;
+    const redist_priv_policy policy = {NULL, NULL, element_bytes, 0};
+    return policy;
 }
 
 /* to = beta to + alpha from, of n real or complex numbers. */
@@ -3382,7 +3383,7 @@ typedef struct {
 enum { REDIST_PRIV_MAX_LEVELS = REDIST_MAX_DIMS + 2 };
 
 typedef struct {
-    int levels, crossed;              /* crossed: the two innermost levels are transposed */
+    int levels, transposed;           /* transposed: the two innermost levels are transposed */
     int far;                          /* the source is in no cache of this core */
     int compact;                      /* the arrays below lie behind this in memory */
     int shared;                       /* the level that threads share */
@@ -3764,7 +3765,7 @@ REDIST_PRIV_COLD void redist_priv_finish_slice(redist_priv_program *p, redist_pr
         bytes +=
             s->unit * redist_priv_max(s->offsets, 1) * s->loop[0].n * s->loop[1].n * s->loop[2].n;
     }
-    if (slice->steps > 1 && !p->crossed)
+    if (slice->steps > 1 && !p->transposed)
         slice->rows = redist_priv_max(REDIST_PRIV_HOT / bytes, 1);
 }
 
@@ -3817,7 +3818,7 @@ REDIST_PRIV_COLD int redist_priv_order_levels(redist_priv_program *p, const redi
     if (n > 0 && m->stride[to_side][fastest] > m->stride[to_side][axes[n - 1]]) {
         axes[n] = axes[n - 1];
         axes[n - 1] = fastest;
-        p->crossed = p->element < REDIST_PRIV_LINE;
+        p->transposed = p->element < REDIST_PRIV_LINE;
     }
     return n + 1;
 }
@@ -3828,7 +3829,7 @@ REDIST_PRIV_COLD int redist_priv_finish_level(redist_priv_program *p, int innerm
 {
     int64_t k, step;
     int code = REDIST_OK;
-    tables = tables && innermost && !p->crossed &&
+    tables = tables && innermost && !p->transposed &&
              (p->element == 4 || p->element == 8 || p->element == 16);
     for (k = p->first[p->levels - 1]; k < p->slices && code == REDIST_OK; k++) {
         redist_priv_slice *s = &p->slice[k];
@@ -3851,7 +3852,7 @@ REDIST_PRIV_COLD void redist_priv_find_plane(redist_priv_program *p)
     for (level = p->levels - 1; level >= 0; level--) {
         const redist_priv_slice *slice = &p->slice[p->first[level]];
         const redist_priv_step *step = &p->step[slice->first];
-        if (p->crossed || p->first[level + 1] - p->first[level] > 1 || slice->times > 1 ||
+        if (p->transposed || p->first[level + 1] - p->first[level] > 1 || slice->times > 1 ||
             slice->steps > 1 || step->offsets > 0)
             return;
         p->plane_from += step->from;
@@ -3874,7 +3875,7 @@ REDIST_PRIV_COLD void redist_priv_finish(redist_priv_program *p, int *at, const 
     int k, level;
     for (level = p->levels - 2; level >= 0 && p->levels > 2; level--)
         if (redist_priv_continues(p, level)) {
-            p->crossed = p->crossed && level < p->levels - 2;
+            p->transposed = p->transposed && level < p->levels - 2;
             redist_priv_merge(p, level);
             memmove(&at[level + 1], &at[level + 2], (size_t)(p->levels - level - 1) * sizeof *at);
         }
@@ -3965,7 +3966,7 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_program **program,
             redist_priv_add_axis(p, &m, at[k + PADDING], from_side, to_side,
                                  k < 0 || size == NULL ? REDIST_PRIV_MAX_ELEMENTS : size[axes[k]]);
         if (code == REDIST_OK)
-            code = redist_priv_finish_level(p, k == n - 1, p->crossed && k == n - 2, tables);
+            code = redist_priv_finish_level(p, k == n - 1, p->transposed && k == n - 2, tables);
     }
     if (code == REDIST_OK)
         redist_priv_finish(p, at, order, m.ndim);
@@ -4087,7 +4088,7 @@ REDIST_PRIV void redist_priv_copy_step(redist_priv_running *r, const redist_priv
             p.from = from + s->from + i * s->loop[0].from + j * s->loop[1].from;
             p.to = to + s->to + i * s->loop[0].to + j * s->loop[1].to;
             if (s->offsets == 0)
-                redist_priv_copy_plane(&r->writing, &p, r->program->crossed && p.outer.n > 1);
+                redist_priv_copy_plane(&r->writing, &p, r->program->transposed && p.outer.n > 1);
             else if (r->writing.stream && s->buffered > 0)
                 redist_priv_stream_table(s, at, &p);
             else
@@ -4139,7 +4140,7 @@ REDIST_PRIV void redist_priv_copy_level(redist_priv_running *r, int level, const
 /* redist_priv_copy, by one thread of several. */
 REDIST_PRIV void redist_priv_copy_share(const redist_priv_program *p,
                                         const redist_priv_cursor *piece, const char *from, char *to,
-                                        redist_priv_arrival arrival, int stream, int thread,
+                                        redist_priv_policy policy, int stream, int thread,
                                         int threads)
 {
     redist_priv_running r;
@@ -4149,7 +4150,7 @@ REDIST_PRIV void redist_priv_copy_share(const redist_priv_program *p,
     r.threads = threads;
     r.writing.stream = stream;
     r.writing.far = p->far;
-    r.writing.arrival = arrival;
+    r.writing.policy = policy;
     from += p->from;
     to += p->to;
     for (level = 0; level < p->levels; level++) {
@@ -4165,21 +4166,20 @@ REDIST_PRIV void redist_priv_copy_share(const redist_priv_program *p,
 /* Copies a piece of a program; `from` and `to` point at the beginnings of the arrays, or of the
    packed piece. stream: the destination will not be read while it could still be in a cache. */
 REDIST_PRIV void redist_priv_copy(const redist_priv_program *p, const redist_priv_cursor *piece,
-                                  const char *from, char *to, redist_priv_arrival arrival,
-                                  int stream)
+                                  const char *from, char *to, redist_priv_policy policy, int stream)
 {
     const int64_t bytes = redist_priv_piece_size(p, piece);
     REDIST_COPIED(bytes);
     (void)bytes;
 #ifdef _OPENMP
-    if (!arrival.alone && redist_priv_team(bytes) > 1) {
+    if (!policy.alone && redist_priv_team(bytes) > 1) {
 #pragma omp parallel num_threads(redist_priv_team(bytes))
-        redist_priv_copy_share(p, piece, from, to, arrival, stream, omp_get_thread_num(),
+        redist_priv_copy_share(p, piece, from, to, policy, stream, omp_get_thread_num(),
                                omp_get_num_threads());
         return;
     }
 #endif
-    if (p->unit > 0 && !stream && arrival.function == NULL) {
+    if (p->unit > 0 && !stream && policy.function == NULL) {
         redist_priv_plane plane;
         plane.outer = p->plane[0];
         plane.inner = p->plane[1];
@@ -4188,7 +4188,7 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_program *p, const redist_pri
         redist_priv_copy_units(p->unit, &plane);
         return;
     }
-    redist_priv_copy_share(p, piece, from, to, arrival, stream, 0, 1);
+    redist_priv_copy_share(p, piece, from, to, policy, stream, 0, 1);
 }
 
 /* ------------------------------------------------------ pairs of places: which copy serves whom */
@@ -4199,7 +4199,7 @@ typedef struct {
     int all;     /* all replicas of the source contribute, rather than one of them */
     int grid[2]; /* places of one replica */
     redist_priv_rank_place *rank_places; /* of a replicated source on listed ranks */
-    const redist_priv_neighbours *n;     /* of the place at hand */
+    const redist_priv_place_peers *n;    /* of the place at hand */
     int mine; /* of a source, in replica 0: the pairs are those of all its replicas */
     int64_t at, end;
     int code;        /* REDIST_ERR_MEMORY: there are more pairs */
@@ -4225,7 +4225,7 @@ REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_l
 /* Begins the pairs of a place. n: its neighbours, of all replicas; must live until the last
    pair. */
 REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place,
-                                           const redist_priv_neighbours *n)
+                                           const redist_priv_place_peers *n)
 {
     const int source = n->own == REDIST_PRIV_FROM;
     p->n = n;
@@ -4235,27 +4235,28 @@ REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place,
 }
 
 /* The number of a destination place among the receivers of a source place of replica 0. */
-REDIST_PRIV_COLD int64_t redist_priv_reader_number(redist_priv_pairs *p, int place, int reader)
+REDIST_PRIV_COLD int64_t redist_priv_receiver_number(redist_priv_pairs *p, int place, int reader)
 {
     const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
-    redist_priv_neighbours readers;
+    redist_priv_place_peers readers;
     int64_t number = reader / p->grid[REDIST_PRIV_TO], at;
     int d, coords[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
     redist_priv_coords_of_place(from, place, coords);
     redist_priv_coords_of_place(to, reader, own);
-    p->code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, 0, &readers);
+    p->code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, to, 0, &readers);
     for (d = 0; p->code == REDIST_OK && d < (readers.listed ? 1 : readers.ndim); d++) {
         for (at = 0; at < readers.axis[d].peers && readers.axis[d].coord[at] < own[d]; at++)
             continue;
         number = number * readers.axis[d].peers + at;
     }
-    redist_priv_neighbours_free(&readers);
+    redist_priv_place_peers_free(&readers);
     return number;
 }
 
 /* The replica of a source place that sends to a receiver: the one on the receiver's own rank, else
    round-robin by the receiver's number (-1: not known). */
-REDIST_PRIV_COLD int redist_priv_server(redist_priv_pairs *p, int place, int reader, int64_t number)
+REDIST_PRIV_COLD int redist_priv_sender_of(redist_priv_pairs *p, int place, int reader,
+                                           int64_t number)
 {
     const int grid = p->grid[REDIST_PRIV_FROM],
               rank = redist_priv_rank_at(p->layout[REDIST_PRIV_TO], reader);
@@ -4265,7 +4266,7 @@ REDIST_PRIV_COLD int redist_priv_server(redist_priv_pairs *p, int place, int rea
     while (held >= 0 && held % grid != place);
     if (held >= 0)
         return held;
-    number = number < 0 ? redist_priv_reader_number(p, place, reader) : number;
+    number = number < 0 ? redist_priv_receiver_number(p, place, reader) : number;
     return place + (int)(number % p->layout[REDIST_PRIV_FROM]->copies) * grid;
 }
 
@@ -4277,14 +4278,14 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p)
     if (p->at == p->end)
         return 0;
     p->message = p->at % p->n->messages;
-    redist_priv_partner_coords(p->n, p->message, coords);
+    redist_priv_peer_coords(p->n, p->message, coords);
     p->place[own] = p->mine;
     p->place[!own] = redist_priv_place_of(p->layout[!own], coords) +
                      (int)(p->at / p->n->messages) * p->grid[!own];
     if (!p->all)
         p->place[REDIST_PRIV_FROM] =
-            redist_priv_server(p, p->place[REDIST_PRIV_FROM], p->place[REDIST_PRIV_TO],
-                               own == REDIST_PRIV_FROM ? p->at : -1);
+            redist_priv_sender_of(p, p->place[REDIST_PRIV_FROM], p->place[REDIST_PRIV_TO],
+                                  own == REDIST_PRIV_FROM ? p->at : -1);
     p->at++;
     return p->code == REDIST_OK;
 }
@@ -4301,16 +4302,16 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
                                              void *context)
 {
     const int places = all ? redist_layout_places(from) : redist_priv_grid_places(from);
-    redist_priv_neighbours n;
+    redist_priv_place_peers n;
     redist_priv_pairs pairs;
     int place, coords[REDIST_MAX_DIMS], code = redist_priv_pairs_open(&pairs, from, to, all);
     for (place = 0; place < places && code == REDIST_OK; place++) {
         redist_priv_coords_of_place(from, place, coords);
-        code = redist_priv_find_neighbours(from, coords, REDIST_PRIV_FROM, to, runs, &n);
+        code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, to, runs, &n);
         redist_priv_pairs_of(&pairs, place, &n);
         while (code == REDIST_OK && redist_priv_next_pair(&pairs))
             visit(context, &pairs);
-        redist_priv_neighbours_free(&n);
+        redist_priv_place_peers_free(&n);
     }
     REDIST_FREE(pairs.rank_places);
     return code;
@@ -4319,7 +4320,7 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
 typedef struct {
     const void *const *from;
     void *const *to;
-    redist_priv_arrival arrival;
+    redist_priv_policy policy;
     int code;
 } redist_priv_mover;
 
@@ -4342,12 +4343,12 @@ REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m,
     }
     redist_priv_slow_to_fast(from, from->memory_order, order);
     code = redist_priv_compile(&program, &message, order, NULL, REDIST_PRIV_FROM, REDIST_PRIV_TO,
-                               m->arrival.element, m->arrival.function == NULL);
+                               m->policy.element, m->policy.function == NULL);
     memset(&whole, 0, sizeof whole);
     if (code == REDIST_OK)
         redist_priv_copy(program, &whole, (const char *)m->from[pair->place[REDIST_PRIV_FROM]],
-                         (char *)m->to[pair->place[REDIST_PRIV_TO]], m->arrival,
-                         storage.size * m->arrival.element >= REDIST_STREAM_BYTES);
+                         (char *)m->to[pair->place[REDIST_PRIV_TO]], m->policy,
+                         storage.size * m->policy.element >= REDIST_STREAM_BYTES);
     redist_priv_program_free(&program);
     return code;
 }
@@ -4484,13 +4485,13 @@ REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_p
 /* The elements of a pair's message; 0 where its runs are not known. */
 REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pairs *pair)
 {
-    int64_t partner[REDIST_MAX_DIMS], elements = 1;
+    int64_t peer[REDIST_MAX_DIMS], elements = 1;
     int d;
-    redist_priv_partners_at(pair->n, pair->message, partner);
+    redist_priv_peers_at(pair->n, pair->message, peer);
     for (d = 0; d < pair->n->ndim; d++)
         elements *= pair->n->axis[d].runs == NULL
                         ? 0
-                        : redist_priv_partner_elements(&pair->n->axis[d], partner[d]);
+                        : redist_priv_peer_elements(&pair->n->axis[d], peer[d]);
     return elements;
 }
 
@@ -4555,7 +4556,7 @@ REDIST_PRIV_COLD redist_priv_load redist_priv_most_of(const redist_priv_tally *t
 
 /* The most coordinates of the other side that a coordinate of either meets: by the theorem, or
    counted. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_most_partners(const redist_axis *const *x, int64_t *most)
+REDIST_PRIV_COLD int redist_priv_most_peers(const redist_axis *const *x, int64_t *most)
 {
     const int same = redist_priv_same_axis(x[0], x[1]);
     redist_priv_tally t;
@@ -4602,7 +4603,7 @@ REDIST_PRIV_COLD int64_t redist_priv_served(redist_priv_pairs *pairs, int from_p
     int server;
     if (shared <= 0 || pairs->all)
         return shared;
-    server = redist_priv_server(pairs, from_place % pairs->grid[REDIST_PRIV_FROM], to_place, -1);
+    server = redist_priv_sender_of(pairs, from_place % pairs->grid[REDIST_PRIV_FROM], to_place, -1);
     return pairs->code != REDIST_OK ? -1 : server == from_place ? shared : 0;
 }
 
@@ -4652,8 +4653,8 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const red
 }
 
 /* Takes what stays on a rank from the tally, and adds it to `kept`. */
-REDIST_PRIV_COLD int redist_priv_tally_kept(redist_priv_tally *t, const redist_layout *from,
-                                            const redist_layout *to, int64_t *kept)
+REDIST_PRIV_COLD int redist_priv_tally_local(redist_priv_tally *t, const redist_layout *from,
+                                             const redist_layout *to, int64_t *kept)
 {
     redist_priv_rank_place *rank_places;
     int k, side, code = redist_priv_list_ranks(from, &rank_places);
@@ -4832,7 +4833,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&source, to, &t)
                                                : redist_priv_tally_pairs(&source, to, 0, 1, &t);
     if (code == REDIST_OK)
-        code = redist_priv_tally_kept(&t, &source, to, &traffic->kept);
+        code = redist_priv_tally_local(&t, &source, to, &traffic->kept);
     if (code == REDIST_OK)
         redist_priv_sum_tally(&t, traffic);
     REDIST_FREE(t.place[0]);
@@ -4868,7 +4869,7 @@ typedef struct {
 
 /* A coloured bipartite graph: the edges of a vertex, ascending by colour. */
 typedef struct {
-    int colour, partner;
+    int colour, peer;
 } redist_priv_edge;
 
 typedef struct {
@@ -4924,8 +4925,8 @@ REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_p
 
 /* Walker and Otto 1996: process `own` of the side with small blocks exchanges block B(k, p) at step
    k, of the other side block C(k, q). The notation is theirs. */
-REDIST_PRIV_COLD int64_t redist_priv_walker_partner(const redist_priv_walker *w, int side,
-                                                    int64_t own, int64_t k)
+REDIST_PRIV_COLD int64_t redist_priv_walker_peer(const redist_priv_walker *w, int side, int64_t own,
+                                                 int64_t k)
 {
     const int64_t g = w->common, p = w->procs / g, ratio = w->ratio / g;
     int64_t block, alpha, beta;
@@ -4979,7 +4980,7 @@ REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_p
 {
     const int intervals = redist_priv_is_interval(x[0]) + redist_priv_is_interval(x[1]);
     int64_t n, low, high, common;
-    int side, in_line = 1, complete = 1, code = redist_priv_most_partners(x, f->degree);
+    int side, in_line = 1, complete = 1, code = redist_priv_most_peers(x, f->degree);
     if (code != REDIST_OK || x[0]->count == 0)
         return code;
     if (redist_priv_walker_of(x, &f->walker) &&
@@ -5034,25 +5035,25 @@ REDIST_PRIV_COLD int64_t redist_priv_edge_at(const redist_priv_row *row, int col
 }
 
 /* The vertex that another meets at a colour; -1: none. */
-REDIST_PRIV_COLD int redist_priv_table_partner(const redist_priv_factor *f, int side,
-                                               int64_t vertex, int64_t colour)
+REDIST_PRIV_COLD int redist_priv_table_peer(const redist_priv_factor *f, int side, int64_t vertex,
+                                            int64_t colour)
 {
     const redist_priv_row row = redist_priv_row_of(f, side, vertex);
     const int64_t at = redist_priv_edge_at(&row, (int)colour);
-    return at < row.n && row.edge[at].colour == colour ? row.edge[at].partner : -1;
+    return at < row.n && row.edge[at].colour == colour ? row.edge[at].peer : -1;
 }
 
-REDIST_PRIV_COLD void redist_priv_set_partner(redist_priv_row *row, int colour, int64_t partner)
+REDIST_PRIV_COLD void redist_priv_set_peer(redist_priv_row *row, int colour, int64_t peer)
 {
     redist_priv_edge *edge = row->edge + redist_priv_edge_at(row, colour),
                      *end = row->edge + row->n;
-    const int had = edge < end && edge->colour == colour, has = partner >= 0;
+    const int had = edge < end && edge->colour == colour, has = peer >= 0;
     if (had != has)
         memmove(edge + has, edge + had, (size_t)(end - edge - had) * sizeof *edge);
     row->n += has - had;
     if (has) {
         edge->colour = colour;
-        edge->partner = (int)partner;
+        edge->peer = (int)peer;
     }
 }
 
@@ -5063,7 +5064,7 @@ REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_pair
 {
     redist_priv_factor *f = (redist_priv_factor *)context;
     redist_priv_row row;
-    int64_t vertex[2], at, partner, next;
+    int64_t vertex[2], at, peer, next;
     int side, colour[2];
     for (side = 1; side >= 0; side--) {
         const int64_t number = pair->place[side];
@@ -5071,14 +5072,14 @@ REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_pair
         row = redist_priv_row_of(f, side, vertex[side]);
         colour[side] = (int)redist_priv_edge_at(&row, -1);
     }
-    redist_priv_set_partner(&row, colour[0], vertex[1]);
-    for (side = 1, at = vertex[1], partner = vertex[0]; at >= 0; side = !side) {
+    redist_priv_set_peer(&row, colour[0], vertex[1]);
+    for (side = 1, at = vertex[1], peer = vertex[0]; at >= 0; side = !side) {
         const int wanted = colour[!side], other = colour[side];
         row = redist_priv_row_of(f, side, at);
-        next = redist_priv_table_partner(f, side, at, wanted);
-        redist_priv_set_partner(&row, other, next);
-        redist_priv_set_partner(&row, wanted, partner);
-        partner = at;
+        next = redist_priv_table_peer(f, side, at, wanted);
+        redist_priv_set_peer(&row, other, next);
+        redist_priv_set_peer(&row, wanted, peer);
+        peer = at;
         at = next;
     }
     for (side = 0; side < 2; side++)
@@ -5135,19 +5136,18 @@ REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord,
 }
 
 /* The number of a coordinate's peer, given its digit, on an axis arranged by sums; -1: none. */
-REDIST_PRIV_COLD int64_t redist_priv_sum_partner(const redist_axis *x, int coord,
-                                                 const redist_axis *y, int64_t radix, int64_t digit)
+REDIST_PRIV_COLD int64_t redist_priv_sum_peer(const redist_axis *x, int coord, const redist_axis *y,
+                                              int64_t radix, int64_t digit)
 {
     const int64_t begin = redist_priv_is_interval(x) ? redist_priv_distance(x, coord, 0) : 0;
     const int64_t count = redist_priv_is_interval(x) ? redist_count(x, coord) : x->count;
-    int64_t low, high, partner;
+    int64_t low, high, peer;
     if (begin < 0)
         return -1;
     redist_priv_find_numbers(y, begin, begin + count - 1, &low, &high);
-    partner = low + redist_priv_mod(digit - low, radix);
-    return partner <= high && redist_priv_share_any(x, coord, y, redist_priv_numbered(y, partner))
-               ? partner
-               : -1;
+    peer = low + redist_priv_mod(digit - low, radix);
+    return peer <= high && redist_priv_share_any(x, coord, y, redist_priv_numbered(y, peer)) ? peer
+                                                                                             : -1;
 }
 
 /* The digits of a place's number at a step, with the round added or subtracted: its peer's number.
@@ -5163,7 +5163,7 @@ REDIST_PRIV_COLD int64_t redist_priv_digits_at(const redist_priv_arrangement *s,
         const redist_priv_factor *f = &s->factor[d];
         digit = redist_priv_first_block(&own->dim[d].axis, coords[d]);
         if (f->form == REDIST_PRIV_TABLE && f->radix[!side] > 1)
-            digit = redist_priv_table_partner(f, side, digit, colours % f->base);
+            digit = redist_priv_table_peer(f, side, digit, colours % f->base);
         if (digit < 0)
             return -1;
         sum += digit % f->radix[!side] * weight; /* what is local to each rank is so in one step */
@@ -5173,14 +5173,14 @@ REDIST_PRIV_COLD int64_t redist_priv_digits_at(const redist_priv_arrangement *s,
 }
 
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. */
-REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement *s, int side,
-                                                  int place, int step)
+REDIST_PRIV_COLD int redist_priv_peer_in_step(const redist_priv_arrangement *s, int side, int place,
+                                              int step)
 {
     const redist_layout *own = s->layout[side], *other = s->layout[!side];
     int coords[REDIST_MAX_DIMS], other_coords[REDIST_MAX_DIMS], d;
-    int64_t colours = step / s->rounds, partner, digit, left;
+    int64_t colours = step / s->rounds, peer, digit, left;
     if (s->together)
-        return redist_priv_table_partner(&s->factor[0], side, place, step);
+        return redist_priv_table_peer(&s->factor[0], side, place, step);
     redist_priv_coords_of_place(own, place, coords);
     left = redist_priv_digits_at(s, side, coords, step);
     for (d = 0; d < own->ndim && left >= 0; colours /= s->factor[d++].base) {
@@ -5189,16 +5189,16 @@ REDIST_PRIV_COLD int redist_priv_schedule_partner(const redist_priv_arrangement 
         const int64_t number = redist_priv_first_block(x, coords[d]);
         digit = left % f->radix[side];
         left /= f->radix[side];
-        partner = f->form == REDIST_PRIV_SUM
-                      ? redist_priv_sum_partner(x, coords[d], y, f->radix[side], digit)
-                  : f->form == REDIST_PRIV_WALKER_OTTO
-                      ? redist_priv_walker_partner(&f->walker, side, number, colours % f->base)
-                      : redist_priv_table_partner(f, side, number * f->radix[side] + digit,
-                                                  colours % f->base);
-        if (partner < 0)
+        peer = f->form == REDIST_PRIV_SUM
+                   ? redist_priv_sum_peer(x, coords[d], y, f->radix[side], digit)
+               : f->form == REDIST_PRIV_WALKER_OTTO
+                   ? redist_priv_walker_peer(&f->walker, side, number, colours % f->base)
+                   : redist_priv_table_peer(f, side, number * f->radix[side] + digit,
+                                            colours % f->base);
+        if (peer < 0)
             return -1;
-        partner /= f->form == REDIST_PRIV_TABLE ? f->radix[!side] : 1;
-        other_coords[d] = redist_priv_numbered(y, partner);
+        peer /= f->form == REDIST_PRIV_TABLE ? f->radix[!side] : 1;
+        other_coords[d] = redist_priv_numbered(y, peer);
     }
     return left != 0 ? -1 : redist_priv_place_of(other, other_coords);
 }
@@ -5207,8 +5207,8 @@ REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s,
                                                int step)
 {
     const int place = redist_priv_next_place(s->layout[side], s->rank_places[side], rank, -1);
-    const int partner = place < 0 ? -1 : redist_priv_schedule_partner(s, side, place, step);
-    return partner < 0 ? -1 : redist_priv_rank_at(s->layout[!side], partner);
+    const int peer = place < 0 ? -1 : redist_priv_peer_in_step(s, side, place, step);
+    return peer < 0 ? -1 : redist_priv_rank_at(s->layout[!side], peer);
 }
 
 /* Finds the form of every axis, if pairs are a product, and the steps and rounds: neither passes
@@ -5355,17 +5355,17 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
 REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layout,
                                                 redist_priv_load *most)
 {
-    redist_priv_neighbours n;
+    redist_priv_place_peers n;
     int place, side, coords[REDIST_MAX_DIMS], code = REDIST_OK;
     for (side = 0; side < 2; side++)
         for (place = 0; place < redist_priv_grid_places(layout[side]) && code == REDIST_OK;
              place++) {
             redist_priv_coords_of_place(layout[side], place, coords);
-            code = redist_priv_find_neighbours(layout[side], coords, side, layout[!side], 0, &n);
+            code = redist_priv_find_peers(layout[side], coords, side, layout[!side], 0, &n);
             most[side].messages = redist_priv_max(most[side].messages, n.messages);
             most[side].elements =
                 redist_priv_max(most[side].elements, redist_priv_held_at(layout[side], coords));
-            redist_priv_neighbours_free(&n);
+            redist_priv_place_peers_free(&n);
         }
     return code;
 }
@@ -5374,14 +5374,14 @@ REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layo
 REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout,
                                               redist_priv_load *most)
 {
-    int64_t partners[2];
+    int64_t peers[2];
     int d, side, code = REDIST_OK;
     most[0].messages = most[0].elements = most[1].messages = most[1].elements = 1;
     for (d = 0; d < layout[0]->ndim && code == REDIST_OK; d++) {
         const redist_axis *x[2] = {&layout[0]->dim[d].axis, &layout[1]->dim[d].axis};
-        code = redist_priv_most_partners(x, partners);
+        code = redist_priv_most_peers(x, peers);
         for (side = 0; side < 2; side++) {
-            most[side].messages *= partners[side];
+            most[side].messages *= peers[side];
             most[side].elements *= redist_priv_share(x[side]);
         }
     }
@@ -5835,23 +5835,23 @@ REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const 
     const int few = redist_layout_places(from) < redist_layout_places(to);
     const redist_layout *rows = few ? from : to, *columns = few ? to : from;
     char *taken = (char *)redist_priv_zeroed(redist_layout_places(columns), 1);
-    redist_priv_neighbours n;
+    redist_priv_place_peers n;
     int64_t k, best;
     int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     for (c = 0; c < redist_layout_places(to); c++)
         match[c] = -1;
     for (c = 0; c < redist_layout_places(rows) && code == REDIST_OK; c++) {
-        const redist_priv_partners *p = &n.axis[0];
-        code = redist_priv_find_neighbours(rows, &c, REDIST_PRIV_TO, columns, 1, &n);
+        const redist_priv_axis_peers *p = &n.axis[0];
+        code = redist_priv_find_peers(rows, &c, REDIST_PRIV_TO, columns, 1, &n);
         for (k = 0, best = -1; code == REDIST_OK && k < p->peers; k++)
-            if (!taken[p->coord[k]] && (best < 0 || redist_priv_partner_elements(p, k) >
-                                                        redist_priv_partner_elements(p, best)))
+            if (!taken[p->coord[k]] &&
+                (best < 0 || redist_priv_peer_elements(p, k) > redist_priv_peer_elements(p, best)))
                 best = k;
         if (best >= 0) {
             taken[p->coord[best]] = 1;
             match[few ? p->coord[best] : c] = few ? c : p->coord[best];
         }
-        redist_priv_neighbours_free(&n);
+        redist_priv_place_peers_free(&n);
     }
     REDIST_FREE(taken);
     return code;
@@ -6485,7 +6485,7 @@ REDIST_PRIV_COLD void redist_priv_parse_stored(redist_priv_reader *r, int revers
                                                              d == 0 ? all : "an axis", INT_MAX);
     if (!reversed)
         redist_priv_parse_expect(r, ")", "')'");
-    r->layout.fault = redist_permuted(r->layout, stored).fault;
+    r->layout.error = redist_permuted(r->layout, stored).error;
     for (d = 0; d < r->ndim; d++)
         r->layout.dim[d].stored = stored[d];
 }

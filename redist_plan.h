@@ -43,7 +43,7 @@
  * Map: the sections in their order, p with prototypes, b with bodies.
  *     p    types
  *       b  waiting
- *       b  verdicts
+ *       b  errors
  *       b  the plan
  *       b  combining
  *       b  checking arguments
@@ -511,17 +511,17 @@ REDIST_PRIV int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, i
                              &request);
 }
 
-/* ------------------------------------------------------------------------------------- verdicts */
+/* --------------------------------------------------------------------------------------- errors */
 
 /* An error: its code and its sentence. */
 typedef struct {
     int code, rank; /* rank: where it happened; -1: unknown, or everywhere */
     int part;       /* of a plan of several, that is being checked; -1: none */
     char text[256];
-} redist_priv_verdict;
+} redist_priv_plan_error;
 
 /* Records this rank's first error, as "rank 3: part 2: ...". */
-REDIST_PRIV_COLD void redist_priv_fail(redist_priv_verdict *v, int code, const char *format, ...)
+REDIST_PRIV_COLD void redist_priv_fail(redist_priv_plan_error *v, int code, const char *format, ...)
 {
     va_list args;
     int n;
@@ -564,7 +564,7 @@ enum {
 /* Agrees on the error of the lowest failing rank and on the maxima of values[1] to values[n - 1].
    Collective. Returns the error's code. A rank that does not know its number passes 0, which
    wins. */
-REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_verdict *v, int64_t *values,
+REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_plan_error *v, int64_t *values,
                                        int n)
 {
     values[0] = v->code == REDIST_OK ? 0 : INT_MAX - redist_priv_max(v->rank, 0);
@@ -585,7 +585,7 @@ REDIST_PRIV_COLD int redist_priv_worst(MPI_Comm comm, int code)
 
 /* What is wrong with a communicator: collective calls need an intracommunicator. NULL: nothing, or
    MPI fails to say so, and will fail again where the ranks agree. Local. */
-REDIST_PRIV_COLD const char *redist_priv_comm_fault(MPI_Comm comm)
+REDIST_PRIV_COLD const char *redist_priv_comm_error(MPI_Comm comm)
 {
     int between = 0;
     if (comm == MPI_COMM_NULL)
@@ -638,8 +638,8 @@ typedef struct {
     char claim_line[REDIST_PRIV_LINE - 3 * sizeof(int64_t)];
 } redist_priv_slot;
 
-/* What is timed between cores: a flag; with it lines that the other core has just written; lines that
-   it has streamed. */
+/* What is timed between cores: a flag; with it lines that the other core has just written; the
+   same, streamed. */
 enum redist_priv_probes {
     REDIST_PRIV_FLAG,
     REDIST_PRIV_FETCH,
@@ -752,8 +752,8 @@ typedef struct {
 typedef struct {
     int64_t owned, array_bytes; /* elements it owns there; bytes of one array */
     int64_t places, found;
-    redist_priv_held_place *place;      /* place[places], ascending */
-    redist_priv_neighbours *neighbours; /* neighbours[found]: of the first ones, of each place */
+    redist_priv_held_place *place;  /* place[places], ascending */
+    redist_priv_place_peers *peers; /* peers[found]: of the first ones, of each place */
 } redist_priv_half;
 
 typedef struct {
@@ -768,16 +768,16 @@ typedef struct {
     int64_t machine, process, file;
     int64_t device, inode, token; /* token: what the file begins with */
     int64_t place;                /* which member there the receiver of this is */
-} redist_priv_told;
+} redist_priv_identity;
 
 /* A rank that may share memory with this one. */
 typedef struct {
-    int rank;                 /* in the home's communicator */
-    int shares;               /* it does */
-    int file;                 /* its part, open from when it is found until it is mapped; -1 */
-    int64_t place;            /* which member this rank is there */
-    size_t bytes;             /* mapped from the file */
-    redist_priv_told told[2]; /* by this rank, by that one */
+    int rank;      /* in the home's communicator */
+    int shares;    /* it does */
+    int file;      /* its part, open from when it is found until it is mapped; -1 */
+    int64_t place; /* which member this rank is there */
+    size_t bytes;  /* mapped from the file */
+    redist_priv_identity identity[2]; /* by this rank, by that one */
     MPI_Request request[2];
 } redist_priv_member;
 
@@ -849,7 +849,7 @@ typedef struct {
     /* part[parts], each part[2 * ndim]: of every axis, the runs in place and the others */
     redist_priv_runs **part;
     int64_t elements;
-} redist_priv_kept;
+} redist_priv_local;
 
 /* What moves from one layout to another: of one array, or in a plan of one part of several. */
 typedef struct {
@@ -858,9 +858,9 @@ typedef struct {
     int64_t element_bytes;
     /* axes of the source from slow to fast: of packed elements, and of pieces */
     int order[REDIST_MAX_DIMS];
-    redist_priv_arrival arrival; /* how elements come to the destination */
+    redist_priv_policy policy; /* how elements come to the destination */
     redist_priv_half half[2];
-    redist_priv_kept kept;
+    redist_priv_local local;
 } redist_priv_part;
 
 /* One way to exchange. Functions return redist_error; they find everything in the plan. */
@@ -965,7 +965,7 @@ struct redist_plan {
     int overwrites; /* in place, an element may arrive where another has yet to leave */
     /* several contributions to one element: messages are unpacked in the peers' order */
     int ordered;
-    /* of the sides; of what is kept, when an execution overwrites */
+    /* of the sides; of what stays, when an execution overwrites */
     redist_priv_staging staging[REDIST_PRIV_SIDES];
     /* pointers[2 * arrays]: of the execution in progress, the source first */
     const void **pointers;
@@ -1158,7 +1158,7 @@ typedef struct {
     /* first[first_n]: rank 0's, which it writes here; none while they are only hashed */
     int64_t *first;
     int64_t first_n;
-    redist_priv_verdict *verdict;
+    redist_priv_plan_error *error;
 } redist_priv_words;
 
 /* index: in a list of such words; -1: a single word. */
@@ -1170,7 +1170,7 @@ REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, i
     w->hash = redist_priv_hash(w->hash, value);
     if (k >= w->first_n)
         return;
-    if (w->verdict->rank == 0)
+    if (w->error->rank == 0)
         w->first[k] = value;
     if (w->first[k] == value)
         return;
@@ -1179,7 +1179,7 @@ REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, i
                  w->axis < 0 ? "%s: " : "%s axis %d: ", redist_priv_side_name(w->side), w->axis);
     if (index >= 0)
         snprintf(which, sizeof which, " %" PRId64, index);
-    redist_priv_fail(w->verdict, REDIST_ERR_MISMATCH,
+    redist_priv_fail(w->error, REDIST_ERR_MISMATCH,
                      "%s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", where, what, which, value,
                      w->first[k]);
 }
@@ -1236,7 +1236,7 @@ REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side,
 REDIST_PRIV_COLD void redist_priv_list_part(redist_priv_words *w, const redist_priv_part *part)
 {
     static const char *const name[] = {"element size", "combine"};
-    const int64_t value[] = {part->element_bytes, part->arrival.function != NULL};
+    const int64_t value[] = {part->element_bytes, part->policy.function != NULL};
     w->side = w->axis = -1;
     redist_priv_list(w, sizeof name / sizeof name[0], name, value);
     redist_priv_list_layout(w, REDIST_PRIV_FROM, part->from);
@@ -1276,17 +1276,17 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
     w->n = 0;
     redist_priv_list(w, NAMES, name, value);
     for (k = 0; k < p->parts; k++) {
-        if (w->verdict != NULL)
-            w->verdict->part = p->parts > 1 ? k : -1;
+        if (w->error != NULL)
+            w->error->part = p->parts > 1 ? k : -1;
         redist_priv_list_part(w, &p->part[k]);
     }
-    if (w->verdict != NULL)
-        w->verdict->part = -1;
+    if (w->error != NULL)
+        w->error->part = -1;
 }
 
 /* Reports the first of this rank's words that differs from rank 0's. Collective. */
 REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm,
-                                                   redist_priv_verdict *v)
+                                                   redist_priv_plan_error *v)
 {
     const int64_t n = redist_priv_min(p->facts[REDIST_PRIV_WORDS], INT_MAX / (int)sizeof(int64_t));
     redist_priv_words words = {0, 0, 0, 0, (int64_t *)redist_priv_zeroed(n, sizeof(int64_t)), n, v};
@@ -1305,7 +1305,7 @@ REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm
 
 /* Checks how this rank stores its places in a valid layout. */
 REDIST_PRIV_COLD void redist_priv_check_held(const redist_layout *layout, int rank,
-                                             const char *name, redist_priv_verdict *v)
+                                             const char *name, redist_priv_plan_error *v)
 {
     char text[160];
     int k = -1, code, coords[REDIST_MAX_DIMS];
@@ -1324,14 +1324,14 @@ REDIST_PRIV_COLD void redist_priv_check_held(const redist_layout *layout, int ra
 
 REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int64_t element_bytes,
                                                int side, const redist_layout *layout,
-                                               redist_priv_verdict *v)
+                                               redist_priv_plan_error *v)
 {
     const int64_t limit = INT64_MAX / 4 / redist_priv_max(element_bytes, 1) / p->arrays;
     const char *name = redist_priv_side_name(side);
     char text[160];
-    const redist_priv_fault fault = redist_priv_fault_of(layout);
-    int k, code = redist_priv_format_fault(&fault, text, sizeof text);
-    redist_priv_fail(v, code, "%s%s %s", name, fault.axis >= 0 ? "" : ":", text);
+    const redist_priv_error error = redist_priv_error_of(layout);
+    int k, code = redist_priv_format_error(&error, text, sizeof text);
+    redist_priv_fail(v, code, "%s%s %s", name, error.axis >= 0 ? "" : ":", text);
     if (code != REDIST_OK)
         return;
     for (k = layout->ranks == NULL ? redist_layout_places(layout) - 1 : 0;
@@ -1356,52 +1356,53 @@ REDIST_PRIV_COLD const void *redist_priv_keep_list(char **room, size_t *used, co
     return copy == NULL ? NULL : memcpy(copy, list, bytes);
 }
 
-/* Copies the lists that a layout refers to behind it, where `kept` is in `room`; the bytes of it
+/* Copies the lists that a layout refers to behind it, where `copy` is in `room`; the bytes of it
    all. */
 REDIST_PRIV_COLD size_t redist_priv_keep_lists(char *room, const redist_layout *layout,
-                                               redist_layout *kept)
+                                               redist_layout *copy)
 {
     const size_t places = (size_t)redist_layout_places(layout);
     const redist_axis *first = &layout->dim[0].axis;
     size_t used = (redist_priv_layout_bytes(layout) + 7) / 8 * 8;
     int d;
-    kept->ranks = (const int *)redist_priv_keep_list(&room, &used, layout->ranks,
+    copy->ranks = (const int *)redist_priv_keep_list(&room, &used, layout->ranks,
                                                      places * sizeof *layout->ranks);
-    kept->offsets = (const int64_t *)redist_priv_keep_list(&room, &used, layout->offsets,
+    copy->offsets = (const int64_t *)redist_priv_keep_list(&room, &used, layout->offsets,
                                                            places * sizeof *layout->offsets);
     for (d = 0; d < layout->ndim; d++) {
         const redist_axis *x = &layout->dim[d].axis;
         const int cuts = x->kind == REDIST_PRIV_CUTS;
-        kept->dim[d].axis.cuts =
+        copy->dim[d].axis.cuts =
             (const int64_t *)redist_priv_keep_list(&room, &used, cuts ? x->cuts : NULL,
                                                    ((size_t)x->procs + 1) * sizeof *x->cuts);
     }
-    kept->dim[0].axis.box =
+    copy->dim[0].axis.box =
         (const redist_box *)redist_priv_keep_list(&room, &used,
                                                   redist_priv_is_boxes(layout) ? first->box : NULL,
                                                   (size_t)first->procs * sizeof *first->box);
     for (d = 1; d < layout->ndim; d++)
-        kept->dim[d].axis.box = kept->dim[0].axis.box;
+        copy->dim[d].axis.box = copy->dim[0].axis.box;
     return used;
 }
 
 /* Copies a valid layout, whose lists the caller may free; an invalid one may have another size. */
 REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *layout, int ghosts,
-                                                        redist_priv_verdict *v)
+                                                        redist_priv_plan_error *v)
 {
     redist_layout counted;
     char *room = (char *)redist_priv_alloc(
         1, redist_priv_keep_lists(NULL, layout, redist_priv_copy_to(&counted, layout, 1)));
-    redist_layout *kept = (redist_layout *)(void *)room;
-    redist_priv_fail(v, kept == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for a plan");
-    if (kept == NULL)
+    redist_layout *copy = (redist_layout *)(void *)room;
+    redist_priv_fail(v, copy == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for a plan");
+    if (copy == NULL)
         return NULL;
-    redist_priv_copy_to(kept, layout, ghosts);
-    redist_priv_keep_lists(room, layout, kept);
-    return kept;
+    redist_priv_copy_to(copy, layout, ghosts);
+    redist_priv_keep_lists(room, layout, copy);
+    return copy;
 }
 
-REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_priv_part *part, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_priv_part *part,
+                                               redist_priv_plan_error *v)
 {
     int d;
     if (part->from->ndim != part->to->ndim)
@@ -1506,7 +1507,7 @@ REDIST_PRIV_COLD int redist_priv_cells_meet(const redist_priv_cells *a, const re
 
 /* Checks that this rank's places share no cells: of a kept layout. */
 REDIST_PRIV_COLD void redist_priv_check_apart(const redist_layout *layout, int side, int rank,
-                                              redist_priv_verdict *v)
+                                              redist_priv_plan_error *v)
 {
     const int places = layout->offsets == NULL ? 0 : redist_layout_on_rank(layout, rank, 0, NULL);
     redist_priv_cells *cells;
@@ -1536,7 +1537,7 @@ REDIST_PRIV_COLD void redist_priv_check_apart(const redist_layout *layout, int s
 }
 
 /* The bytes of an element. */
-REDIST_PRIV_COLD int redist_priv_check_element(MPI_Datatype element, redist_priv_verdict *v)
+REDIST_PRIV_COLD int redist_priv_check_element(MPI_Datatype element, redist_priv_plan_error *v)
 {
     MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
     int size = 0;
@@ -1556,7 +1557,7 @@ REDIST_PRIV_COLD int redist_priv_check_element(MPI_Datatype element, redist_priv
     return size;
 }
 
-REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_plan_error *v)
 {
     const redist_options *o = &p->options;
     const int method = (int)o->method, fixed = o->fixed_from != NULL || o->fixed_to != NULL;
@@ -1575,7 +1576,7 @@ REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_verd
     if (fixed && o->arrays > 1)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
                          "fixed arrays go with one array, but options.arrays is %d", o->arrays);
-    if (fixed && p->part->arrival.function != NULL)
+    if (fixed && p->part->policy.function != NULL)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT, "fixed arrays do not go with options.combine");
     if (!redist_priv_is_cost(&o->cost))
         redist_priv_fail(
@@ -1592,16 +1593,16 @@ REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_verd
 
 /* Checks that a combining function of the library supports the element type. */
 REDIST_PRIV_COLD void redist_priv_check_combine(const redist_priv_part *part,
-                                                redist_priv_verdict *v)
+                                                redist_priv_plan_error *v)
 {
     static const int bytes[] = {4, 8, 8, 16};
-    redist_combine *const function = part->arrival.function;
-    const redist_axpby *axpby = (const redist_axpby *)part->arrival.context;
-    const redist_op *op = (const redist_op *)part->arrival.context;
+    redist_combine *const function = part->policy.function;
+    const redist_axpby *axpby = (const redist_axpby *)part->policy.context;
+    const redist_op *op = (const redist_op *)part->policy.context;
     int size = 0;
     if (function != redist_combine_op && function != redist_combine_axpby)
         return;
-    if (part->arrival.context == NULL)
+    if (part->policy.context == NULL)
         redist_priv_fail(v, REDIST_ERR_ARGUMENT,
                          "options.combine needs options.context, which is NULL");
     else if (function == redist_combine_op &&
@@ -1635,8 +1636,8 @@ REDIST_PRIV redist_priv_message redist_priv_product_message(const redist_plan *p
 {
     const redist_priv_part *part = &p->part[product->part];
     const redist_priv_half *half = &part->half[product->own];
-    redist_priv_message m = redist_priv_message_of(&half->neighbours[product->held],
-                                                   product->message, product->number, part->from);
+    redist_priv_message m = redist_priv_message_of(&half->peers[product->held], product->message,
+                                                   product->number, part->from);
     redist_priv_store(&m, product->own, &half->place[product->held].storage);
     return m;
 }
@@ -1647,15 +1648,15 @@ REDIST_PRIV const redist_priv_part *redist_priv_part_with(const redist_plan *p, 
     return &p->part[p->product[product].part];
 }
 
-/* Whether a run goes through two sides alike, whose positions are so far apart. */
-REDIST_PRIV_COLD int redist_priv_is_alike(const redist_priv_run *run, int a, int64_t a_stride,
-                                          int b, int64_t b_stride)
+/* Whether a run has the same strides on two sides, in multiples of theirs. */
+REDIST_PRIV_COLD int redist_priv_run_has_same_strides(const redist_priv_run *run, int a,
+                                                      int64_t a_stride, int b, int64_t b_stride)
 {
-    int level, alike = 1;
+    int level, same_strides = 1;
     for (level = 0; level < REDIST_PRIV_LEVELS; level++)
-        alike &= run->n[level] == 1 ||
-                 run->stride[level][a] * a_stride == run->stride[level][b] * b_stride;
-    return alike;
+        same_strides &= run->n[level] == 1 ||
+                        run->stride[level][a] * a_stride == run->stride[level][b] * b_stride;
+    return same_strides;
 }
 
 /* Where a message begins in the array when it lies there as it is packed, in elements; -1 when it
@@ -1667,8 +1668,8 @@ REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, in
     for (d = 0; d < m->ndim; d++) {
         const redist_priv_run *run = m->axis[d]->run;
         if (m->axis[d]->runs != 1 ||
-            !redist_priv_is_alike(run, side, m->stride[side][d], REDIST_PRIV_PACKED,
-                                  m->stride[REDIST_PRIV_PACKED][d]))
+            !redist_priv_run_has_same_strides(run, side, m->stride[side][d], REDIST_PRIV_PACKED,
+                                              m->stride[REDIST_PRIV_PACKED][d]))
             return -1;
         begin += run->at[side] * m->stride[side][d];
     }
@@ -1684,9 +1685,10 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int co
     int code = REDIST_OK;
     for (r = 0; r < list->runs && code == REDIST_OK; r++) {
         redist_priv_run run = list->run[r];
-        const int alike = redist_priv_is_alike(&run, REDIST_PRIV_FROM, 1, REDIST_PRIV_TO, 1);
+        const int same_strides =
+            redist_priv_run_has_same_strides(&run, REDIST_PRIV_FROM, 1, REDIST_PRIV_TO, 1);
         redist_priv_runs *half =
-            &part[!alike || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO]];
+            &part[!same_strides || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO]];
         /* packed one after the other, whatever lay between them */
         run.at[REDIST_PRIV_PACKED] = half->elements;
         run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
@@ -1694,30 +1696,30 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int co
         half->elements += run.n[0] * run.n[1] * run.n[2];
         half->run = (redist_priv_run *)redist_priv_append(half->run, &half->runs, &half->room, &run,
                                                           sizeof run);
-        code = half->run == NULL    ? REDIST_ERR_MEMORY
-               : combined && !alike ? REDIST_ERR_ARGUMENT
-                                    : REDIST_OK;
+        code = half->run == NULL           ? REDIST_ERR_MEMORY
+               : combined && !same_strides ? REDIST_ERR_ARGUMENT
+                                           : REDIST_OK;
     }
     REDIST_ASSERT(code != REDIST_OK || part[0].elements + part[1].elements == list->elements);
     return code;
 }
 
-/* Adds a message to those kept. */
-REDIST_PRIV_COLD int redist_priv_add_kept(redist_priv_kept *kept, const redist_priv_message *m)
+/* Adds a message to the local ones. */
+REDIST_PRIV_COLD int redist_priv_add_local(redist_priv_local *local, const redist_priv_message *m)
 {
-    kept->message = (redist_priv_message *)redist_priv_append(kept->message, &kept->messages,
-                                                              &kept->room, m, sizeof *m);
-    return kept->message == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    local->message = (redist_priv_message *)redist_priv_append(local->message, &local->messages,
+                                                               &local->room, m, sizeof *m);
+    return local->message == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* Adds what is left of a kept message in place. */
+/* Adds what is left of a local message in place. */
 REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_priv_part *part, redist_priv_message whole,
                                                redist_priv_runs *half)
 {
     redist_priv_message move;
     int d, e, code = REDIST_OK;
     for (d = 0; d < whole.ndim && code == REDIST_OK; d++)
-        code = redist_priv_split_runs(whole.axis[d], part->arrival.function != NULL, &half[2 * d]);
+        code = redist_priv_split_runs(whole.axis[d], part->policy.function != NULL, &half[2 * d]);
     for (d = 0; d < whole.ndim && code == REDIST_OK; d++) {
         move = whole;
         for (e = 0; e <= d; e++) {
@@ -1726,13 +1728,13 @@ REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_priv_part *part, redist_pr
         }
         redist_priv_pack_densely(&move, part->from);
         if (move.elements > 0)
-            code = redist_priv_add_kept(&part->kept, &move);
+            code = redist_priv_add_local(&part->local, &move);
     }
     return code;
 }
 
 /* Whether a message to the rank itself has its source's strides and origin at its destination. */
-REDIST_PRIV_COLD int redist_priv_is_stored_alike(const redist_priv_message *m)
+REDIST_PRIV_COLD int redist_priv_has_same_strides(const redist_priv_message *m)
 {
     return m->origin[REDIST_PRIV_FROM] == m->origin[REDIST_PRIV_TO] &&
            memcmp(m->stride[REDIST_PRIV_FROM], m->stride[REDIST_PRIV_TO],
@@ -1749,37 +1751,37 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
                                                    product->place[REDIST_PRIV_TO]);
     redist_priv_message m = redist_priv_product_message(p, product);
     redist_priv_store(&m, REDIST_PRIV_TO, &to->storage);
-    part->kept.elements += m.elements;
-    return m.elements > 0 ? redist_priv_add_kept(&part->kept, &m) : REDIST_OK;
+    part->local.elements += m.elements;
+    return m.elements > 0 ? redist_priv_add_local(&part->local, &m) : REDIST_OK;
 }
 
 /* Finds what must be copied in place. REDIST_ERR_ARGUMENT: it is combined, and an element that is
    its own destination cannot be distinguished from others. */
 REDIST_PRIV_COLD int redist_priv_rest(const redist_plan *p, redist_priv_part *part)
 {
-    redist_priv_kept *kept = &part->kept;
+    redist_priv_local *local = &part->local;
     const int several = part->half[REDIST_PRIV_FROM].places > 1;
     int k, code = REDIST_OK;
-    kept->wholes = kept->messages;
-    for (k = 0; k < kept->wholes; k++)
-        kept->in_place |= p->options.in_place && redist_priv_is_stored_alike(&kept->message[k]);
-    if (p->options.in_place && part->arrival.function != NULL && kept->wholes > 0 &&
-        !kept->in_place)
+    local->wholes = local->messages;
+    for (k = 0; k < local->wholes; k++)
+        local->in_place |= p->options.in_place && redist_priv_has_same_strides(&local->message[k]);
+    if (p->options.in_place && part->policy.function != NULL && local->wholes > 0 &&
+        !local->in_place)
         return REDIST_ERR_ARGUMENT;
-    if (!kept->in_place)
+    if (!local->in_place)
         return REDIST_OK;
-    kept->part = (redist_priv_runs **)redist_priv_zeroed(kept->wholes, sizeof *kept->part);
-    code = kept->part == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (k = 0; k < kept->wholes && code == REDIST_OK; k++) {
-        const redist_priv_message whole = kept->message[k];
+    local->part = (redist_priv_runs **)redist_priv_zeroed(local->wholes, sizeof *local->part);
+    code = local->part == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    for (k = 0; k < local->wholes && code == REDIST_OK; k++) {
+        const redist_priv_message whole = local->message[k];
         redist_priv_runs *half;
-        if (several && !redist_priv_is_stored_alike(&whole)) {
-            code = redist_priv_add_kept(kept, &whole);
+        if (several && !redist_priv_has_same_strides(&whole)) {
+            code = redist_priv_add_local(local, &whole);
             continue;
         }
         half = (redist_priv_runs *)redist_priv_zeroed(2 * whole.ndim, sizeof *half);
         if (half != NULL)
-            kept->part[kept->parts++] = half;
+            local->part[local->parts++] = half;
         code = half == NULL ? REDIST_ERR_MEMORY : redist_priv_keep_in_place(part, whole, half);
     }
     return code;
@@ -1813,7 +1815,7 @@ REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, redist_priv_part *
                                               redist_priv_shipment *m)
 {
     redist_priv_shared *product = &m->product;
-    const int images = redist_priv_blocks_of(&part->half[product->own].neighbours[product->held]);
+    const int images = redist_priv_blocks_of(&part->half[product->own].peers[product->held]);
     int code = REDIST_OK;
     for (; product->number < images && code == REDIST_OK; product->number++) {
         if (m->rank == p->rank) {
@@ -1903,9 +1905,8 @@ REDIST_PRIV_COLD int redist_priv_open_half(const redist_plan *p, redist_priv_par
     while ((place = redist_priv_next_place(layout, NULL, p->rank, place)) >= 0)
         half->places++;
     half->place = (redist_priv_held_place *)redist_priv_zeroed(half->places, sizeof *half->place);
-    half->neighbours =
-        (redist_priv_neighbours *)redist_priv_zeroed(half->places, sizeof *half->neighbours);
-    if (half->place == NULL || half->neighbours == NULL)
+    half->peers = (redist_priv_place_peers *)redist_priv_zeroed(half->places, sizeof *half->peers);
+    if (half->place == NULL || half->peers == NULL)
         return REDIST_ERR_MEMORY;
     memset(&held, 0, sizeof held);
     held.place = -1;
@@ -1930,9 +1931,8 @@ REDIST_PRIV_COLD int redist_priv_meet_place(const redist_plan *p, redist_priv_pa
     memset(&meeting, 0, sizeof meeting);
     redist_priv_coords_of_place(layout, mine, coords);
     half->found = held + 1;
-    code = redist_priv_find_neighbours(layout, coords, own, pairs->layout[!own], 1,
-                                       &half->neighbours[held]);
-    redist_priv_pairs_of(pairs, mine, &half->neighbours[held]);
+    code = redist_priv_find_peers(layout, coords, own, pairs->layout[!own], 1, &half->peers[held]);
+    redist_priv_pairs_of(pairs, mine, &half->peers[held]);
     while (code == REDIST_OK && redist_priv_next_pair(pairs)) {
         if (pairs->place[own] != mine)
             continue;
@@ -1963,7 +1963,7 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
         const int arrays = p->parts > 1 ? 1 : p->arrays;
         s->owned += part->half[own].owned;
         s->array_bytes += part->half[own].array_bytes * arrays;
-        code = redist_priv_pairs_open(&pairs, part->from, part->to, part->arrival.function != NULL);
+        code = redist_priv_pairs_open(&pairs, part->from, part->to, part->policy.function != NULL);
         for (k = 0; k < part->half[own].places && code == REDIST_OK; k++)
             code = redist_priv_meet_place(p, &pairs, own, i, (int)k, &list);
         REDIST_FREE(pairs.rank_places);
@@ -2058,74 +2058,75 @@ REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
 
 /* Compiles what stays on this rank: straight to its destination, or, when an execution overwrites,
    by way of staging. */
-REDIST_PRIV_COLD int redist_priv_compile_kept(const redist_plan *p, redist_priv_part *part)
+REDIST_PRIV_COLD int redist_priv_compile_local(const redist_plan *p, redist_priv_part *part)
 {
-    redist_priv_kept *kept = &part->kept;
+    redist_priv_local *local = &part->local;
     const int twice = p->staging[REDIST_PRIV_PACKED].bytes > 0,
-              replaces = part->arrival.function == NULL;
+              replaces = part->policy.function == NULL;
     int64_t k;
     int code = REDIST_OK;
-    kept->copy = (redist_priv_program **)redist_priv_zeroed(2 * kept->messages, sizeof *kept->copy);
-    if (kept->copy == NULL)
+    local->copy =
+        (redist_priv_program **)redist_priv_zeroed(2 * local->messages, sizeof *local->copy);
+    if (local->copy == NULL)
         return REDIST_ERR_MEMORY;
-    for (k = 0; k < kept->messages && code == REDIST_OK; k++) {
-        code = redist_priv_compile(&kept->copy[2 * k], &kept->message[k], part->order, NULL,
+    for (k = 0; k < local->messages && code == REDIST_OK; k++) {
+        code = redist_priv_compile(&local->copy[2 * k], &local->message[k], part->order, NULL,
                                    REDIST_PRIV_FROM, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_TO,
                                    part->element_bytes, twice || replaces);
         if (code == REDIST_OK && twice)
-            code = redist_priv_compile(&kept->copy[2 * k + 1], &kept->message[k], part->order, NULL,
-                                       REDIST_PRIV_PACKED, REDIST_PRIV_TO, part->element_bytes,
-                                       replaces);
+            code = redist_priv_compile(&local->copy[2 * k + 1], &local->message[k], part->order,
+                                       NULL, REDIST_PRIV_PACKED, REDIST_PRIV_TO,
+                                       part->element_bytes, replaces);
     }
     return code;
 }
 
 /* Bytes of staging memory for what stays on this rank of one of a part's arrays. */
-REDIST_PRIV int64_t redist_priv_kept_bytes(const redist_priv_part *part)
+REDIST_PRIV int64_t redist_priv_local_bytes(const redist_priv_part *part)
 {
-    return redist_priv_round_up(part->kept.elements * part->element_bytes, REDIST_PRIV_LINE);
+    return redist_priv_round_up(part->local.elements * part->element_bytes, REDIST_PRIV_LINE);
 }
 
 /* Copies what stays on this rank of an array and is not at its destination: there, or with `packed`
    into staging memory (half 0) and from there (half 1). */
-REDIST_PRIV void redist_priv_copy_kept_array(const redist_plan *p, int a, int half, char *packed)
+REDIST_PRIV void redist_priv_copy_local_array(const redist_plan *p, int a, int half, char *packed)
 {
     const redist_priv_part *part = redist_priv_part_of(p, a);
-    const redist_priv_kept *kept = &part->kept;
+    const redist_priv_local *local = &part->local;
     const int arrives = packed == NULL || half == 1;
-    const redist_priv_arrival arrival =
-        arrives ? part->arrival : redist_priv_replacing(part->element_bytes);
+    const redist_priv_policy policy =
+        arrives ? part->policy : redist_priv_replacing(part->element_bytes);
     const redist_priv_cursor whole = {{0}, {0}};
-    const int rests = kept->in_place && p->pointers[a] == p->pointers[p->arrays + a];
+    const int rests = local->in_place && p->pointers[a] == p->pointers[p->arrays + a];
     int64_t k;
-    for (k = rests ? kept->wholes : 0; k < (rests ? kept->messages : kept->wholes); k++) {
-        redist_priv_copy(kept->copy[2 * k + half], &whole,
+    for (k = rests ? local->wholes : 0; k < (rests ? local->messages : local->wholes); k++) {
+        redist_priv_copy(local->copy[2 * k + half], &whole,
                          half == 1 ? packed : redist_priv_given(p, REDIST_PRIV_FROM, a),
-                         arrives ? redist_priv_given(p, REDIST_PRIV_TO, a) : packed, arrival,
+                         arrives ? redist_priv_given(p, REDIST_PRIV_TO, a) : packed, policy,
                          arrives && p->side[REDIST_PRIV_TO].streams);
         if (packed != NULL)
-            packed += kept->message[k].elements * part->element_bytes;
+            packed += local->message[k].elements * part->element_bytes;
     }
 }
 
-REDIST_PRIV void redist_priv_copy_kept_half(const redist_plan *p, int half, char *packed)
+REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int half, char *packed)
 {
     int a;
     for (a = 0; a < p->arrays; a++) {
-        redist_priv_copy_kept_array(p, a, half, packed);
+        redist_priv_copy_local_array(p, a, half, packed);
         if (packed != NULL)
-            packed += redist_priv_kept_bytes(redist_priv_part_of(p, a));
+            packed += redist_priv_local_bytes(redist_priv_part_of(p, a));
     }
 }
 
 /* Moves what stays on this rank, after everything else has been packed. */
-REDIST_PRIV_APART void redist_priv_copy_kept(const redist_plan *p)
+REDIST_PRIV_APART void redist_priv_copy_local(const redist_plan *p)
 {
     char *packed = p->staging[REDIST_PRIV_PACKED].memory;
     const double began = redist_priv_now(p);
-    redist_priv_copy_kept_half(p, 0, packed);
+    redist_priv_copy_local_half(p, 0, packed);
     if (packed != NULL)
-        redist_priv_copy_kept_half(p, 1, packed);
+        redist_priv_copy_local_half(p, 1, packed);
     redist_priv_add_copying(p, began);
 }
 
@@ -2177,7 +2178,7 @@ REDIST_PRIV_COLD int redist_priv_compile_peer(redist_plan *p, const redist_priv_
         code = redist_priv_compile(&p->product[k].staged, &m, part->order, cut ? size : NULL,
                                    packs ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED,
                                    packs ? REDIST_PRIV_PACKED : REDIST_PRIV_TO, part->element_bytes,
-                                   packs || part->arrival.function == NULL);
+                                   packs || part->policy.function == NULL);
     }
     return code;
 }
@@ -2212,7 +2213,7 @@ REDIST_PRIV int64_t redist_priv_copy_piece(const redist_plan *p, redist_priv_pee
         const redist_priv_part *part = redist_priv_part_with(p, block->product);
         char *array = redist_priv_given(p, peer->own, block->array);
         if (packed != NULL && unpacks)
-            redist_priv_copy(program, &peer->at, packed + at, array, part->arrival,
+            redist_priv_copy(program, &peer->at, packed + at, array, part->policy,
                              p->side[REDIST_PRIV_TO].streams);
         else if (packed != NULL)
             redist_priv_copy(program, &peer->at, array, packed + at,
@@ -2272,7 +2273,7 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
     stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
     for (k = 0; k < p->arrays; k++)
         stats->bytes_kept +=
-            redist_priv_part_of(p, k)->kept.elements * redist_priv_part_of(p, k)->element_bytes;
+            redist_priv_part_of(p, k)->local.elements * redist_priv_part_of(p, k)->element_bytes;
     stats->steps += p->transport->method == REDIST_SCHEDULED
                         ? (int)redist_priv_max(p->state.lanes.steps, 1)
                         : 1;
@@ -2294,8 +2295,8 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
 /* This rank's peer in a step: where layouts are not arranged, the rank at that distance. Where all
    meet all, a node's ranks send to one other node and receive from one, so that all links are busy
    in every step. */
-REDIST_PRIV_COLD int redist_priv_partner(const redist_plan *p, const redist_priv_arrangement *s,
-                                         int own, int step)
+REDIST_PRIV_COLD int redist_priv_arranged_peer(const redist_plan *p,
+                                               const redist_priv_arrangement *s, int own, int step)
 {
     const int each = (int)p->node, sign = own == REDIST_PRIV_FROM ? 1 : -1;
     if (!p->scheduled)
@@ -2313,7 +2314,7 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
 {
     redist_priv_arrangement s;
     redist_priv_peer *peer;
-    int turn, own, partner, stride, code = REDIST_OK;
+    int turn, own, rank, stride, code = REDIST_OK;
     memset((void *)&s, 0, sizeof s);
     s.steps = p->size;
     if (p->scheduled)
@@ -2328,9 +2329,9 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
             peer->order = peer->rank;
         qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
         for (turn = 0; turn < s.steps; turn++) {
-            partner = redist_priv_partner(p, &s, own, (int)((int64_t)turn * stride % s.steps));
-            peer = (redist_priv_peer *)redist_priv_find(side->peer, side->peers, sizeof *peer,
-                                                        partner);
+            rank = redist_priv_arranged_peer(p, &s, own, (int)((int64_t)turn * stride % s.steps));
+            peer =
+                (redist_priv_peer *)redist_priv_find(side->peer, side->peers, sizeof *peer, rank);
             if (peer != NULL)
                 peer->pending = turn;
         }
@@ -2611,7 +2612,7 @@ REDIST_PRIV int redist_priv_lanes_start(redist_plan *p)
     int own, code = REDIST_OK;
     if (p->overwrites) {
         redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
-        redist_priv_copy_kept(p);
+        redist_priv_copy_local(p);
     }
     for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
         redist_priv_lane *lane = &p->state.lanes.lane[own];
@@ -2620,7 +2621,7 @@ REDIST_PRIV int redist_priv_lanes_start(redist_plan *p)
         code = redist_priv_fill(p, own);
     }
     if (!p->overwrites && p->rings == NULL)
-        redist_priv_copy_kept(p);
+        redist_priv_copy_local(p);
     return code;
 }
 
@@ -2861,11 +2862,11 @@ REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p)
     for (own = 0; own < 2 && code == REDIST_OK; own++)
         code = redist_priv_address_types(p, own);
     if (p->overwrites)
-        redist_priv_copy_kept(p);
+        redist_priv_copy_local(p);
     if (code == REDIST_OK)
         code = redist_priv_collective_post(p);
     if (!p->overwrites)
-        redist_priv_copy_kept(p);
+        redist_priv_copy_local(p);
     return code;
 }
 
@@ -3316,45 +3317,46 @@ REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h)
     return redist_priv_worst(h->comm, code);
 }
 
-/* Makes the file that this rank's part will be, with its token, and says in `told` which it is. A
+/* Makes the file that this rank's part will be, with its token, and describes it in `identity`. A
    file that was never given a name is gone when nobody has it open or mapped, however its ranks
    end. */
-REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h, redist_priv_told *told)
+REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h,
+                                           redist_priv_identity *identity)
 {
     const int file = open("/dev/shm", REDIST_PRIV_OWN_MEMORY | O_RDWR | REDIST_PRIV_CLOEXEC, 0600);
     struct stat s;
     if (file < 0 || fstat(file, &s) != 0)
         return file;
-    told->machine = h->machine;
-    told->process = (int64_t)getpid();
-    told->device = (int64_t)s.st_dev;
-    told->inode = (int64_t)s.st_ino;
-    told->token =
+    identity->machine = h->machine;
+    identity->process = (int64_t)getpid();
+    identity->device = (int64_t)s.st_dev;
+    identity->inode = (int64_t)s.st_ino;
+    identity->token =
         (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)h->machine, (int64_t)getpid()),
                                    (int64_t)(MPI_Wtime() * 1e9)) ^
                   (uintptr_t)h);
-    if (write(file, &told->token, sizeof told->token) == (int)sizeof told->token)
-        told->file = file;
+    if (write(file, &identity->token, sizeof identity->token) == (int)sizeof identity->token)
+        identity->file = file;
     return file;
 }
 
 /* Opens another rank's file, -1 where that cannot be done. What lies there may be anything, if the
    number of the process is one of another system's: so nothing is waited for, written or mapped
    before the file has proved to be the one. */
-REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_told *told)
+REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_identity *identity)
 {
     char path[64];
     struct stat s;
     int64_t token = 0;
     int file, found = -1;
-    snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, told->process, told->file);
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, identity->process, identity->file);
     file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | REDIST_PRIV_CLOEXEC);
     if (file < 0)
         return -1;
     if (fstat(file, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() &&
-        (int64_t)s.st_dev == told->device && (int64_t)s.st_ino == told->inode &&
+        (int64_t)s.st_dev == identity->device && (int64_t)s.st_ino == identity->inode &&
         s.st_size >= (int)sizeof token && read(file, &token, sizeof token) == (int)sizeof token &&
-        token == told->token) {
+        token == identity->token) {
         snprintf(path, sizeof path, "/proc/self/fd/%d", file);
         found = open(path, O_RDWR | REDIST_PRIV_CLOEXEC);
     }
@@ -3365,7 +3367,7 @@ REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_told *told)
 /* Tells every other member what this rank has to say to it, and hears what that one has. */
 REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h)
 {
-    enum { TAG = 32767, BYTES = sizeof(redist_priv_told) };
+    enum { TAG = 32767, BYTES = sizeof(redist_priv_identity) };
     int k, waits, code = MPI_SUCCESS;
     for (waits = 0; waits < 2; waits++)
         for (k = 0; k < 2 * h->size; k++) {
@@ -3379,9 +3381,10 @@ REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h)
             if (waits && code != MPI_SUCCESS)
                 redist_priv_drop(request, k % 2);
             if (!waits && code == MPI_SUCCESS && k / 2 != h->rank)
-                code =
-                    k % 2 ? MPI_Irecv(&m->told[1], BYTES, MPI_BYTE, m->rank, TAG, h->comm, request)
-                          : MPI_Isend(&m->told[0], BYTES, MPI_BYTE, m->rank, TAG, h->comm, request);
+                code = k % 2 ? MPI_Irecv(&m->identity[1], BYTES, MPI_BYTE, m->rank, TAG, h->comm,
+                                         request)
+                             : MPI_Isend(&m->identity[0], BYTES, MPI_BYTE, m->rank, TAG, h->comm,
+                                         request);
         }
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
@@ -3391,27 +3394,28 @@ REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h)
    it. */
 REDIST_PRIV_COLD int redist_priv_own_find(redist_priv_home *h, int code)
 {
-    redist_priv_told told = {0, 0, -1, 0, 0, 0, 0};
+    redist_priv_identity identity = {0, 0, -1, 0, 0, 0, 0};
     int r, introduced;
     redist_priv_member *m;
     if (code == REDIST_OK && !redist_priv_seems_free(REDIST_PRIV_LINE))
         code = REDIST_ERR_MEMORY;
     if (code == REDIST_OK) {
-        h->member[h->rank].file = redist_priv_make_file(h, &told);
-        if (told.file < 0)
+        h->member[h->rank].file = redist_priv_make_file(h, &identity);
+        if (identity.file < 0)
             code = h->member[h->rank].file < 0 ? (int)REDIST_PRIV_REFUSED : (int)REDIST_ERR_MEMORY;
     }
     for (r = 0; r < h->size; r++) {
-        told.place = r;
-        h->member[r].told[0] = told;
+        identity.place = r;
+        h->member[r].identity[0] = identity;
     }
     introduced = redist_priv_introduce(h);
     code = code == REDIST_OK ? introduced : code;
     for (r = 0; r < h->size && code == REDIST_OK; r++) {
         m = &h->member[r];
-        m->shares = r != h->rank && m->told[1].machine == h->machine && m->told[1].file >= 0;
-        m->place = m->told[1].place;
-        m->file = m->shares ? redist_priv_open_file(&m->told[1]) : m->file;
+        m->shares =
+            r != h->rank && m->identity[1].machine == h->machine && m->identity[1].file >= 0;
+        m->place = m->identity[1].place;
+        m->file = m->shares ? redist_priv_open_file(&m->identity[1]) : m->file;
         code = m->shares && m->file < 0 ? (int)REDIST_PRIV_REFUSED : code;
     }
     return code;
@@ -3724,14 +3728,14 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
     const redist_priv_block *block = &p->block[link->peer->block],
                             *end = block + link->peer->blocks;
     const redist_priv_cursor whole = {{0}, {0}};
-    const int64_t *told = link->board->array;
+    const int64_t *offsets = link->board->array;
     const double began = redist_priv_now(p);
     char *array[2];
     for (; block < end; block++) {
         array[own] = redist_priv_given(p, own, block->array);
-        array[!own] = (char *)link->board + told[!own * p->arrays + block->array];
+        array[!own] = (char *)link->board + offsets[!own * p->arrays + block->array];
         redist_priv_copy(p->product[block->product].direct, &whole, array[REDIST_PRIV_FROM],
-                         array[REDIST_PRIV_TO], redist_priv_part_with(p, block->product)->arrival,
+                         array[REDIST_PRIV_TO], redist_priv_part_with(p, block->product)->policy,
                          link->streamed_direct);
     }
     redist_priv_add_copying(p, began);
@@ -3743,7 +3747,7 @@ REDIST_PRIV void redist_priv_announce(const redist_plan *p)
     const redist_arena *arena = p->options.arena;
     redist_priv_rings *r = p->rings;
     redist_priv_board *board = (redist_priv_board *)(void *)(r->home->part + r->begin);
-    int64_t *told = board->array;
+    int64_t *offsets = board->array;
     int i;
     r->announced = 4 * r->execution + 3;
     for (i = 0; i < 2 * p->arrays; i++) {
@@ -3752,7 +3756,7 @@ REDIST_PRIV void redist_priv_announce(const redist_plan *p)
         const redist_priv_half *half = &redist_priv_part_of(p, i % p->arrays)->half[own];
         if (at > arena->bytes || (size_t)half->array_bytes > arena->bytes - at)
             r->announced &= ~(INT64_C(1) << own);
-        told[i] = (int64_t)(array - (uintptr_t)board);
+        offsets[i] = (int64_t)(array - (uintptr_t)board);
     }
     REDIST_PRIV_RELEASE(&board->announced, r->announced);
 }
@@ -3888,7 +3892,7 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
     redist_priv_send_all(p);
     code = redist_priv_lanes_start(p);
     if (!p->overwrites)
-        redist_priv_copy_kept(p);
+        redist_priv_copy_local(p);
     r->idle = 0;
     redist_priv_send_all(p);
     return code;
@@ -3980,7 +3984,7 @@ REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p, const redist_pr
         }
     runs = redist_priv_product(runs, REDIST_PRIV_LINE, INT64_MAX);
     return redist_priv_clamp(runs / (list->elements * part->element_bytes), 1,
-                             part->half[side].neighbours[product->held].axis[d].peers);
+                             part->half[side].peers[product->held].axis[d].peers);
 }
 
 /* The most of any product of a message. */
@@ -4190,9 +4194,9 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
         redist_priv_message m = redist_priv_product_message(p, product);
         redist_priv_store(&m, !own, there);
         bytes += there->size * part->element_bytes;
-        code = redist_priv_compile(&product->direct, &m, part->order, NULL, REDIST_PRIV_FROM,
-                                   REDIST_PRIV_TO, part->element_bytes,
-                                   part->arrival.function == NULL);
+        code =
+            redist_priv_compile(&product->direct, &m, part->order, NULL, REDIST_PRIV_FROM,
+                                REDIST_PRIV_TO, part->element_bytes, part->policy.function == NULL);
     }
     link->streamed_direct = own == REDIST_PRIV_TO ? p->side[own].streams
                                                   : redist_priv_is_streamed(p, link->peer, bytes);
@@ -4653,7 +4657,7 @@ REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
         const redist_priv_part *part = redist_priv_part_of(p, a % p->arrays);
         const int64_t bytes = part->half[a / p->arrays].array_bytes;
         scratch[a] = (char *)scratch + at;
-        if (a < p->arrays || part->arrival.function != NULL)
+        if (a < p->arrays || part->policy.function != NULL)
             memset(scratch[a], 0, (size_t)bytes);
         at += redist_priv_round_up(bytes, REDIST_PRIV_LINE);
     }
@@ -4802,7 +4806,7 @@ REDIST_PRIV_COLD int redist_priv_compile_copies(redist_plan *p)
     redist_priv_peer *peer;
     int k, code = REDIST_OK;
     for (k = 0; k < p->parts && code == REDIST_OK; k++)
-        code = redist_priv_compile_kept(p, &p->part[k]);
+        code = redist_priv_compile_local(p, &p->part[k]);
     for (peer = p->peer; peer < p->peer + p->peers && code == REDIST_OK; peer++) {
         if (peer->near || peer->staged == REDIST_PRIV_IN_ARRAY)
             continue;
@@ -4822,16 +4826,16 @@ REDIST_PRIV_COLD void redist_priv_free_copies(redist_plan *p)
         redist_priv_program_free(&p->product[k].direct);
     }
     for (i = 0; i < p->parts; i++) {
-        redist_priv_kept *kept = &p->part[i].kept;
-        for (k = 0; kept->copy != NULL && k < 2 * kept->messages; k++)
-            redist_priv_program_free(&kept->copy[k]);
-        REDIST_FREE(kept->copy);
-        kept->copy = NULL;
+        redist_priv_local *local = &p->part[i].local;
+        for (k = 0; local->copy != NULL && k < 2 * local->messages; k++)
+            redist_priv_program_free(&local->copy[k]);
+        REDIST_FREE(local->copy);
+        local->copy = NULL;
     }
 }
 
 /* Decides what is staged, and allocates it. Local. */
-REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_plan_error *v)
 {
     redist_priv_staging *s = p->staging;
     int side, k, code = REDIST_OK;
@@ -4840,7 +4844,7 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_verdict *v)
     redist_priv_fail(v, code, "too many ranks or bytes for %s", p->transport->name);
     if (p->overwrites && p->transport->method != REDIST_MULTIPHASE)
         for (k = 0; k < p->arrays; k++)
-            s[REDIST_PRIV_PACKED].bytes += redist_priv_kept_bytes(redist_priv_part_of(p, k));
+            s[REDIST_PRIV_PACKED].bytes += redist_priv_local_bytes(redist_priv_part_of(p, k));
     if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
         redist_priv_fail(v, REDIST_ERR_MEMORY,
                          "%s needs %" PRId64
@@ -4870,10 +4874,10 @@ REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p)
 /* Opens what the transport needs of the system, stages, creates and connects. Where that fails on
    any rank, or no rank needs shared memory, the plan falls back to messages; where memory for a
    method not asked for by name is exhausted, to one that needs less. Collective. */
-REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_plan_error *v)
 {
     enum { FAILED, UNFIT, USED, OUTCOMES };
-    const redist_priv_verdict good = *v;
+    const redist_priv_plan_error good = *v;
     for (;; *v = good) {
         const redist_priv_transport *t = p->transport, *next;
         int64_t outcome[OUTCOMES];
@@ -4908,7 +4912,8 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_ver
 
 /* A communicator for a plan: the arena's, with a tag, where that has comm's ranks; or its own.
    Collective over comm. */
-REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm,
+                                            redist_priv_plan_error *v)
 {
     redist_arena *arena = p->options.arena;
     const double begin = MPI_Wtime();
@@ -4929,22 +4934,22 @@ REDIST_PRIV_COLD void redist_priv_half_free(redist_priv_half *half)
 {
     int64_t k;
     for (k = 0; k < half->found; k++)
-        redist_priv_neighbours_free(&half->neighbours[k]);
-    REDIST_FREE(half->neighbours);
+        redist_priv_place_peers_free(&half->peers[k]);
+    REDIST_FREE(half->peers);
     REDIST_FREE(half->place);
 }
 
 REDIST_PRIV_COLD void redist_priv_part_free(redist_priv_part *part)
 {
-    redist_priv_kept *kept = &part->kept;
+    redist_priv_local *local = &part->local;
     int64_t k, d;
-    for (k = 0; k < kept->parts; k++) {
+    for (k = 0; k < local->parts; k++) {
         for (d = 0; d < 2 * part->from->ndim; d++)
-            REDIST_FREE(kept->part[k][d].run);
-        REDIST_FREE(kept->part[k]);
+            REDIST_FREE(local->part[k][d].run);
+        REDIST_FREE(local->part[k]);
     }
-    REDIST_FREE(kept->part);
-    REDIST_FREE(kept->message);
+    REDIST_FREE(local->part);
+    REDIST_FREE(local->message);
     redist_priv_half_free(&part->half[REDIST_PRIV_FROM]);
     redist_priv_half_free(&part->half[REDIST_PRIV_TO]);
     REDIST_FREE(part->from);
@@ -5019,34 +5024,34 @@ REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout)
 /* Derives a part's store policy, and what follows from it. In place, between layouts that differ in
    their ghosts alone, of which one has none, nothing is overwritten; allocated extents are this
    rank's. */
-REDIST_PRIV_COLD void redist_priv_set_arrival(redist_plan *p, redist_priv_part *part)
+REDIST_PRIV_COLD void redist_priv_set_policy(redist_plan *p, redist_priv_part *part)
 {
     const int several = part->from->copies > 1,
-              alike = redist_priv_same_but_ghosts(part->from, part->to, p->rank);
+              same = redist_priv_same_but_ghosts(part->from, part->to, p->rank);
     const int from_ghosts = redist_priv_has_ghosts(part->from),
               to_ghosts = redist_priv_has_ghosts(part->to),
-              combines = part->arrival.function != NULL;
+              combines = part->policy.function != NULL;
     int level = MPI_THREAD_MULTIPLE;
-    if (part->arrival.function == redist_combine_op && MPI_Query_thread(&level) != MPI_SUCCESS)
+    if (part->policy.function == redist_combine_op && MPI_Query_thread(&level) != MPI_SUCCESS)
         level = MPI_THREAD_SINGLE; /* it calls MPI, which may not allow OpenMP's threads to */
-    part->arrival.alone = level < MPI_THREAD_MULTIPLE;
+    part->policy.alone = level < MPI_THREAD_MULTIPLE;
     redist_priv_slow_to_fast(part->from, part->from->memory_order, part->order);
     p->combines |= combines;
     p->ordered |= combines && (from_ghosts || several);
-    p->overwrites |= p->options.in_place && (!alike || several || (from_ghosts && to_ghosts));
+    p->overwrites |= p->options.in_place && (!same || several || (from_ghosts && to_ghosts));
 }
 
 /* Checks a part that the caller gave, and copies it. */
 REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *part,
-                                            const redist_part *given, redist_priv_verdict *v)
+                                            const redist_part *given, redist_priv_plan_error *v)
 {
     const int size = redist_priv_check_element(given->element, v);
     int several;
     part->element = given->element;
     part->element_bytes = size;
-    part->arrival = redist_priv_replacing(size);
-    part->arrival.function = given->combine != NULL ? given->combine : p->options.combine;
-    part->arrival.context = given->combine != NULL ? given->context : p->options.context;
+    part->policy = redist_priv_replacing(size);
+    part->policy.function = given->combine != NULL ? given->combine : p->options.combine;
+    part->policy.context = given->combine != NULL ? given->context : p->options.context;
     p->largest = redist_priv_max(p->largest, size);
     if (p->parts > 1) /* the largest power of 2 in it */
         p->alignment = redist_priv_max(p->alignment, redist_priv_min(size & -size, 16));
@@ -5055,7 +5060,7 @@ REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *pa
     redist_priv_check_layout(p, size, REDIST_PRIV_TO, given->to, v);
     if (v->code != REDIST_OK)
         return;
-    part->from = redist_priv_keep_layout(given->from, part->arrival.function != NULL, v);
+    part->from = redist_priv_keep_layout(given->from, part->policy.function != NULL, v);
     part->to = redist_priv_keep_layout(given->to, 1, v);
     if (v->code == REDIST_OK)
         redist_priv_check_shapes(part, v);
@@ -5066,12 +5071,12 @@ REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *pa
     several = redist_priv_check_single(part->from, part->to);
     p->scheduled &= several == REDIST_OK;
     redist_priv_fail(v, several == REDIST_ERR_MEMORY ? several : REDIST_OK, "no memory for a plan");
-    redist_priv_set_arrival(p, part);
+    redist_priv_set_policy(p, part);
 }
 
 /* Checks the caller's arguments, and finds the peers and what the ranks must agree on. Local. */
 REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const redist_part *given,
-                                          redist_priv_verdict *v)
+                                          redist_priv_plan_error *v)
 {
     int k, code;
     p->given = given;
@@ -5098,7 +5103,8 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const r
 }
 
 /* Chooses the method and opens it. Collective over comm, the caller's. */
-REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm, redist_priv_verdict *v)
+REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm,
+                                            redist_priv_plan_error *v)
 {
     if (p->facts[REDIST_PRIV_HASH] != -p->facts[REDIST_PRIV_NOT_HASH])
         redist_priv_explain_mismatch(p, comm, v);
@@ -5156,13 +5162,13 @@ REDIST_PRIV_COLD void redist_priv_created(redist_plan *p)
 REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, int parts, const redist_part *part,
                                         const redist_options *options, redist_plan **plan)
 {
-    const char *fault = redist_priv_comm_fault(comm);
+    const char *error = redist_priv_comm_error(comm);
     int64_t none[REDIST_PRIV_FACTS] = {0};
-    redist_priv_verdict v = {REDIST_OK, -1, -1, ""};
+    redist_priv_plan_error v = {REDIST_OK, -1, -1, ""};
     redist_plan *p = NULL;
     int size;
-    if (fault != NULL) {
-        redist_priv_fail(&v, REDIST_ERR_ARGUMENT, "%s", fault);
+    if (error != NULL) {
+        redist_priv_fail(&v, REDIST_ERR_ARGUMENT, "%s", error);
     } else {
         redist_priv_fail(&v, redist_priv_ranks_of(comm, &v.rank, &size), "MPI_Comm_rank failed");
         if (plan == NULL || parts < 1 || part == NULL)
@@ -5494,10 +5500,10 @@ REDIST_PRIV_COLD int64_t redist_priv_copied_in_place(const redist_plan *p)
     int64_t elements = 0, k;
     int a;
     for (a = 0; a < p->arrays; a++) {
-        const redist_priv_kept *kept = &redist_priv_part_of(p, a)->kept;
-        elements += kept->in_place ? 0 : kept->elements;
-        for (k = kept->wholes; k < kept->messages; k++)
-            elements += kept->message[k].elements;
+        const redist_priv_local *local = &redist_priv_part_of(p, a)->local;
+        elements += local->in_place ? 0 : local->elements;
+        for (k = local->wholes; k < local->messages; k++)
+            elements += local->message[k].elements;
     }
     return elements;
 }
@@ -5513,7 +5519,7 @@ REDIST_PRIV_COLD void redist_priv_print_parts(const redist_plan *p, FILE *file)
         if (p->parts > 1)
             fprintf(file, "\n  part %-5d", k);
         fprintf(file, " of %" PRId64 "-byte elements%s", part->element_bytes,
-                part->arrival.function != NULL ? ", combined" : "");
+                part->policy.function != NULL ? ", combined" : "");
         fprintf(file, "\n  from      ");
         redist_layout_print(part->from, file);
         fprintf(file, "  to        ");
@@ -5702,7 +5708,7 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
 {
     redist_priv_network network;
     int code;
-    if (redist_priv_comm_fault(comm) != NULL)
+    if (redist_priv_comm_error(comm) != NULL)
         return REDIST_ERR_ARGUMENT;
     code = redist_priv_measure_network(comm, cost == NULL ? NULL : &network);
     if (code == REDIST_OK) {
@@ -5747,7 +5753,7 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
     /* codes, the arena's name: where one rank has it, since when, on which machine */
     int64_t most[2] = {REDIST_OK, 0};
     int found = 0, code, *tags = NULL;
-    if (arena == NULL || redist_priv_comm_fault(comm) != NULL)
+    if (arena == NULL || redist_priv_comm_error(comm) != NULL)
         return REDIST_ERR_ARGUMENT;
     *arena = a = (redist_arena *)redist_priv_zeroed(1, sizeof *a);
     if (a == NULL || (uint64_t)bytes > limit)
@@ -5819,7 +5825,7 @@ REDIST_API int redist_arena_free(redist_arena **arena)
        tracks         ##..#.##..##..#.##..##..#.#     head, whole periods, tail:
                       |head|----------------|tail
 
-   of which the whole ones are alike, and one type repeated. */
+   of which the whole ones are equal, and one type repeated. */
 
 /* The runs of period k of a pattern, in ascending order: local positions are their source, view
    indices their destination. REDIST_ERR_MEMORY; free them, even on failure. */
@@ -6170,7 +6176,7 @@ REDIST_PRIV_COLD int redist_priv_commit_types(const MPI_Aint *extent, MPI_Dataty
 REDIST_API int redist_layout_types(const redist_layout *layout, int rank, MPI_Datatype element,
                                    MPI_Datatype *file, MPI_Datatype *memory)
 {
-    redist_priv_verdict v = {REDIST_OK, -1, -1, ""};
+    redist_priv_plan_error v = {REDIST_OK, -1, -1, ""};
     MPI_Datatype type[2] = {MPI_BYTE, MPI_BYTE};
     MPI_Aint extent[2];
     redist_layout own;

@@ -116,17 +116,17 @@ typedef struct {
 
 static void count_side(question *q, const redist_layout *mine, const redist_layout *other, int side)
 {
-    redist_priv_neighbours n;
+    redist_priv_place_peers n;
     int coords[3];
     if (!redist_layout_coords(mine, q->rank, coords))
         return;
-    if (redist_priv_find_neighbours(mine, coords, side, other, 1, &n) != REDIST_OK)
+    if (redist_priv_find_peers(mine, coords, side, other, 1, &n) != REDIST_OK)
         give_up("no memory");
     q->peers += n.messages;
     for (int d = 0; d < n.ndim; d++)
         for (int64_t k = 0; k < n.axis[d].peers; k++)
             q->runs += n.axis[d].runs[k].runs;
-    redist_priv_neighbours_free(&n);
+    redist_priv_place_peers_free(&n);
 }
 
 static void find_peers(question *q)

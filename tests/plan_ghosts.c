@@ -211,7 +211,7 @@ static void check_plan(run *u, const setting *s, int number)
         return;
     }
     MPI_Query_thread(&level);
-    test_case_all(!u->combine || u->plan->part->arrival.alone || level == MPI_THREAD_MULTIPLE,
+    test_case_all(!u->combine || u->plan->part->policy.alone || level == MPI_THREAD_MULTIPLE,
                   "MPI's reductions stay in one thread");
     for (round = 0; round < ROUNDS; round++) {
         fill(u);
