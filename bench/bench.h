@@ -1,4 +1,4 @@
-/* What the measuring programs share: the command line, memory, polite waiting, quartiles and
+/* What the measuring programs share: the command line, memory, yielding waits, quartiles and
    figures as CSV.
    MIT licence, see LICENSE. */
 #ifndef BENCH_H
@@ -48,7 +48,7 @@ static inline void *allocate(size_t bytes)
 
 /* MPI's own waits may spin, which starves the other ranks when there are more of them than
    cores. */
-static inline void wait_politely(MPI_Request *request)
+static inline void wait_yielding(MPI_Request *request)
 {
     int done = 0, tries = 0;
     while (MPI_Test(request, &done, MPI_STATUS_IGNORE), !done)
@@ -60,14 +60,14 @@ static inline void barrier(void)
 {
     MPI_Request request;
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    wait_politely(&request);
+    wait_yielding(&request);
 }
 
 static inline void maxima(double *values, int count)
 {
     MPI_Request request;
     MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &request);
-    wait_politely(&request);
+    wait_yielding(&request);
 }
 
 static inline int compare_times(const void *a, const void *b)

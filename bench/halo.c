@@ -261,8 +261,8 @@ static void run_parres(void *what)
                         p->a[to * w + it + jt * n] += 1;
                     }
         MPI_Isend(p->out, (int)(w * w), MPI_DOUBLE, (int)to, (int)phase, MPI_COMM_WORLD, &send);
-        wait_politely(&receive);
-        wait_politely(&send);
+        wait_yielding(&receive);
+        wait_yielding(&send);
         for (int64_t j = 0; j < w; j++)
             for (int64_t i = 0; i < w; i++)
                 p->b[from * w + i + j * n] += p->in[i + j * w];
@@ -568,7 +568,7 @@ static void run_packing(void *what)
                           m->neighbour[axis][side], !side, MPI_COMM_WORLD, &request[2 + side]);
             }
         for (int k = 0; k < 4; k++)
-            wait_politely(&request[k]);
+            wait_yielding(&request[k]);
         for (int side = 0; side < 2; side++)
             if (m->neighbour[axis][side] != MPI_PROC_NULL)
                 copy_strips(m, axis, side, 1, m->packed[2 + side]);

@@ -8,7 +8,7 @@
    figures 3.2 to 3.10; the sizes of the eight are ours, with few blocks on each process, for with
    many there is little to gain for anybody: ceil(z/p) of z blocks stay.
 
-   In time: lower quartiles of the slowest rank's, the contestants in turn to and fro, beside memcpy
+   In time: lower quartiles of the slowest rank's, the contestants round-robin, there and back, beside memcpy
    of what a rank holds. */
 #include <string.h>
 
@@ -140,7 +140,7 @@ static void print_table_6_1(int rows, int columns)
 static void print_paper(void)
 {
     printf(
-        "on paper: elements that stay, messages, and the most that a process receives, as numbered and relabelled\n"
+        "on paper: elements that stay, messages, and the most that a process receives, with the current numbering and relabelled\n"
         "%-52s %9s %9s %9s %8s %8s %8s %8s %9s\n",
         "", "elements", "stay", "stay", "messages", "messages", "receives", "receives", "plan, ms");
     print_all_hsu();
@@ -247,7 +247,7 @@ static void measure_all(int rank, int p, int64_t n, int64_t samples)
     };
     if (rank == 0)
         printf(
-            "\n%d ranks, %lld x %lld doubles: what stays, and milliseconds, as numbered and relabelled\n"
+            "\n%d ranks, %lld x %lld doubles: what stays, and milliseconds, with the current numbering and relabelled\n"
             "%-52s %6s %6s %9s %9s %9s %7s\n",
             p, (long long)n, (long long)n, "", "stay", "stay", "numbered", "relabel", "memcpy",
             "ratio");

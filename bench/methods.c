@@ -1,7 +1,7 @@
 /* Every method of redist against memcpy, plain MPI and ScaLAPACK, case by case. MIT licence, see
    LICENSE.
 
-   All contestants of a case run in turn, again and again, so that what the machine does meanwhile
+   All contestants of a case run round-robin, so that what the machine does meanwhile
    hits all of them. A time is the slowest rank's, of 20 executions where ranks hold less than 256
    kB; of a contestant's times the table shows the lower quartile, and its ratio to a memcpy of the
    bytes that a rank holds. Every contestant's result is compared, byte by byte, with an array

@@ -437,7 +437,7 @@ static inline void subarrays_run(const subarrays *h)
             MPI_Isend(h->field[a], 1, h->send[d][1], above, 2 * a + 1, h->cart, &requests[count++]);
         }
         for (int k = 0; k < count; k++)
-            wait_politely(&requests[k]);
+            wait_yielding(&requests[k]);
     }
 }
 

@@ -73,7 +73,7 @@ static void run_empty(exchange *x)
     int count = 2 * (x->bench->ranks - 1);
     MPI_Startall(count, x->requests);
     for (int k = 0; k < count; k++)
-        wait_politely(&x->requests[k]);
+        wait_yielding(&x->requests[k]);
 }
 
 static void run_redist(exchange *x)
@@ -256,7 +256,7 @@ static void time_mpi(stopwatch *w, int64_t bytes)
     void *base;
     w->begin = MPI_Wtime();
     MPI_Comm_idup(MPI_COMM_WORLD, &twin, &request);
-    wait_politely(&request);
+    wait_yielding(&request);
     lap(w, DUPLICATE);
     MPI_Comm_split_type(twin, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     lap(w, SPLIT);

@@ -46,7 +46,7 @@ static void copy(const local_move *m, size_t bytes)
     }
 }
 
-/* The same around the caches, where the processor can: a core may use up what its die can move. */
+/* The same by non-temporal stores, where the processor can: a core may use up what its die can move. */
 static void stream(const local_move *m, size_t bytes)
 {
 #pragma omp parallel

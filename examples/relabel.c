@@ -1,6 +1,6 @@
 /* A matrix goes from a block-cyclic layout of rows to one block of rows each, for a solver that
-   wants neighbours: as numbered, and relabelled so that more of it stays where it is. MIT licence,
-   see LICENSE.
+   wants neighbours: with the ranks' current numbering, and relabelled so that more of it stays
+   where it is. MIT licence, see LICENSE.
    mpicc -I. examples/relabel.c -o relabel && mpiexec -n 4 ./relabel
 
    The solver (Jacobi's, for Laplace's equation with u = 0 around the matrix) is written in
@@ -206,17 +206,17 @@ static void fill(const problem *p, double *matrix)
 
 static int compare_numberings(const problem *p, double *matrix, int *ranks)
 {
-    run as_numbered = {.name = "as numbered"}, relabelled = {.name = "relabelled"};
+    run current = {.name = "current ranks"}, relabelled = {.name = "relabelled"};
     int code, status;
-    as_numbered.rows = redist_layout_2d(redist_balanced(p->n, p->ranks), redist_whole(p->n));
-    as_numbered.rows = redist_with_halo(as_numbered.rows, 0, 1, 1);
-    code = redist_relabel(&p->before, &as_numbered.rows, ranks); /* the same on every rank */
+    current.rows = redist_layout_2d(redist_balanced(p->n, p->ranks), redist_whole(p->n));
+    current.rows = redist_with_halo(current.rows, 0, 1, 1);
+    code = redist_relabel(&p->before, &current.rows, ranks); /* the same on every rank */
     if (!everywhere(code == REDIST_OK))
         return fail(p, "no relabelling", redist_strerror(code));
-    relabelled.rows = redist_on_ranks(as_numbered.rows, ranks);
+    relabelled.rows = redist_on_ranks(current.rows, ranks);
 
     fill(p, matrix);
-    status = go(p, &as_numbered, matrix);
+    status = go(p, &current, matrix);
     if (status == 0)
         status = go(p, &relabelled, matrix);
     if (status == 0 && p->rank == 0)
@@ -225,14 +225,14 @@ static int compare_numberings(const problem *p, double *matrix, int *ranks)
             (long long)p->n, (long long)p->n, p->ranks, p->ranks > 1 ? "s" : "",
             (long long)p->block, (long long)p->first);
     if (status == 0)
-        status = report(p, &as_numbered);
+        status = report(p, &current);
     if (status == 0)
         status = report(p, &relabelled);
     if (status == 0) {
         report_ranks(p, ranks);
-        status = compare(p, &as_numbered, &relabelled);
+        status = compare(p, &current, &relabelled);
     }
-    finish(&as_numbered);
+    finish(&current);
     finish(&relabelled);
     return status;
 }

@@ -277,7 +277,7 @@ static void check_scarce(int rank)
 }
 
 /* With room for one message at a time, the next waits for the last one that went by MPI, though
-   others between them go through shared memory. Ranks come late in turn. */
+   others between them go through shared memory. Each rank is late once. */
 static void check_places(void)
 {
     enum { ROUNDS = 60, FOR_ONE = 16000 };

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the examples and looks at what they return, print and write. MIT licence, see LICENSE.
-# environment: BUILD (where the programs are), MPIEXEC, POLITE (see tests/run)
+# environment: BUILD (where the programs are), MPIEXEC, YIELDING (see tests/run)
 . "${0%/*}/lib.sh"
 trap 'rm -rf "$work"' EXIT
 
@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 expect() {
     status=$1 pattern=$2 ranks=$3 program=$4
     shift 4
-    timeout -k 5 20 $MPIEXEC -n "$ranks" $POLITE "$BUILD/$program" "$@" >"$work/output" 2>&1 </dev/null
+    timeout -k 5 20 $MPIEXEC -n "$ranks" $YIELDING "$BUILD/$program" "$@" >"$work/output" 2>&1 </dev/null
     got=$?
     [ "$got" -eq "$status" ] && grep -q -e "$pattern" "$work/output"
     count $? "$program $* on $ranks ranks: exit status $got, not $status, or no line like '$pattern'"
@@ -456,8 +456,8 @@ test_transpose() {
 
 # coupled STATUS PATTERN RANKS OPTIONS RANKS OPTIONS: the air and the sea under one mpiexec; both say what matches
 coupled() {
-    timeout -k 5 20 $MPIEXEC -n "$3" $POLITE "$BUILD/couple" --role air $4 : \
-        -n "$5" $POLITE "$BUILD/couple" --role sea $6 >"$work/output" 2>&1 </dev/null
+    timeout -k 5 20 $MPIEXEC -n "$3" $YIELDING "$BUILD/couple" --role air $4 : \
+        -n "$5" $YIELDING "$BUILD/couple" --role sea $6 >"$work/output" 2>&1 </dev/null
     both_said $? "$1" "$2" "couple $4 on $3 ranks, $6 on $5 ranks"
 }
 
@@ -476,8 +476,8 @@ test_couple() {
     coupled 1 "the layout of the sea, 60x40:block,\*: column 12: expected '@'" 1 '' 2 '--layout 60x40:block,*'
     coupled 1 'the layout of the air, .*: needs ranks beyond the 2 of its program' 2 '--layout 60x40:*,block@3' 3 ''
     expect 1 'couple, sea: there must be two programs' 2 couple --role sea
-    timeout -k 5 20 $MPIEXEC -n 1 $POLITE "$BUILD/couple" --role air : \
-        -n 1 $POLITE "$BUILD/couple" --role land >"$work/output" 2>&1 </dev/null
+    timeout -k 5 20 $MPIEXEC -n 1 $YIELDING "$BUILD/couple" --role air : \
+        -n 1 $YIELDING "$BUILD/couple" --role land >"$work/output" 2>&1 </dev/null
     [ $? -eq 2 ] && grep -q "couple: --role needs one of air sea, not 'land'" "$work/output"
     count $? 'couple: a mistake in the options of one program'
     expect 2 'couple: --role needs one of' 2 couple
@@ -512,9 +512,9 @@ test_relabel() {
         expect 0 'unchanged: the same solution' ${options%% *} relabel $(echo "$options" | cut -s -d ' ' -f 2-)
     done
     expect 0 'block k is on rank 0 2 1 3' 4 relabel --n 16 --block 2 --first 0 --steps 2
-    expect 0 'as numbered     9.60 MB stay' 2 relabel --steps 0
+    expect 0 'current ranks   9.60 MB stay' 2 relabel --steps 0
     expect 0 'relabelled     22.40 MB stay' 2 relabel --steps 0
-    expect 0 'as numbered     0.00 MB stay' 4 relabel --steps 0
+    expect 0 'current ranks   0.00 MB stay' 4 relabel --steps 0
     expect 0 'relabelled     16.00 MB stay' 4 relabel --steps 0
     expect 1 'relabel: there must be at least as many rows' 4 relabel --n 3
     expect 2 'relabel: --n needs an integer' 2 relabel --n 0

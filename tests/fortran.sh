@@ -1,7 +1,7 @@
 #!/bin/sh
 # The Fortran module against C, and the solver in Fortran against that in C, with every MPI that has a Fortran wrapper.
 # MIT licence, see LICENSE.
-# environment: BUILD (where to write), MPICC, MPIEXEC, POLITE (see tests/run)
+# environment: BUILD (where to write), MPICC, MPIEXEC, YIELDING (see tests/run)
 . "${0%/*}/lib.sh"
 warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wc++-compat -Werror'
 
@@ -60,13 +60,13 @@ F
     limited "$1, examples/README.md" $1 -O1 -o readme readme.f90 redist.o redist_f.o
     check 'examples/README.md shows Fortran' grep -q 'call redist_execute' readme.f90
     shift
-    limited "$*, examples/README.md on 4 ranks" "$@" -n 4 $POLITE ./readme
+    limited "$*, examples/README.md on 4 ranks" "$@" -n 4 $YIELDING ./readme
 }
 
 run_tests() { # ranks, mpiexec...
     ranks=$1
     shift
-    timeout -k 5 60 "$@" -n "$ranks" $POLITE ./fortran >output 2>&1 </dev/null
+    timeout -k 5 60 "$@" -n "$ranks" $YIELDING ./fortran >output 2>&1 </dev/null
     grep -q '^fortran: [1-9][0-9]* passed, 0 failed, 0 skipped$' output
     count $? "$* -n $ranks fortran"
 }
@@ -80,8 +80,8 @@ error_of() { # mpiexec... program arguments
 run_adi() { # points, steps, mpiexec...
     n=$1 steps=$2
     shift 2
-    c=$(error_of "$@" -n 4 $POLITE ./adi_c --n "$n" --steps "$steps")
-    fortran=$(error_of "$@" -n 4 $POLITE ./adi_fortran "$n" "$steps")
+    c=$(error_of "$@" -n 4 $YIELDING ./adi_c --n "$n" --steps "$steps")
+    fortran=$(error_of "$@" -n 4 $YIELDING ./adi_fortran "$n" "$steps")
     [ -n "$c" ] && [ "$c" = "$fortran" ] && grep -q 'rounding .*: right' output
     count $? "$* adi, $n points, $steps steps: in C $c, in Fortran $fortran"
 }
@@ -97,7 +97,7 @@ check_mpi() { # MPI's C compiler, mpiexec...
     check_readme "$mpifort" "$@"
     for ranks in 2 4; do run_tests $ranks "$@"; done
     for ranks in 1 3; do
-        timeout -k 5 60 "$@" -n $ranks $POLITE ./waves 31 50 >output 2>&1 </dev/null
+        timeout -k 5 60 "$@" -n $ranks $YIELDING ./waves 31 50 >output 2>&1 </dev/null
         grep -q 'rounding .*: right' output
         count $? "$* -n $ranks waves"
     done

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs some tests under valgrind, or else with the compiler's sanitizers. MIT licence, see LICENSE.
-# usage: BUILD=directory tests/leaks.sh     (environment: MPICC, MPIEXEC, POLITE: see tests/run)
+# usage: BUILD=directory tests/leaks.sh     (environment: MPICC, MPIEXEC, YIELDING: see tests/run)
 # MPI libraries have findings of their own: only those count whose innermost frame is in a file of this project, and
 # what the library itself calls leaked when it ends (datatypes that nobody freed).
 . "${0%/*}/lib.sh"
@@ -24,7 +24,7 @@ under_valgrind() { # ranks program arguments
     ranks=$1
     shift
     set -- valgrind --quiet --leak-check=full --num-callers=30 --log-file="$work/log.%p" "$@"
-    [ "$ranks" -eq 0 ] || set -- $MPIEXEC -n "$ranks" $POLITE "$@"
+    [ "$ranks" -eq 0 ] || set -- $MPIEXEC -n "$ranks" $YIELDING "$@"
     "$@"
 }
 

@@ -53,7 +53,7 @@ static redist_stats stats_of(const redist_plan *plan)
     return stats;
 }
 
-/* Both plans at work at once, their tests in turns. */
+/* Both plans in progress at once, tested alternately. */
 static int both_run(exchange *e, exchange *f, int number)
 {
     int done[2] = {0, 0}, code;

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* From how many bytes on arrays are written around the caches: a variable here, so that small
+/* From how many bytes on arrays are written by non-temporal stores: a variable here, so that small
    arrays take both ways. */
 static int64_t test_stream_bytes = 4194304;
 #ifndef REDIST_STREAM_BYTES

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Shared memory of the library's own where the system refuses it, and what is left of it when ranks are killed while they
 # make it: in a mount namespace with a /dev/shm of its own. MIT licence, see LICENSE.
-# environment: BUILD (where own_memory is), MPIEXEC, POLITE (see tests/run)
+# environment: BUILD (where own_memory is), MPIEXEC, YIELDING (see tests/run)
 . "${0%/*}/lib.sh"
 
 refused() { # what ranks
-    timeout -k 5 60 $MPIEXEC -n "$2" $POLITE "$BUILD/own_memory" "$1" >"$work/output" 2>&1
+    timeout -k 5 60 $MPIEXEC -n "$2" $YIELDING "$BUILD/own_memory" "$1" >"$work/output" 2>&1
     if grep -q '^own_memory: 0 passed, 0 failed, 1 skipped' "$work/output"; then
         sed -n 's/^skipped: /&'"$1"': /p' "$work/output"
         skipped=$((skipped + 1))
@@ -26,7 +26,7 @@ killed() { # rank (-1: all) system call
         timeout -k 5 60 "$@" >"$output" 2>&1
         used=$(df -k /dev/shm | awk "NR == 2 { print \$3 }")
         echo "$used kB are left" >>"$output"
-        [ "$used" -lt 8192 ]' sh "$work/output" $MPIEXEC -n 2 $POLITE "$BUILD/own_memory" kill "$1" "$2"
+        [ "$used" -lt 8192 ]' sh "$work/output" $MPIEXEC -n 2 $YIELDING "$BUILD/own_memory" kill "$1" "$2"
     count $? "rank $1 (-1: all) is killed at system call $2"
 }
 

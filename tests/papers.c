@@ -103,7 +103,7 @@ static void check_kalns_table(int64_t n)
     }
 }
 
-/* ---- elements that stay where they are, ranks as numbered: Kalns and Ni; Hsu, Chung, Yang and Dow
+/* ---- elements that stay, with the current numbering: Kalns and Ni; Hsu, Chung, Yang and Dow
    ---- */
 
 static const struct {

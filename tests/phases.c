@@ -744,7 +744,7 @@ static void check_empty(void)
     test_case(find_route(&a, &b, &cost, 2, between) == 0, "nothing goes directly");
 }
 
-/* Every allocation in turn fails: the error, or the cost, and no block is left. */
+/* Each allocation fails once: the error, or the cost, and no block is left. */
 static void check_memory(void)
 {
     redist_layout a = redist_layout_2d(redist_balanced(50, 3), redist_block(70, 4)),

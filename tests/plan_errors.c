@@ -242,7 +242,7 @@ static const struct {
 };
 enum { FAULTS = sizeof faults / sizeof *faults };
 
-/* The sentence names what it should, and the only rank that is at fault. */
+/* The sentence names what it should, and the only rank that has the error. */
 static int sentence_is_good(const char *message, int fault, int bad_rank)
 {
     char name[32];
@@ -534,7 +534,7 @@ static void check_memory(int method, int variant, int bad_rank)
     exchange *e = exchange_new(MPI_COMM_WORLD);
     int k = 0, good;
     exchange_rows(e, N, M, TEST_CYCLIC);
-    if (variant == 3) { /* to rows dealt out in turn, which lie in memory as the source's do */
+    if (variant == 3) { /* to rows dealt out round-robin, which lie in memory as the source's do */
         exchange_axis(&e->arrays[1].axes[0], TEST_CYCLIC, N, e->size);
         exchange_axis(&e->arrays[1].axes[1], TEST_WHOLE, M, 1);
         exchange_describe(e);

@@ -2,7 +2,7 @@
 # Runs every snippet of C in README.md and examples/README.md on 4 ranks and checks what it has moved; each also in a
 # spoilt form that must not pass. (fortran.sh runs the Fortran.) Looks for the names, files and examples that the two
 # mention. MIT licence, see LICENSE.
-# environment: BUILD (where to write; redist.o), MPICC, MPIEXEC, POLITE (see tests/run)
+# environment: BUILD (where to write; redist.o), MPICC, MPIEXEC, YIELDING (see tests/run)
 . "${0%/*}/lib.sh"
 texts="$root/README.md $root/examples/README.md"
 cd "$work" || exit 1
@@ -213,7 +213,7 @@ compiles() { # snippet, spoil
     $MPICC -std=c99 -Wall -Wextra -Werror -Wno-unused -I"$root" -o program program.c "$object"
 }
 
-runs() { timeout -k 5 30 $MPIEXEC -n 4 $POLITE ./program >/dev/null 2>said && cat said && grep -qx '0 wrong' said; }
+runs() { timeout -k 5 30 $MPIEXEC -n 4 $YIELDING ./program >/dev/null 2>said && cat said && grep -qx '0 wrong' said; }
 
 check_snippet() { # snippet: runs, and does not when it is spoilt
     name=$(head -n 1 "$1" | sed -n 's|^/\* \([A-Za-z]*\).*|\1|p')

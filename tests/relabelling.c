@@ -105,7 +105,7 @@ typedef struct {
 } search;
 
 /* All ways to give the places from t on a rank: the most that is kept, and then the most places
-   that stay as numbered. */
+   that stay with the current numbering. */
 static void try_all(search *s, int t)
 {
     if (t == s->v->places) {
@@ -330,7 +330,7 @@ static void check_figures(void)
         test_case(kept == figures[k].best, "%s: keeps %lld, the paper %lld", figures[k].what,
                   (long long)kept, (long long)figures[k].best);
         test_case(library_keeps(&from->layout, &to->layout, to->table.ranks) == figures[k].numbered,
-                  "%s: as numbered", figures[k].what);
+                  "%s: current numbering", figures[k].what);
         if (figures[k].ordered)
             test_case(library_keeps(&from->layout, &to->layout, figures[k].order) ==
                           figures[k].best,
@@ -537,7 +537,7 @@ static void check_beyond(void)
               (long long)library_keeps(&from, &to, ranks));
 }
 
-/* Coordinates that take their best in turn: mostly good, but place 0 here would take what place 1
+/* Coordinates that take their best one after another: mostly good, but place 0 here would take what place 1
    needs. */
 static void check_in_turn(void)
 {
@@ -566,7 +566,7 @@ static void check_in_turn(void)
     same = redist_relabel(&from, &to, ranks) == REDIST_OK;
     for (int k = 0; k < 1100 && same; k++)
         same = ranks[k] == k;
-    test_case(same, "1100 places, best as numbered: unchanged");
+    test_case(same, "1100 places, the best numbering already: unchanged");
 
     from = redist_from_rank(redist_layout_1d(redist_whole(before[1100])), 5000);
     after[3] = after[2] + 399;
@@ -574,7 +574,7 @@ static void check_in_turn(void)
     alone = redist_relabel(&from, &to, ranks) == REDIST_OK;
     for (int k = 0; k < 1100 && alone; k++)
         alone = ranks[k] == (k == 2 ? 5000 : k);
-    test_case(alone, "one rank to 1100: the widest place stays on it, the others as numbered");
+    test_case(alone, "one rank to 1100: the widest place stays on it, the others as before");
 }
 
 static void check_never_worse(int number, redist_layout from, redist_layout to)
@@ -639,7 +639,7 @@ static void check_empty(void)
     int ranks[16], same = redist_relabel(&from, &to, ranks) == REDIST_OK;
     for (int t = 0; t < 16 && same; t++)
         same = ranks[t] == 3 + t;
-    test_case(same, "no elements: as numbered");
+    test_case(same, "no elements: the current numbering");
 }
 
 /* Fails at the first allocation, the second, ... (later in larger steps), until none fails. */

@@ -38,7 +38,7 @@ one() { # name: compiles and runs it
         plan_* | files | multiphase) # only what happens here counts, not what MPI libraries leave behind
             MPICH_CC=clang OMPI_CC=clang $MPICC $flags $(level_of "$name") -o "$work/$name" "$tests/$name.c" &&
                 ASAN_OPTIONS=detect_leaks=0 timeout -k 5 100 $MPIEXEC -n $(ranks_of "$name") \
-                    $POLITE "$work/$name" $(arguments_of "$name") ;;
+                    $YIELDING "$work/$name" $(arguments_of "$name") ;;
         *) clang $flags $(level_of "$name") -o "$work/$name" "$tests/$name.c" -lm &&
                timeout -k 5 100 "$work/$name" $(arguments_of "$name") ;;
     esac >"$work/$name.output" 2>&1 && grep -qE ': [1-9][0-9]* passed, 0 failed' "$work/$name.output" &&

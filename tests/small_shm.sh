@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs small_shm where /dev/shm is as small as in a container: in a mount namespace of its own.
 # MIT licence, see LICENSE.
-# environment: BUILD (where small_shm is), MPIEXEC, POLITE (see tests/run)
+# environment: BUILD (where small_shm is), MPIEXEC, YIELDING (see tests/run)
 . "${0%/*}/lib.sh"
 
 namespace() { # megabytes command...: runs it with so small a /dev/shm
@@ -13,7 +13,7 @@ namespace() { # megabytes command...: runs it with so small a /dev/shm
 runs() { # megabytes ranks arguments
     size=$1 ranks=$2
     shift 2
-    namespace "$size" timeout -k 5 100 $MPIEXEC -n "$ranks" $POLITE "$BUILD/small_shm" "$@"
+    namespace "$size" timeout -k 5 100 $MPIEXEC -n "$ranks" $YIELDING "$BUILD/small_shm" "$@"
 }
 
 user=
