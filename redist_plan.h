@@ -535,44 +535,41 @@ REDIST_PRIV_COLD void redist_priv_fail(redist_priv_plan_error *v, int code, cons
     va_end(args);
 }
 
-/* What the ranks agree on, so that all make the same choices: maxima over ranks. */
-enum {
-    REDIST_PRIV_FAILED,
-    /* nanoseconds that duplicating the communicator took; agreed on later than the others */
-    REDIST_PRIV_DUPLICATION,
-    REDIST_PRIV_WORDS, /* that must be the same */
-    REDIST_PRIV_HASH,  /* of them */
-    /* its negative: the maxima of both say whether all hashes are equal */
-    REDIST_PRIV_NOT_HASH,
-    REDIST_PRIV_UNFIXED_FROM, /* a rank owns something, but gives no fixed array */
-    REDIST_PRIV_UNFIXED_TO,
-    REDIST_PRIV_LARGEST, /* bytes of staging memory or of an array */
-    REDIST_PRIV_PEERS,
-    REDIST_PRIV_MESSAGE, /* bytes */
-    REDIST_PRIV_BYTES,   /* of all messages that a rank sends, or receives */
-    REDIST_PRIV_NODE,    /* a number of this rank's node, in all likelihood its own */
-    REDIST_PRIV_NOT_NODE,
-    REDIST_PRIV_TAG, /* the next one in the arena */
+/* What a rank knows of its plan; and what all have agreed on, the maxima over ranks, so that all
+   make the same choices. All members are int64_t; the maxima of a number and of its negative say
+   whether all ranks have the same. */
+typedef struct {
+    int64_t words, hash, not_hash; /* that must be the same: how many, and their hash */
+    int64_t unfixed[2];            /* by side: a rank owns something, but gives no fixed array */
+    int64_t largest;               /* bytes of staging memory or of an array */
+    int64_t peers;
+    int64_t message;        /* bytes */
+    int64_t bytes;          /* of all messages that a rank sends, or receives */
+    int64_t node, not_node; /* a number of this rank's node, in all likelihood its own */
+    int64_t tag;            /* the next one in the arena */
+    int64_t own_comm;       /* the arena's communicator cannot be used */
     /* agreed on, because allocated extents may differ and both ends of a message lay out its
        ring */
-    REDIST_PRIV_OVERWRITES,
-    REDIST_PRIV_SCATTERED,  /* a message is scattered over the lines of an array */
-    REDIST_PRIV_APART_COMM, /* the arena's communicator cannot be used */
-    REDIST_PRIV_FACTS
-};
+    int64_t overwrites;
+    int64_t scattered; /* a message is scattered over the lines of an array */
+} redist_priv_facts;
 
-/* Agrees on the error of the lowest failing rank and on the maxima of values[1] to values[n - 1].
-   Collective. Returns the error's code. A rank that does not know its number passes 0, which
-   wins. */
+/* Agrees on the error of the lowest failing rank and on the maxima of values[n]. Collective.
+   Returns the error's code. A rank that does not know its number passes 0, which wins. */
 REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_plan_error *v, int64_t *values,
-                                       int n)
+                                       size_t n)
 {
-    values[0] = v->code == REDIST_OK ? 0 : INT_MAX - redist_priv_max(v->rank, 0);
-    if (redist_priv_reduce(comm, values, n, MPI_MAX) != REDIST_OK ||
-        (values[0] > 0 &&
-         redist_priv_broadcast(comm, v, sizeof *v, INT_MAX - (int)values[0]) != REDIST_OK) ||
-        (values[0] > 0 && v->code == REDIST_OK))
+    int64_t all[1 + sizeof(redist_priv_facts) / sizeof(int64_t)];
+    all[0] = v->code == REDIST_OK ? 0 : INT_MAX - redist_priv_max(v->rank, 0);
+    if (n > 0)
+        memcpy(all + 1, values, n * sizeof *all);
+    if (redist_priv_reduce(comm, all, (int)n + 1, MPI_MAX) != REDIST_OK ||
+        (all[0] > 0 &&
+         redist_priv_broadcast(comm, v, sizeof *v, INT_MAX - (int)all[0]) != REDIST_OK) ||
+        (all[0] > 0 && v->code == REDIST_OK))
         redist_priv_fail(v, REDIST_ERR_MPI, "an MPI call failed while the ranks agreed on a plan");
+    if (n > 0)
+        memcpy(values, all + 1, n * sizeof *all);
     return v->code;
 }
 
@@ -866,8 +863,10 @@ typedef struct {
 /* One way to exchange. Functions return redist_error; they find everything in the plan. */
 typedef struct {
     redist_method method;
+    /* what is tried where it fails; REDIST_AUTO: messages, as predicted */
+    redist_method fallback;
     const char *name;
-    int (*open)(redist_plan *); /* collective; or NULL. Fails on any: messages instead */
+    int (*open)(redist_plan *); /* collective; or NULL */
     /* decides what is staged on one side and its bytes; or NULL */
     int (*plan_staging)(redist_plan *, int own);
     int (*create)(redist_plan *); /* staging memory is there; local; or NULL */
@@ -970,7 +969,9 @@ struct redist_plan {
     /* pointers[2 * arrays]: of the execution in progress, the source first */
     const void **pointers;
     const redist_priv_transport *transport;
-    int64_t facts[REDIST_PRIV_FACTS]; /* this rank's, and when all have agreed the maxima */
+    redist_priv_facts agreed; /* of all ranks */
+    int64_t duplication;      /* nanoseconds that the communicator took, agreed on */
+    unsigned tried;           /* methods: bit k is that of number k */
     int64_t node; /* ranks before the first that is not on rank 0's node; 0: all are on one */
     redist_priv_network network; /* zero: not known yet */
     union {
@@ -1288,7 +1289,7 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
 REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm,
                                                    redist_priv_plan_error *v)
 {
-    const int64_t n = redist_priv_min(p->facts[REDIST_PRIV_WORDS], INT_MAX / (int)sizeof(int64_t));
+    const int64_t n = redist_priv_min(p->agreed.words, INT_MAX / (int)sizeof(int64_t));
     redist_priv_words words = {0, 0, 0, 0, (int64_t *)redist_priv_zeroed(n, sizeof(int64_t)), n, v};
     if (words.first != NULL && p->rank == 0)
         redist_priv_list_plan(&words, p);
@@ -1297,7 +1298,7 @@ REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm
             REDIST_OK)
         redist_priv_list_plan(&words, p);
     REDIST_FREE(words.first);
-    redist_priv_agree(comm, v, p->facts, 1);
+    redist_priv_agree(comm, v, NULL, 0);
     v->rank = -1;
     redist_priv_fail(v, REDIST_ERR_MISMATCH,
                      "ranks passed different layouts, element sizes or options");
@@ -2406,8 +2407,7 @@ REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room
     int64_t k, pieces = 0, most = redist_priv_min(room, REDIST_MAX_COUNT);
     if (l->steps > 0)
         most = redist_priv_min(most, REDIST_EAGER_BYTES);
-    l->cutting.bytes =
-        redist_priv_max(redist_priv_min(p->facts[REDIST_PRIV_MESSAGE], most), p->largest);
+    l->cutting.bytes = redist_priv_max(redist_priv_min(p->agreed.message, most), p->largest);
     l->slot = redist_priv_round_up(l->cutting.bytes, REDIST_PRIV_LINE);
     for (k = 0; k < s->peers; k++) {
         redist_priv_peer *peer = &s->peer[k];
@@ -2498,8 +2498,7 @@ REDIST_PRIV_COLD int redist_priv_is_bound(const redist_plan *p, const redist_pri
 #if defined SMPI_H
     return 0;
 #endif
-    const int fixed =
-        peer->staged == REDIST_PRIV_IN_ARRAY && !p->facts[REDIST_PRIV_UNFIXED_FROM + peer->own];
+    const int fixed = peer->staged == REDIST_PRIV_IN_ARRAY && !p->agreed.unfixed[peer->own];
     return !peer->near && (peer->staged >= 0 || fixed);
 }
 
@@ -2821,7 +2820,7 @@ REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
 /* Whether a collective's buffers and counts are known when the plan is made, on all ranks. */
 REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p)
 {
-    const int fixed = !p->facts[REDIST_PRIV_UNFIXED_FROM] && !p->facts[REDIST_PRIV_UNFIXED_TO];
+    const int fixed = !p->agreed.unfixed[0] && !p->agreed.unfixed[1];
     return MPI_VERSION >= 4 && (p->transport->method == REDIST_ALLTOALLV ||
                                 (p->transport->method == REDIST_ALLTOALLW && fixed));
 }
@@ -2878,12 +2877,12 @@ REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p)
 REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
 {
     redist_priv_collective *c = &p->state.collective;
-    const int64_t largest = p->facts[REDIST_PRIV_LARGEST];
+    const int64_t largest = p->agreed.largest;
     for (c->unit_bytes = 1; largest / c->unit_bytes > REDIST_MAX_COUNT - p->size;
          c->unit_bytes *= 2)
         if (c->unit_bytes > largest)
             return REDIST_ERR_OVERFLOW;
-    if (!p->facts[REDIST_PRIV_UNFIXED_FROM + own] && !p->options.in_place && c->unit_bytes == 1) {
+    if (!p->agreed.unfixed[own] && !p->options.in_place && c->unit_bytes == 1) {
         redist_priv_stage_peers(p, own, REDIST_PRIV_CONTIGUOUS, 1);
         if (p->staging[own].bytes == 0)
             return REDIST_OK;
@@ -4238,7 +4237,7 @@ REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p)
 {
     redist_priv_home *home = p->rings->home;
     int measured = REDIST_OK, code = redist_priv_home_reach(home);
-    if (p->options.arena == NULL && p->facts[REDIST_PRIV_MESSAGE] >= REDIST_PRIV_STREAMED)
+    if (p->options.arena == NULL && p->agreed.message >= REDIST_PRIV_STREAMED)
         measured = redist_priv_measure_distance(home);
     code = code == REDIST_OK ? measured : code;
     return code == REDIST_OK ? redist_priv_connect(p) : code;
@@ -4463,8 +4462,7 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
    if only inside the nodes. Collective. */
 REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation)
 {
-    const double best = p->predicted[redist_priv_by_messages(p)],
-                 bytes = (double)p->facts[REDIST_PRIV_BYTES];
+    const double best = p->predicted[redist_priv_by_messages(p)], bytes = (double)p->agreed.bytes;
     const double again = p->network.latency / (p->node > 1 ? REDIST_PRIV_NEARER : 1);
     redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
     double gain = 0;
@@ -4484,34 +4482,40 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
 
 /* ------------------------------------------------------------------ choosing a method (private) */
 
-/* All methods, then a row without a name. Those before REDIST_POINT_TO_POINT may be unavailable;
-   from there on none needs more memory than the one before it, and with max_buffer each needs
-   less. */
+#ifndef REDIST_NO_SCHEDULED
+#define REDIST_PRIV_NO_ROOM REDIST_SCHEDULED /* the fallback of REDIST_POINT_TO_POINT */
+#else
+#define REDIST_PRIV_NO_ROOM REDIST_ALLTOALLW
+#endif
+
+/* All methods, then a row without a name. From REDIST_POINT_TO_POINT on none needs more memory than
+   the one before it, and with max_buffer each needs less. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
 {
     static const redist_priv_transport transports[] = {
-        {REDIST_SHARED, "REDIST_SHARED", redist_priv_shared_open, redist_priv_lanes_staging,
-         redist_priv_lanes_create, redist_priv_shared_start, redist_priv_shared_test,
-         redist_priv_shared_destroy},
+        {REDIST_SHARED, REDIST_AUTO, "REDIST_SHARED", redist_priv_shared_open,
+         redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_shared_start,
+         redist_priv_shared_test, redist_priv_shared_destroy},
 #ifndef REDIST_NO_MULTIPHASE
-        {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", redist_priv_multiphase_open, NULL, NULL,
-         redist_priv_start_phase, redist_priv_multiphase_test, redist_priv_multiphase_destroy},
+        {REDIST_MULTIPHASE, REDIST_AUTO, "REDIST_MULTIPHASE", redist_priv_multiphase_open, NULL,
+         NULL, redist_priv_start_phase, redist_priv_multiphase_test,
+         redist_priv_multiphase_destroy},
 #endif
-        {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", redist_priv_separate, redist_priv_alltoallv_staging,
-         redist_priv_collective_create, redist_priv_collective_start, redist_priv_collective_test,
-         redist_priv_collective_destroy},
-        {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, redist_priv_lanes_staging,
-         redist_priv_lanes_create, redist_priv_lanes_start, redist_priv_lanes_test,
-         redist_priv_lanes_destroy},
+        {REDIST_ALLTOALLV, REDIST_AUTO, "REDIST_ALLTOALLV", redist_priv_separate,
+         redist_priv_alltoallv_staging, redist_priv_collective_create, redist_priv_collective_start,
+         redist_priv_collective_test, redist_priv_collective_destroy},
+        {REDIST_POINT_TO_POINT, REDIST_PRIV_NO_ROOM, "REDIST_POINT_TO_POINT", NULL,
+         redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_lanes_start,
+         redist_priv_lanes_test, redist_priv_lanes_destroy},
 #ifndef REDIST_NO_SCHEDULED
-        {REDIST_SCHEDULED, "REDIST_SCHEDULED", redist_priv_order_peers, redist_priv_lanes_staging,
-         redist_priv_lanes_create, redist_priv_lanes_start, redist_priv_lanes_test,
-         redist_priv_lanes_destroy},
+        {REDIST_SCHEDULED, REDIST_ALLTOALLW, "REDIST_SCHEDULED", redist_priv_order_peers,
+         redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_lanes_start,
+         redist_priv_lanes_test, redist_priv_lanes_destroy},
 #endif
-        {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", redist_priv_separate, redist_priv_alltoallw_staging,
-         redist_priv_collective_create, redist_priv_collective_start, redist_priv_collective_test,
-         redist_priv_collective_destroy},
-        {REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
+        {REDIST_ALLTOALLW, REDIST_POINT_TO_POINT, "REDIST_ALLTOALLW", redist_priv_separate,
+         redist_priv_alltoallw_staging, redist_priv_collective_create, redist_priv_collective_start,
+         redist_priv_collective_test, redist_priv_collective_destroy},
+        {REDIST_AUTO, REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
     return transports;
 }
 
@@ -4541,38 +4545,37 @@ REDIST_PRIV_COLD int redist_priv_lends_comm(const redist_arena *arena, MPI_Comm 
            (same == MPI_IDENT || same == MPI_CONGRUENT);
 }
 
-REDIST_PRIV_COLD void redist_priv_gather_facts(redist_plan *p, MPI_Comm comm)
+REDIST_PRIV_COLD void redist_priv_gather_facts(const redist_plan *p, MPI_Comm comm,
+                                               redist_priv_facts *own)
 {
     const redist_options *o = &p->options;
     redist_priv_words words = {0, 0, 0, 0, NULL, 0, NULL};
     int64_t k;
-    int own;
+    int side;
     redist_priv_list_plan(&words, p);
-    p->facts[REDIST_PRIV_WORDS] = words.n;
-    p->facts[REDIST_PRIV_HASH] = (int64_t)(words.hash >> 2);
-    p->facts[REDIST_PRIV_NOT_HASH] = -p->facts[REDIST_PRIV_HASH];
-    p->facts[REDIST_PRIV_NODE] = redist_priv_node_number(p);
-    p->facts[REDIST_PRIV_NOT_NODE] = -p->facts[REDIST_PRIV_NODE];
-    p->facts[REDIST_PRIV_TAG] = o->arena != NULL ? o->arena->tags : 0;
-    p->facts[REDIST_PRIV_APART_COMM] = !redist_priv_lends_comm(o->arena, comm);
-    p->facts[REDIST_PRIV_OVERWRITES] = p->overwrites;
-    for (own = 0; own < 2; own++) {
-        const redist_priv_side *s = &p->side[own];
+    own->words = words.n;
+    own->hash = (int64_t)(words.hash >> 2);
+    own->not_hash = -own->hash;
+    own->node = redist_priv_node_number(p);
+    own->not_node = -own->node;
+    own->tag = o->arena != NULL ? o->arena->tags : 0;
+    own->own_comm = !redist_priv_lends_comm(o->arena, comm);
+    own->overwrites = p->overwrites;
+    for (side = 0; side < 2; side++) {
+        const redist_priv_side *s = &p->side[side];
         const int64_t staged = s->bytes + s->peers * REDIST_PRIV_LINE,
                       large = redist_priv_max(staged, s->array_bytes);
-        p->facts[REDIST_PRIV_UNFIXED_FROM + own] =
-            p->pointers[own * p->arrays] == NULL && s->owned > 0;
-        p->facts[REDIST_PRIV_LARGEST] = redist_priv_max(p->facts[REDIST_PRIV_LARGEST], large);
-        p->facts[REDIST_PRIV_PEERS] = redist_priv_max(p->facts[REDIST_PRIV_PEERS], s->peers);
-        p->facts[REDIST_PRIV_BYTES] = redist_priv_max(p->facts[REDIST_PRIV_BYTES], s->bytes);
+        own->unfixed[side] = p->pointers[side * p->arrays] == NULL && s->owned > 0;
+        own->largest = redist_priv_max(own->largest, large);
+        own->peers = redist_priv_max(own->peers, s->peers);
+        own->bytes = redist_priv_max(own->bytes, s->bytes);
         for (k = 0; k < s->peers; k++) {
             const redist_priv_shared *first = &p->product[p->block[s->peer[k].block].product];
             const redist_priv_message m = redist_priv_product_message(p, first);
             const int turned =
-                redist_priv_fastest(&m, own) != redist_priv_fastest(&m, REDIST_PRIV_PACKED);
-            p->facts[REDIST_PRIV_MESSAGE] =
-                redist_priv_max(p->facts[REDIST_PRIV_MESSAGE], s->peer[k].bytes);
-            p->facts[REDIST_PRIV_SCATTERED] |= turned || redist_priv_most_waste(p, &s->peer[k]) > 1;
+                redist_priv_fastest(&m, side) != redist_priv_fastest(&m, REDIST_PRIV_PACKED);
+            own->message = redist_priv_max(own->message, s->peer[k].bytes);
+            own->scattered |= turned || redist_priv_most_waste(p, &s->peer[k]) > 1;
         }
     }
 }
@@ -4586,14 +4589,15 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation)
                                          {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
     const redist_priv_network *n =
         p->network.cost.per_message > 0 ? &p->network : &usual[p->node > 0];
-    const int64_t *facts = p->facts, peers = facts[REDIST_PRIV_PEERS], most = p->options.max_buffer;
-    const double messages = (double)peers, bytes = (double)facts[REDIST_PRIV_BYTES];
+    const redist_priv_facts *facts = &p->agreed;
+    const int64_t peers = facts->peers, most = p->options.max_buffer;
+    const double messages = (double)peers, bytes = (double)facts->bytes;
     const double far = p->node > 0 ? (double)(p->size - p->node) / (p->size - 1) : 0;
     double *s = p->predicted;
     s[REDIST_POINT_TO_POINT] = redist_priv_transfer(n, messages, bytes * n->crowding);
     if (p->node > 0) {
         s[REDIST_ALLTOALLV] = s[REDIST_POINT_TO_POINT] + n->cost.per_message * (p->size - messages);
-        s[REDIST_ALLTOALLW] = facts[REDIST_PRIV_SCATTERED] ? 0 : s[REDIST_ALLTOALLV];
+        s[REDIST_ALLTOALLW] = facts->scattered ? 0 : s[REDIST_ALLTOALLV];
         if (redist_priv_transport_of(REDIST_SCHEDULED) != NULL)
             s[REDIST_SCHEDULED] =
                 redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
@@ -4625,10 +4629,9 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p)
 {
     const int n = p->options.executions;
     const int often = n == 0 || n >= REDIST_PRIV_OFTEN || p->options.cost.per_message > 0;
-    const double creation = n > 0 ? 1e-9 * (double)p->facts[REDIST_PRIV_DUPLICATION] / n : 0,
-                 *s = p->predicted;
+    const double creation = n > 0 ? 1e-9 * (double)p->duplication / n : 0, *s = p->predicted;
     redist_method best = p->options.method;
-    if (best == REDIST_AUTO && often && p->node > 0 && p->facts[REDIST_PRIV_PEERS] > 0)
+    if (best == REDIST_AUTO && often && p->node > 0 && p->agreed.peers > 0)
         (void)redist_priv_know_network(p);
     redist_priv_predict(p, creation);
     if (best != REDIST_AUTO)
@@ -4768,7 +4771,7 @@ REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p)
     const int64_t own = redist_priv_node_number(p);
     int64_t first = p->rank == 0 ? own : 0;
     int code;
-    if (p->facts[REDIST_PRIV_NODE] == -p->facts[REDIST_PRIV_NOT_NODE])
+    if (p->agreed.node == -p->agreed.not_node)
         return REDIST_OK;
     code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
     p->node = own == first ? p->size : p->rank;
@@ -4781,22 +4784,22 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p)
 {
     const int measures = p->options.method == REDIST_AUTO && p->options.effort == REDIST_MEASURE;
     redist_method method = measures ? redist_priv_measure(p) : redist_priv_estimate(p);
-    p->overwrites = (int)p->facts[REDIST_PRIV_OVERWRITES];
+    p->overwrites = (int)p->agreed.overwrites;
     if (!redist_priv_is_sound(p, method))
         method = REDIST_POINT_TO_POINT;
     p->transport = redist_priv_transport_of((int)method);
 }
 
-/* The fallback where the plan's transport fails, or NULL. REDIST_ALLTOALLW, the last, may lack a
+/* What is tried where the plan's transport fails, or NULL. REDIST_ALLTOALLW may lack a
    communicator. */
-REDIST_PRIV_COLD const redist_priv_transport *redist_priv_substitute(const redist_plan *p)
+REDIST_PRIV_COLD const redist_priv_transport *redist_priv_fallback(const redist_plan *p)
 {
-    const redist_priv_transport *next = redist_priv_transport_of((int)redist_priv_by_messages(p));
-    if (p->options.method == REDIST_ALLTOALLW)
-        next = redist_priv_transport_of(REDIST_POINT_TO_POINT);
-    else if (p->transport >= redist_priv_transport_of(REDIST_POINT_TO_POINT))
-        next = p->transport + 1;
-    return next->name != NULL && redist_priv_is_sound(p, next->method) ? next : NULL;
+    redist_method next = p->transport->fallback;
+    if (next == REDIST_AUTO)
+        next = redist_priv_by_messages(p);
+    return (p->tried >> next & 1) || !redist_priv_is_sound(p, next)
+               ? NULL
+               : redist_priv_transport_of((int)next);
 }
 
 /* Compiles what stays, and the messages that are staged. */
@@ -4876,7 +4879,7 @@ REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p)
    method not asked for by name is exhausted, to one that needs less. Collective. */
 REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_plan_error *v)
 {
-    enum { FAILED, UNFIT, USED, OUTCOMES };
+    enum { UNFIT, USED, OUTCOMES };
     const redist_priv_plan_error good = *v;
     for (;; *v = good) {
         const redist_priv_transport *t = p->transport, *next;
@@ -4892,7 +4895,8 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_pla
         if (v->code == REDIST_OK && t->create != NULL)
             redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s",
                              t->name);
-        next = redist_priv_substitute(p);
+        p->tried |= 1u << t->method;
+        next = redist_priv_fallback(p);
         if (redist_priv_agree(p->comm, v, outcome, OUTCOMES) == REDIST_OK && p->rings != NULL &&
             outcome[USED]) {
             outcome[UNFIT] = redist_priv_shared_connect(p);
@@ -4917,17 +4921,17 @@ REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm,
 {
     redist_arena *arena = p->options.arena;
     const double begin = MPI_Wtime();
-    if (!p->facts[REDIST_PRIV_APART_COMM]) {
+    if (!p->agreed.own_comm) {
         p->comm = arena->comm;
         p->borrows = 1;
-        p->tag = (int)p->facts[REDIST_PRIV_TAG];
+        p->tag = (int)p->agreed.tag;
         arena->tags = p->tag + 1;
         return;
     }
     redist_priv_fail(v, redist_priv_duplicate(comm, &p->comm),
                      "MPI_Comm_idup failed: MPI may have no communicator left");
-    p->facts[REDIST_PRIV_DUPLICATION] = (int64_t)(1e9 * (MPI_Wtime() - begin));
-    redist_priv_agree(comm, v, p->facts, REDIST_PRIV_DUPLICATION + 1);
+    p->duplication = (int64_t)(1e9 * (MPI_Wtime() - begin));
+    redist_priv_agree(comm, v, &p->duplication, 1);
 }
 
 REDIST_PRIV_COLD void redist_priv_half_free(redist_priv_half *half)
@@ -5076,7 +5080,7 @@ REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *pa
 
 /* Checks the caller's arguments, and finds the peers and what the ranks must agree on. Local. */
 REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const redist_part *given,
-                                          redist_priv_plan_error *v)
+                                          redist_priv_facts *own, redist_priv_plan_error *v)
 {
     int k, code;
     p->given = given;
@@ -5099,14 +5103,16 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const r
     if (v->code != REDIST_OK)
         return;
     redist_priv_fail(v, redist_priv_list_members(p), "no memory for the plan's tables");
-    redist_priv_gather_facts(p, comm);
+    redist_priv_gather_facts(p, comm, own);
 }
 
 /* Chooses the method and opens it. Collective over comm, the caller's. */
 REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm,
+                                            const redist_priv_facts *agreed,
                                             redist_priv_plan_error *v)
 {
-    if (p->facts[REDIST_PRIV_HASH] != -p->facts[REDIST_PRIV_NOT_HASH])
+    p->agreed = *agreed;
+    if (p->agreed.hash != -p->agreed.not_hash)
         redist_priv_explain_mismatch(p, comm, v);
     else
         redist_priv_take_comm(p, comm, v);
@@ -5122,7 +5128,7 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm,
         return;
     redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s",
                      p->transport->name);
-    redist_priv_agree(p->comm, v, p->facts, 1);
+    redist_priv_agree(p->comm, v, NULL, 0);
 }
 
 /* An empty plan, for this rank of so many; NULL when memory is exhausted. */
@@ -5163,10 +5169,11 @@ REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, int parts, const redist_p
                                         const redist_options *options, redist_plan **plan)
 {
     const char *error = redist_priv_comm_error(comm);
-    int64_t none[REDIST_PRIV_FACTS] = {0};
     redist_priv_plan_error v = {REDIST_OK, -1, -1, ""};
+    redist_priv_facts facts;
     redist_plan *p = NULL;
     int size;
+    memset((void *)&facts, 0, sizeof facts);
     if (error != NULL) {
         redist_priv_fail(&v, REDIST_ERR_ARGUMENT, "%s", error);
     } else {
@@ -5179,12 +5186,12 @@ REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, int parts, const redist_p
                              parts);
         p = v.code == REDIST_OK ? redist_priv_plan_new(v.rank, size, parts, options) : NULL;
         if (p != NULL)
-            redist_priv_prepare(p, comm, part, &v);
+            redist_priv_prepare(p, comm, part, &facts, &v);
         else
             redist_priv_fail(&v, REDIST_ERR_MEMORY, "no memory for a plan");
-        if (redist_priv_agree(comm, &v, p == NULL ? none : p->facts, REDIST_PRIV_FACTS) ==
+        if (redist_priv_agree(comm, &v, &facts.words, sizeof facts / sizeof facts.words) ==
             REDIST_OK)
-            redist_priv_plan_make(p, comm, &v);
+            redist_priv_plan_make(p, comm, &facts, &v);
     }
     if (v.code != REDIST_OK && p != NULL)
         redist_priv_plan_destroy(p);
