@@ -2073,6 +2073,51 @@ REDIST_PRIV_COLD int redist_priv_is_product(const redist_layout *from, const red
            redist_priv_is_partitioned(to);
 }
 
+/* How far along the view from index i the next index is that coord owns, 0 <= i < count; -1 when
+   there is none. */
+REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i);
+
+/* The distance of one local position to the next, in the order of the view, of what a coordinate
+   owns; 0 where they differ. */
+REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord);
+
+REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
+                                         redist_shape *shape)
+{
+    int coords[REDIST_MAX_DIMS];
+    redist_priv_storage storage;
+    int d, even = 1;
+    if (shape == NULL || place < 0 || place >= redist_layout_places(layout))
+        return 0;
+    storage = redist_priv_storage_of(layout, place);
+    redist_priv_coords_of_place(layout, place, coords);
+    memset(shape, 0, sizeof *shape);
+    shape->origin = storage.origin;
+    for (d = 0; d < layout->ndim; d++) {
+        const redist_axis *x = &layout->dim[d].axis;
+        const int64_t stride = redist_priv_local_stride(x, coords[d]);
+        shape->count[d] = redist_count(x, coords[d]);
+        shape->stride[d] = stride * storage.stride[d];
+        shape->allocated[d] = redist_priv_allocated(&layout->dim[d], coords[d]);
+        even &= stride != 0 || shape->count[d] < 2;
+        if (shape->count[d] == 0)
+            continue;
+        shape->first[d] = redist_priv_distance(x, coords[d], 0);
+        shape->origin +=
+            redist_priv_below(x, coords[d], redist_priv_axis_index(x, shape->first[d])) *
+            storage.stride[d];
+    }
+    return even ? 1 : -1;
+}
+
+REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape)
+{
+    int place = -1;
+    return redist_layout_on_rank(layout, rank, 1, &place) > 0
+               ? redist_layout_place_shape(layout, place, shape)
+               : 0;
+}
+
 /* -------------------------------------------------- runs: what two coordinates of an axis share */
 
 /* Two coordinates 0, of CYCLIC(2) and of CYCLIC(3), both on 2 processes:
@@ -2116,8 +2161,6 @@ typedef struct {
     int64_t elements;
 } redist_priv_runs;
 
-/* How far along the view from index i the next index is that coord owns, 0 <= i < count; -1 when
-   there is none. */
 REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i)
 {
     const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step);
@@ -2226,8 +2269,7 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int imag
     return REDIST_OK;
 }
 
-/* The distance of one local position to the next, in the order of the view, of what a coordinate
-   owns; 0 where they differ. The first segment follows on the last where they repeat. */
+/* The first segment follows on the last where they repeat. */
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
 {
     redist_priv_pattern p;
@@ -2247,43 +2289,6 @@ REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
     }
     REDIST_FREE(p.track);
     return even ? stride : 0;
-}
-
-REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
-                                         redist_shape *shape)
-{
-    int coords[REDIST_MAX_DIMS];
-    redist_priv_storage storage;
-    int d, even = 1;
-    if (shape == NULL || place < 0 || place >= redist_layout_places(layout))
-        return 0;
-    storage = redist_priv_storage_of(layout, place);
-    redist_priv_coords_of_place(layout, place, coords);
-    memset(shape, 0, sizeof *shape);
-    shape->origin = storage.origin;
-    for (d = 0; d < layout->ndim; d++) {
-        const redist_axis *x = &layout->dim[d].axis;
-        const int64_t stride = redist_priv_local_stride(x, coords[d]);
-        shape->count[d] = redist_count(x, coords[d]);
-        shape->stride[d] = stride * storage.stride[d];
-        shape->allocated[d] = redist_priv_allocated(&layout->dim[d], coords[d]);
-        even &= stride != 0 || shape->count[d] < 2;
-        if (shape->count[d] == 0)
-            continue;
-        shape->first[d] = redist_priv_distance(x, coords[d], 0);
-        shape->origin +=
-            redist_priv_below(x, coords[d], redist_priv_axis_index(x, shape->first[d])) *
-            storage.stride[d];
-    }
-    return even ? 1 : -1;
-}
-
-REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape)
-{
-    int place = -1;
-    return redist_layout_on_rank(layout, rank, 1, &place) > 0
-               ? redist_layout_place_shape(layout, place, shape)
-               : 0;
 }
 
 /* What the sides FROM and TO of an axis bring to their intersection: their patterns, and a track of
