@@ -3363,28 +3363,36 @@ REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_identity *identity)
     return found;
 }
 
-/* Tells every other member what this rank has to say to it, and hears what that one has. */
-REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h)
+/* Posts a message to a member, or from it. */
+REDIST_PRIV_COLD int redist_priv_post_identity(redist_priv_member *m, int receives, MPI_Comm comm)
 {
     enum { TAG = 32767, BYTES = sizeof(redist_priv_identity) };
-    int k, waits, code = MPI_SUCCESS;
-    for (waits = 0; waits < 2; waits++)
-        for (k = 0; k < 2 * h->size; k++) {
-            redist_priv_member *m = &h->member[k / 2];
-            MPI_Request *request = &m->request[k % 2];
-            if (!waits)
-                *request = MPI_REQUEST_NULL;
-            else if (code == MPI_SUCCESS)
-                code = redist_priv_await(code, request);
-            /* what still came would be written to memory that is gone */
-            if (waits && code != MPI_SUCCESS)
-                redist_priv_drop(request, k % 2);
-            if (!waits && code == MPI_SUCCESS && k / 2 != h->rank)
-                code = k % 2 ? MPI_Irecv(&m->identity[1], BYTES, MPI_BYTE, m->rank, TAG, h->comm,
-                                         request)
-                             : MPI_Isend(&m->identity[0], BYTES, MPI_BYTE, m->rank, TAG, h->comm,
-                                         request);
-        }
+    return receives
+               ? MPI_Irecv(&m->identity[1], BYTES, MPI_BYTE, m->rank, TAG, comm, &m->request[1])
+               : MPI_Isend(&m->identity[0], BYTES, MPI_BYTE, m->rank, TAG, comm, &m->request[0]);
+}
+
+/* Tells every other member which file is this rank's, and hears which is that one's. A member that
+   could not be told at first is told by a second try, for it waits; the error stays. */
+REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h)
+{
+    int k, posted, code = MPI_SUCCESS;
+    for (k = 0; k < 2 * h->size; k++) {
+        redist_priv_member *m = &h->member[k / 2];
+        m->request[k % 2] = MPI_REQUEST_NULL;
+        posted = k / 2 == h->rank ? MPI_SUCCESS : redist_priv_post_identity(m, k % 2, h->comm);
+        if (posted != MPI_SUCCESS && redist_priv_post_identity(m, k % 2, h->comm) != MPI_SUCCESS)
+            m->request[k % 2] = MPI_REQUEST_NULL;
+        code = code == MPI_SUCCESS ? posted : code;
+    }
+    for (k = 0; k < 2 * h->size; k++) {
+        MPI_Request *request = &h->member[k / 2].request[k % 2];
+        if (code == MPI_SUCCESS)
+            code = redist_priv_await(code, request);
+        /* what still came would be written to memory that is gone */
+        if (code != MPI_SUCCESS)
+            redist_priv_drop(request, k % 2);
+    }
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 

@@ -231,6 +231,31 @@ static void check_splits(void)
     free_hidden();
 }
 
+/* Where a message between the ranks of a node fails once while a plan is made, on one of them, none
+   waits for it, and all have the same plan, or the same error. */
+static void check_messages(void)
+{
+    int k, hit, bad_rank;
+    for (bad_rank = 0; bad_rank < test_size(); bad_rank++)
+        for (k = 0, hit = 1; hit; k++) {
+            redist_options options;
+            exchange *e = open_exchange(0, &options);
+            const int64_t blocks = live_blocks;
+            int code, good;
+            until_start = is_chosen(bad_rank) ? k : NEVER;
+            code = exchange_create_with(e, &options);
+            hit = test_sum(is_chosen(bad_rank) && until_start == NEVER) > 0;
+            until_start = NEVER;
+            good = code == REDIST_OK
+                       ? exchange_is_right(e, k) && redist_plan_free(&e->plan) == REDIST_OK
+                       : code == REDIST_ERR_MPI && strlen(e->message) > 10;
+            test_case_all(good && live_blocks == blocks && test_sum(code) == code * test_size(),
+                          "message %d fails on rank %d: code %d, %s", k, bad_rank, code,
+                          e->message);
+            close_exchange(e);
+        }
+}
+
 static void check_arena(void)
 {
     int bad_rank;
@@ -407,6 +432,7 @@ int main(int count, char **arguments)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     check_duplicates();
     check_splits();
+    check_messages();
     check_arena();
     check_collectives_in_arena();
     check_calibrate();
