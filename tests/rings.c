@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <ucontext.h>
 
-#include "threads_mpi.h"
+#include "coroutines.h"
 
 #include "test.h"
 
@@ -290,18 +289,13 @@ static void run_threads(const ring_case *c)
 
 /* ---- coroutines ---- */
 
-enum { STACK = 262144, STATES = 1 << 20 };
+enum { STATES = 1 << 20 };
 
 static struct {
-    ucontext_t context;
-    char *stack;
-    int finished, round;
+    int round;
     uint64_t trace; /* what this rank did and saw since its last public call began */
-} coroutine[CREW];
-static ucontext_t scheduler;
-static int running, exploring, arrivals, generation;
-
-static void hand_over(void) { swapcontext(&coroutine[running].context, &scheduler); }
+} history[CREW];
+static int exploring;
 
 static void point(uint64_t what)
 {
@@ -309,32 +303,25 @@ static void point(uint64_t what)
         delay();
     if (thread_rank >= 0 || !exploring)
         return;
-    coroutine[running].trace = (coroutine[running].trace ^ what) * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    history[running].trace = (history[running].trace ^ what) * UINT64_C(0x9E3779B97F4A7C15) + 1;
     hand_over();
 }
 
 static void point_after(uint64_t value)
 {
     if (thread_rank < 0 && exploring)
-        coroutine[running].trace =
-            (coroutine[running].trace ^ value) * UINT64_C(0xD6E8FEB86659FD93) + 1;
+        history[running].trace =
+            (history[running].trace ^ value) * UINT64_C(0xD6E8FEB86659FD93) + 1;
 }
 
 static int crew_rank(void) { return thread_rank >= 0 ? thread_rank : running; }
 
 static void crew_barrier(void)
 {
-    const int mine = generation;
-    if (thread_rank >= 0) {
+    if (thread_rank >= 0)
         pthread_barrier_wait(&threads_barrier);
-        return;
-    }
-    if (++arrivals == crew_size) {
-        arrivals = 0;
-        generation++;
-    }
-    while (generation == mine)
-        hand_over();
+    else
+        coroutine_barrier();
 }
 
 static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
@@ -369,7 +356,7 @@ static uint64_t mix_links(uint64_t hash, int rank)
 
 static void begin_call(int rank, uint64_t call)
 {
-    coroutine[rank].trace = mix_links(call + 10 * (uint64_t)coroutine[rank].round, rank);
+    history[rank].trace = mix_links(call + 10 * (uint64_t)history[rank].round, rank);
 }
 
 static void rank_work(void)
@@ -377,7 +364,7 @@ static void rank_work(void)
     const int rank = running;
     int round, k, plan, done, code = REDIST_OK;
     for (round = 0; round < now.rounds; round++) {
-        coroutine[rank].round = round;
+        history[rank].round = round;
         fill(rank, round);
         for (k = 0; k < plans() && code == REDIST_OK; k++) {
             begin_call(rank, 1 + 2 * (uint64_t)k);
@@ -392,58 +379,27 @@ static void rank_work(void)
             crew[rank].wrong |= code != REDIST_OK || !arrived(rank, round, plan);
         }
     }
-    coroutine[rank].round = round;
-    coroutine[rank].trace = 0;
-    coroutine[rank].finished = 1;
-    hand_over();
+    history[rank].round = round;
+    history[rank].trace = 0;
+    finish();
 }
 
 static void rank_create(void)
 {
     create(running);
-    coroutine[running].finished = 1;
-    hand_over();
+    finish();
 }
 
 static void rank_destroy(void)
 {
     destroy(running);
-    coroutine[running].finished = 1;
-    hand_over();
-}
-
-static void begin_coroutines(void (*work)(void))
-{
-    int r;
-    for (r = 0; r < now.ranks; r++) {
-        getcontext(&coroutine[r].context);
-        coroutine[r].context.uc_stack.ss_sp = coroutine[r].stack;
-        coroutine[r].context.uc_stack.ss_size = STACK;
-        coroutine[r].context.uc_link = &scheduler;
-        coroutine[r].finished = 0;
-        coroutine[r].trace = 0;
-        coroutine[r].round = 0;
-        makecontext(&coroutine[r].context, work, 0);
-    }
-}
-
-static void resume(int rank)
-{
-    running = rank;
-    swapcontext(&scheduler, &coroutine[rank].context);
-}
-
-static int all_finished(void)
-{
-    int r, finished = 1;
-    for (r = 0; r < now.ranks; r++)
-        finished &= coroutine[r].finished;
-    return finished;
+    finish();
 }
 
 static void run_in_turns(void (*work)(void))
 {
     int r;
+    memset(history, 0, sizeof history);
     begin_coroutines(work);
     while (!all_finished())
         for (r = 0; r < now.ranks; r++)
@@ -519,8 +475,8 @@ static uint64_t state_hash(void)
         hash = mix(hash, region[k].at, region[k].bytes);
     for (r = 0; r < now.ranks; r++) {
         hash = mix_links(hash, r);
-        hash = mix(hash, &coroutine[r].trace, sizeof coroutine[r].trace);
-        hash = mix(hash, &coroutine[r].round, sizeof coroutine[r].round);
+        hash = mix(hash, &history[r].trace, sizeof history[r].trace);
+        hash = mix(hash, &history[r].round, sizeof history[r].round);
     }
     return hash | 1;
 }
@@ -560,6 +516,7 @@ static void replay(int state)
     for (; state > 0; state = graph.parent[state])
         path[length++] = graph.by[state];
     put_back();
+    memset(history, 0, sizeof history);
     begin_coroutines(rank_work);
     while (length > 0)
         resume(path[--length]);
@@ -635,28 +592,24 @@ static void explore(void)
 
 static void allocate_graph(void)
 {
-    int r;
     graph.hash = malloc(STATES * sizeof *graph.hash);
     graph.slot = malloc(2 * STATES * sizeof *graph.slot);
     graph.next = malloc(STATES * sizeof *graph.next);
     graph.parent = malloc(STATES * sizeof *graph.parent);
     graph.by = malloc(STATES);
     graph.reaches = malloc(STATES);
-    for (r = 0; r < CREW; r++)
-        coroutine[r].stack = malloc(STACK);
+    allocate_stacks();
 }
 
 static void free_graph(void)
 {
-    int r;
     free(graph.hash);
     free(graph.slot);
     free(graph.next);
     free(graph.parent);
     free(graph.by);
     free(graph.reaches);
-    for (r = 0; r < CREW; r++)
-        free(coroutine[r].stack);
+    free_stacks();
 }
 
 static void run_coroutines(const ring_case *c)

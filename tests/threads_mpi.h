@@ -4,13 +4,18 @@
 #ifndef THREADS_MPI_H
 #define THREADS_MPI_H
 
+#include <assert.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CREW = 4, CREW_WINDOWS = 8, CREW_WORDS = 64 };
+enum { CREW = 4, CREW_WINDOWS = 8, CREW_WORDS = 64, CREW_LETTER = 128 };
+
+#ifndef CREW_POINT /* where another rank may take over */
+#define CREW_POINT() ((void)0)
+#endif
 
 static int crew_size;
 static int crew_rank(void);     /* of the thread, or coroutine, that asks */
@@ -135,6 +140,7 @@ int MPI_Iallreduce(const void *mine, void *all, int n, MPI_Datatype type, MPI_Op
     int k, r;
     (void)type;
     (void)comm;
+    CREW_POINT();
     memcpy(crew_word[crew_rank()], mine == MPI_IN_PLACE ? all : mine, (size_t)n * sizeof *result);
     crew_barrier();
     memcpy(result, crew_word[0], (size_t)n * sizeof *result);
@@ -145,6 +151,25 @@ int MPI_Iallreduce(const void *mine, void *all, int n, MPI_Datatype type, MPI_Op
                         : (word > result[k]) == (op == MPI_MAX) ? word
                                                                 : result[k];
         }
+    crew_barrier();
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+}
+
+int MPI_Iallgather(const void *mine, int n, MPI_Datatype type, void *all, int all_n,
+                   MPI_Datatype all_type, MPI_Comm comm, MPI_Request *request)
+{
+    const size_t bytes = (size_t)n * sizeof(int64_t);
+    int r;
+    (void)type;
+    (void)all_n;
+    (void)all_type;
+    (void)comm;
+    CREW_POINT();
+    memcpy(crew_word[crew_rank()], mine, bytes);
+    crew_barrier();
+    for (r = 0; r < crew_size; r++)
+        memcpy((char *)all + (size_t)r * bytes, crew_word[r], bytes);
     crew_barrier();
     *request = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
@@ -163,13 +188,53 @@ int MPI_Ibcast(void *data, int n, MPI_Datatype type, int root, MPI_Comm comm, MP
     return MPI_SUCCESS;
 }
 
-/* ---- messages: there are none ---- */
+/* ---- messages: one at a time from a rank to another, copied when it is sent ---- */
+
+static struct {
+    char text[CREW_LETTER], *into; /* into: where it is awaited */
+    int bytes;                     /* 0: none is under way */
+} crew_letter[CREW][CREW];
+
+int MPI_Isend(const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request *request)
+{
+    (void)type;
+    (void)tag;
+    (void)comm;
+    CREW_POINT();
+    assert(n > 0 && n <= CREW_LETTER && crew_letter[crew_rank()][to].bytes == 0);
+    memcpy(crew_letter[crew_rank()][to].text, data, (size_t)n);
+    crew_letter[crew_rank()][to].bytes = n;
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+}
+
+int MPI_Irecv(void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+              MPI_Request *request)
+{
+    (void)n;
+    (void)type;
+    (void)tag;
+    (void)comm;
+    CREW_POINT();
+    crew_letter[from][crew_rank()].into = data;
+    *request = (MPI_Request)(intptr_t)(from + 1);
+    return MPI_SUCCESS;
+}
 
 int MPI_Test(MPI_Request *request, int *done, MPI_Status *status)
 {
+    const int from = *request == MPI_REQUEST_NULL ? -1 : (int)(intptr_t)*request - 1;
     (void)status;
+    *done = from < 0 || crew_letter[from][crew_rank()].bytes > 0;
+    if (!*done)
+        return MPI_SUCCESS;
+    if (from >= 0) {
+        memcpy(crew_letter[from][crew_rank()].into, crew_letter[from][crew_rank()].text,
+               (size_t)crew_letter[from][crew_rank()].bytes);
+        crew_letter[from][crew_rank()].bytes = 0;
+    }
     *request = MPI_REQUEST_NULL;
-    *done = 1;
     return MPI_SUCCESS;
 }
 
