@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "../examples/options.h"
+#include "../tests/yielding.h"
 
 static inline void give_up(const char *format, ...)
 {
@@ -44,16 +45,6 @@ static inline void *allocate(size_t bytes)
     if (!memory)
         give_up("not enough memory for %zu bytes", bytes);
     return memory;
-}
-
-/* MPI's own waits may spin, which starves the other ranks when there are more of them than
-   cores. */
-static inline void wait_yielding(MPI_Request *request)
-{
-    int done = 0, tries = 0;
-    while (MPI_Test(request, &done, MPI_STATUS_IGNORE), !done)
-        if (++tries > 20)
-            sched_yield();
 }
 
 static inline void barrier(void)

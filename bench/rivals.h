@@ -462,16 +462,7 @@ static inline int is_matrix(const placed *p, int transposed)
 }
 
 #ifdef HAVE_SCALAPACK
-void Cblacs_get(int context, int what, int *value);
-void Cblacs_gridinit(int *context, const char *order, int rows, int columns);
-void Cblacs_gridexit(int context);
-void Cpdgemr2d(int m, int n, const void *a, int ia, int ja, const int *desca, void *b, int ib,
-               int jb, const int *descb, int context);
-void Cpsgemr2d(int m, int n, const void *a, int ia, int ja, const int *desca, void *b, int ib,
-               int jb, const int *descb, int context);
-void pdtran_(const int *m, const int *n, const double *alpha, const double *a, const int *ia,
-             const int *ja, const int *desc_a, const double *beta, double *c, const int *ic,
-             const int *jc, const int *desc_c);
+#include "../tests/scalapack_calls.h"
 
 typedef struct {
     int from[9], to[9], all;

@@ -76,8 +76,8 @@ static void shift(const bricks *b, double *array, int axis, int up)
     MPI_Type_commit(&receive);
     MPI_Irecv(array, 1, receive, up ? below : above, 0, b->comm, &requests[0]);
     MPI_Isend(array, 1, send, up ? above : below, 0, b->comm, &requests[1]);
-    test_wait(&requests[0]);
-    test_wait(&requests[1]);
+    wait_yielding(&requests[0]);
+    wait_yielding(&requests[1]);
     MPI_Type_free(&send);
     MPI_Type_free(&receive);
 }

@@ -65,7 +65,7 @@ int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
         has_bad_request = 1;
         return MPI_SUCCESS;
     }
-    test_wait(request);
+    wait_yielding(request);
     return MPI_ERR_OTHER;
 }
 

@@ -2,10 +2,6 @@
    MIT licence, see LICENSE. */
 #include "scalapack.h"
 
-void pdgemr2d_(const int *m, const int *n, const double *a, const int *ia, const int *ja,
-               const int *desc_a, double *b, const int *ib, const int *jb, const int *desc_b,
-               const int *context);
-
 enum { GRIDS = 12 };
 
 static void fill(const matrix *x, double background)

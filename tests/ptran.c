@@ -4,15 +4,6 @@
 
 #include "scalapack.h"
 
-typedef void geadd(const char *op, const int *m, const int *n, const void *alpha, const void *a,
-                   const int *ia, const int *ja, const int *desc_a, const void *beta, void *c,
-                   const int *ic, const int *jc, const int *desc_c);
-typedef void tran(const int *m, const int *n, const void *alpha, const void *a, const int *ia,
-                  const int *ja, const int *desc_a, const void *beta, void *c, const int *ic,
-                  const int *jc, const int *desc_c);
-geadd psgeadd_, pdgeadd_, pcgeadd_, pzgeadd_;
-tran pstran_, pdtran_, pctranu_, pztranu_, pctranc_, pztranc_;
-
 enum { GRIDS = 6, SLOT = 1 << 17 };
 enum { PLAIN, TRANSPOSED, CONJUGATED, OPERATIONS };
 

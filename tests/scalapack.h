@@ -4,12 +4,8 @@
 #define SCALAPACK_H
 
 #include "redist_plan.h"
+#include "scalapack_calls.h"
 #include "test_mpi.h"
-
-void Cblacs_get(int context, int what, int *value);
-void Cblacs_gridmap(int *context, int *ranks, int leading, int rows, int columns);
-void Cblacs_gridexit(int context);
-void Cblacs_exit(int keep_mpi);
 
 enum { LARGEST = 8 };
 

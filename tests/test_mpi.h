@@ -4,25 +4,16 @@
 #define TEST_MPI_H
 
 #include <mpi.h>
-#include <sched.h>
 
 #include "test.h"
-
-/* More ranks than cores run at full speed only when a wait yields the processor. */
-static inline void test_wait(MPI_Request *request)
-{
-    int done = 0, tries = 0;
-    while (MPI_Test(request, &done, MPI_STATUS_IGNORE), !done)
-        if (++tries > 20)
-            sched_yield();
-}
+#include "yielding.h"
 
 static inline int test_sum(int value)
 {
     int sum = 0;
     MPI_Request request;
     MPI_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
-    test_wait(&request);
+    wait_yielding(&request);
     return sum;
 }
 

@@ -51,7 +51,7 @@ static int late_sender(exchange *e, char *buffer)
     if (e->rank == 1)
         MPI_Send(buffer, LARGE, MPI_CHAR, 0, 7, MPI_COMM_WORLD);
     code = redist_execute(e->plan, e->held[0][0], e->held[1][0]);
-    test_wait(&received);
+    wait_yielding(&received);
     return code;
 }
 
