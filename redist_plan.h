@@ -738,9 +738,10 @@ typedef struct {
 
 /* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) side of this rank's exchange. */
 typedef struct {
-    int streams; /* arrays are so large that they are written by non-temporal stores */
+    int streams;                /* so much is written there that it is by non-temporal stores */
     int64_t owned, array_bytes; /* elements it owns there, and bytes, of all arrays */
-    int64_t peers;              /* peer[peers], of the plan's */
+    int64_t touched; /* bytes that an execution reads or writes there: not a halo's interior */
+    int64_t peers;   /* peer[peers], of the plan's */
     redist_priv_peer *peer;
     int64_t bytes; /* of all messages, without what aligns their blocks */
 } redist_priv_side;
@@ -1969,7 +1970,6 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
             code = redist_priv_meet_place(p, &pairs, own, i, (int)k, &list);
         REDIST_FREE(pairs.rank_places);
     }
-    s->streams = s->array_bytes >= REDIST_STREAM_BYTES;
     if (list.shipments > 0)
         qsort(list.shipment, (size_t)list.shipments, sizeof *list.shipment,
               redist_priv_compare_shipments);
@@ -1977,6 +1977,18 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
         code = redist_priv_add_peer(p, &list, &k);
     REDIST_FREE(list.shipment);
     return code;
+}
+
+/* How much of a side an execution touches: messages, and what stays unless it stays in place. */
+REDIST_PRIV_COLD void redist_priv_measure_side(redist_plan *p, redist_priv_side *s)
+{
+    int a;
+    s->touched = s->bytes;
+    for (a = 0; a < p->arrays; a++) {
+        const redist_priv_part *part = redist_priv_part_of(p, a);
+        s->touched += part->local.in_place ? 0 : part->local.elements * part->element_bytes;
+    }
+    s->streams = s->touched >= REDIST_STREAM_BYTES;
 }
 
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
@@ -1999,6 +2011,7 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
         redist_priv_side *s = &p->side[own];
         s->peer = p->peer + (own == REDIST_PRIV_FROM ? p->side[REDIST_PRIV_TO].peers : 0);
         qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
+        redist_priv_measure_side(p, s);
     }
     return code;
 }
@@ -3713,10 +3726,10 @@ REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h)
 
 /* Whether a message of `bytes` is streamed into a ring or an array. */
 REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_peer *peer,
-                                        int64_t array_bytes)
+                                        int64_t touched)
 {
     return peer->bytes >= REDIST_PRIV_STREAMED &&
-           (redist_priv_is_far(p->rings->home) || array_bytes >= REDIST_STREAM_BYTES);
+           (redist_priv_is_far(p->rings->home) || touched >= REDIST_STREAM_BYTES);
 }
 
 /* Packs, or unpacks, the next piece of a message in its slot of the ring. */
@@ -4205,6 +4218,7 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
             redist_priv_compile(&product->direct, &m, part->order, NULL, REDIST_PRIV_FROM,
                                 REDIST_PRIV_TO, part->element_bytes, part->policy.function == NULL);
     }
+    bytes = redist_priv_min(bytes, p->side[REDIST_PRIV_FROM].touched);
     link->streamed_direct = own == REDIST_PRIV_TO ? p->side[own].streams
                                                   : redist_priv_is_streamed(p, link->peer, bytes);
     return code;
@@ -4230,7 +4244,7 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p)
         } else {
             link->way = (int)REDIST_PRIV_ACQUIRE(&notice->way);
             link->streamed =
-                redist_priv_is_streamed(p, link->peer, p->side[REDIST_PRIV_FROM].array_bytes);
+                redist_priv_is_streamed(p, link->peer, p->side[REDIST_PRIV_FROM].touched);
         }
         if (code == REDIST_OK && link->direct &&
             (k < p->rings->receives || link->way == REDIST_PRIV_PUSH))

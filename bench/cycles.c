@@ -392,17 +392,17 @@ enum { MOST_BATCH = 20 };
 /* An even number of cycles, so that the source is afterwards what it was before. */
 static void take_turn(signals *s, const contestant *who, entry *e, double *times)
 {
-    const int warm = e->contest->cached ? 2 : 0;
+    enum { WARM = 2 }; /* contestants have arrays of their own, which the others' may evict */
     double sum = 0;
-    for (int k = 0; k < warm + e->contest->batch; k++) {
+    for (int k = 0; k < WARM + e->contest->batch; k++) {
         leave_together(s);
         const double begin = MPI_Wtime();
         who->run(e);
         const double read = read_destination(e);
         write_source(e);
         const double time = MPI_Wtime() - begin;
-        if (k >= warm)
-            times[k - warm] = time;
+        if (k >= WARM)
+            times[k - WARM] = time;
         if (k > 0 && read != -sum && who->copies_all)
             e->right = 0;
         sum = read;
@@ -512,7 +512,6 @@ static void set_batch(contest *c)
     double most = (double)(from > to ? from : to);
     maxima(&most, 1);
     c->batch = most < 262144 ? MOST_BATCH : most < 2097152 ? 6 : 2;
-    c->cached = most < 8388608;
 }
 
 /* Frees the contest. Returns how many contestants were wrong. */

@@ -7,8 +7,8 @@ here=$(dirname "$0")
 . "$here/tables.sh"
 pictures=${1:-$here/../examples/pictures}
 work=$BUILD/field
-n=4096 cube=256 seconds=0.3 rounds=100 repetitions=15
-[ -z "$QUICK" ] || { n=256 cube=32 seconds=0.01 rounds=3 repetitions=3; }
+n=4096 brick=64 cube=256 seconds=0.3 rounds=100 repetitions=15
+[ -z "$QUICK" ] || { n=256 brick=8 cube=32 seconds=0.01 rounds=3 repetitions=3; }
 mkdir -p "$work" "$pictures" || exit 1
 : >"$work/figures"
 
@@ -19,7 +19,9 @@ fail() {
 
 measure default 2 cycles --sizes 512,$n --seconds $seconds --only 'arena,malloc,hand,pack,p?,subarrays' \
     --cases "=rows to columns|=rows of 32x32 to columns of 48x48|=columns, BLOCK to CYCLIC(1)|=transpose\
-|=pencils, x to y, reordered|=halo exchange, 1 field" || fail 'no cycles'
+|=pencils, x to y, reordered" || fail 'no cycles'
+measure default 2 cycles --sizes $((32 * brick)) --seconds $seconds --only 'arena,malloc,subarrays' \
+    --cases '=halo exchange, 1 field' || fail 'no halo exchange'
 for part in tran parres; do
     measure default 2 halo --only $part --n $n --rounds $rounds || fail "no $part"
 done
@@ -42,7 +44,7 @@ awk -F'"' "$formats$fields"'
 
 # A row for each case, in this order: label, seconds of redist in an arena, and multiples of that for all others.
 rows() {
-    awk -F'"' -v n="$n" -v cube="$cube" '
+    awk -F'"' -v n="$n" -v brick="$brick" -v cube="$cube" '
         function row(name, label, optional) {
             if (!((name, "arena") in time)) {
                 if (!optional) { print name " is missing" >"/dev/stderr"; bad = 1 }
@@ -65,7 +67,7 @@ rows() {
             row("transpose", "transpose\\n" size "\\np?tran")
             row("C := beta C + alpha A^T of " size, "βC + αA^T\\n" size "\\np?tran", 1)
             row("B += A^T, A += 1 of " size, "B += A^T, A += 1\\n" size "\\nParRes")
-            row("halo exchange, 1 field", "halo exchange\\n1 field\\nsubarrays")
+            row("halo exchange, 1 field", "halo exchange\\n" brick "³ a rank\\nsubarrays")
             row(cube "^3", "complex FFT\\n" cube "³\\nFFTW-MPI", 1)
             exit bad
         }' "$work/field.csv"

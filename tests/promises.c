@@ -796,6 +796,34 @@ static void check_streaming(void)
     finish(e);
 }
 
+/* Large arrays are written by non-temporal stores where they are moved, not where only their ghost
+   cells are. No execution: there are no arrays. 1200: half of 6 MB stays on either of 2 ranks. */
+static void check_touched(void)
+{
+    const int64_t n = test_size() == 2 ? 1200 : 4096;
+    const redist_layout rows = redist_layout_2d(redist_block(n, test_size()), redist_whole(n)),
+                        columns = redist_layout_2d(redist_whole(n), redist_block(n, test_size())),
+                        stored = redist_with_halo(rows, 0, 1, 1),
+                        halo = redist_with_ghosts(stored, 0, REDIST_PERIODIC);
+    redist_options options;
+    redist_plan *plan[2] = {NULL, NULL};
+    char message[256] = "";
+    memset(&options, 0, sizeof options);
+    options.message = message;
+    options.message_size = sizeof message;
+    test_case_all(redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, &options,
+                                     &plan[0]) == REDIST_OK &&
+                      plan[0]->side[0].streams && plan[0]->side[1].streams,
+                  "a large array that moves is streamed");
+    options.in_place = 1;
+    test_case_all(redist_plan_create(MPI_COMM_WORLD, &stored, &halo, MPI_DOUBLE, &options,
+                                     &plan[1]) == REDIST_OK &&
+                      !plan[1]->side[0].streams && !plan[1]->side[1].streams,
+                  "its ghost cells are not, %s", message);
+    redist_plan_free(&plan[0]);
+    redist_plan_free(&plan[1]);
+}
+
 /* Combines nothing, but tells whether there was anything to combine with. */
 static void look(void *to, const void *from, int64_t n, void *context)
 {
@@ -888,6 +916,7 @@ int main(int count, char **arguments)
     }
     if (test_size() > 1) {
         check_streaming();
+        check_touched();
         check_measuring();
         check_measured_numbers();
     }
