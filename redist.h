@@ -3829,13 +3829,12 @@ REDIST_PRIV_COLD int redist_priv_order_levels(redist_priv_program *p, const redi
 }
 
 /* Tidies a level just compiled; the innermost may have tables. */
-REDIST_PRIV_COLD int redist_priv_finish_level(redist_priv_program *p, int innermost, int by_source,
-                                              int tables)
+REDIST_PRIV_COLD int redist_priv_finish_level(redist_priv_program *p, int innermost, int by_source)
 {
+    const int tables =
+        innermost && !p->transposed && (p->element == 4 || p->element == 8 || p->element == 16);
     int64_t k, step;
     int code = REDIST_OK;
-    tables = tables && innermost && !p->transposed &&
-             (p->element == 4 || p->element == 8 || p->element == 16);
     for (k = p->first[p->levels - 1]; k < p->slices && code == REDIST_OK; k++) {
         redist_priv_slice *s = &p->slice[k];
         if (tables)
@@ -3940,12 +3939,12 @@ REDIST_PRIV_COLD int redist_priv_compact(redist_priv_program **program)
 
 /* Compiles the copy of a message from one of its sides to another, in pieces of at most size[axis]
    elements, numbered along the axes in this `order`, slow to fast; size NULL: one piece. A packed
-   piece has no gaps, but is shorter at the edges. tables: short runs may become tables of offsets.
-   REDIST_ERR_MEMORY; free the program, even on failure. */
+   piece has no gaps, but is shorter at the edges. REDIST_ERR_MEMORY; free the program, even on
+   failure. */
 REDIST_PRIV_COLD int redist_priv_compile(redist_priv_program **program,
                                          const redist_priv_message *message, const int *order,
                                          const int64_t *size, int from_side, int to_side,
-                                         int64_t element, int tables)
+                                         int64_t element)
 {
     enum { PADDING = 2 }; /* empty levels, merged with others where there are enough */
     redist_priv_program *p = (redist_priv_program *)redist_priv_zeroed(1, sizeof *p);
@@ -3971,7 +3970,7 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_program **program,
             redist_priv_add_axis(p, &m, at[k + PADDING], from_side, to_side,
                                  k < 0 || size == NULL ? REDIST_PRIV_MAX_ELEMENTS : size[axes[k]]);
         if (code == REDIST_OK)
-            code = redist_priv_finish_level(p, k == n - 1, p->transposed && k == n - 2, tables);
+            code = redist_priv_finish_level(p, k == n - 1, p->transposed && k == n - 2);
     }
     if (code == REDIST_OK)
         redist_priv_finish(p, at, order, m.ndim);
@@ -4078,6 +4077,67 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redis
         }
 }
 
+#define REDIST_PRIV_PASS_UNITS(bytes)                                 \
+    case bytes:                                                       \
+        REDIST_PRIV_UNROLL(4)                                         \
+        for (k = 0; !scatters && k < n; k++)                          \
+            memcpy(tile + k * (bytes), array + offset[2 * k], bytes); \
+        REDIST_PRIV_UNROLL(4)                                         \
+        for (k = 0; scatters && k < n; k++)                           \
+            memcpy(array + offset[2 * k], tile + k * (bytes), bytes); \
+        break;
+
+/* Gathers n units from one side of a table, every second number of offset, into a tile; or scatters
+   them. */
+REDIST_PRIV_APART void redist_priv_pass_table(int64_t unit, const int64_t *offset, int64_t n,
+                                              char *array, char *tile, int scatters)
+{
+    int64_t k;
+    switch (unit) {
+        REDIST_PRIV_PASS_UNITS(4)
+        REDIST_PRIV_PASS_UNITS(8)
+        REDIST_PRIV_PASS_UNITS(16)
+    }
+}
+
+/* Combines the n units of a table with their destination, for `rows` repetitions at once, by way of
+   two tiles. */
+REDIST_PRIV void redist_priv_combine_units(const redist_priv_writing *w,
+                                           const redist_priv_offset *at, int64_t n,
+                                           redist_priv_loop rows, const char *from, char *to)
+{
+    const int64_t unit = w->unit, bytes = n * unit;
+    redist_priv_tile there, arrived;
+    int64_t k = 0;
+    do {
+        redist_priv_pass_table(unit, &at->from, n, (char *)(uintptr_t)from + k * rows.from,
+                               arrived.bytes + k * bytes, 0);
+        redist_priv_pass_table(unit, &at->to, n, to + k * rows.to, there.bytes + k * bytes, 0);
+    } while (++k < rows.n);
+    w->policy.function(there.bytes, arrived.bytes, rows.n * bytes / w->policy.element,
+                       w->policy.context);
+    for (k = 0; k < rows.n; k++)
+        redist_priv_pass_table(unit, &at->to, n, to + k * rows.to, there.bytes + k * bytes, 1);
+}
+
+/* The same for each iteration of a plane: as much at a time as fits a tile. */
+REDIST_PRIV_APART void redist_priv_combine_table(const redist_priv_writing *w,
+                                                 const redist_priv_offset *at, int64_t n,
+                                                 const redist_priv_plane *p)
+{
+    const int64_t most = REDIST_PRIV_TILE_BUFFER / w->unit, units = redist_priv_min(n, most);
+    redist_priv_loop rows = p->inner;
+    int64_t i, j, k;
+    for (j = 0; j < p->outer.n; j++)
+        for (i = 0; i < p->inner.n; i += rows.n) {
+            rows.n = redist_priv_min(most / units, p->inner.n - i);
+            for (k = 0; k < n; k += units)
+                redist_priv_combine_units(w, at + k, redist_priv_min(units, n - k), rows,
+                                          p->from + j * p->outer.from + i * p->inner.from,
+                                          p->to + j * p->outer.to + i * p->inner.to);
+        }
+}
+
 /* Copies a step of the innermost level, for some rows of the level before. */
 REDIST_PRIV void redist_priv_copy_step(redist_priv_running *r, const redist_priv_step *s,
                                        redist_priv_loop rows, const char *from, char *to)
@@ -4094,6 +4154,8 @@ REDIST_PRIV void redist_priv_copy_step(redist_priv_running *r, const redist_priv
             p.to = to + s->to + i * s->loop[0].to + j * s->loop[1].to;
             if (s->offsets == 0)
                 redist_priv_copy_plane(&r->writing, &p, r->program->transposed && p.outer.n > 1);
+            else if (r->writing.policy.function != NULL)
+                redist_priv_combine_table(&r->writing, at, s->offsets, &p);
             else if (r->writing.stream && s->buffered > 0)
                 redist_priv_stream_table(s, at, &p);
             else
@@ -4348,7 +4410,7 @@ REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m,
     }
     redist_priv_slow_to_fast(from, from->memory_order, order);
     code = redist_priv_compile(&program, &message, order, NULL, REDIST_PRIV_FROM, REDIST_PRIV_TO,
-                               m->policy.element, m->policy.function == NULL);
+                               m->policy.element);
     memset(&whole, 0, sizeof whole);
     if (code == REDIST_OK)
         redist_priv_copy(program, &whole, (const char *)m->from[pair->place[REDIST_PRIV_FROM]],

@@ -2075,8 +2075,7 @@ REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
 REDIST_PRIV_COLD int redist_priv_compile_local(const redist_plan *p, redist_priv_part *part)
 {
     redist_priv_local *local = &part->local;
-    const int twice = p->staging[REDIST_PRIV_PACKED].bytes > 0,
-              replaces = part->policy.function == NULL;
+    const int twice = p->staging[REDIST_PRIV_PACKED].bytes > 0;
     int64_t k;
     int code = REDIST_OK;
     local->copy =
@@ -2086,11 +2085,11 @@ REDIST_PRIV_COLD int redist_priv_compile_local(const redist_plan *p, redist_priv
     for (k = 0; k < local->messages && code == REDIST_OK; k++) {
         code = redist_priv_compile(&local->copy[2 * k], &local->message[k], part->order, NULL,
                                    REDIST_PRIV_FROM, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_TO,
-                                   part->element_bytes, twice || replaces);
+                                   part->element_bytes);
         if (code == REDIST_OK && twice)
-            code = redist_priv_compile(&local->copy[2 * k + 1], &local->message[k], part->order,
-                                       NULL, REDIST_PRIV_PACKED, REDIST_PRIV_TO,
-                                       part->element_bytes, replaces);
+            code =
+                redist_priv_compile(&local->copy[2 * k + 1], &local->message[k], part->order, NULL,
+                                    REDIST_PRIV_PACKED, REDIST_PRIV_TO, part->element_bytes);
     }
     return code;
 }
@@ -2189,10 +2188,10 @@ REDIST_PRIV_COLD int redist_priv_compile_peer(redist_plan *p, const redist_priv_
             peer->bytes > peer->cutting.bytes && p->product[k].bytes > peer->cutting.bytes;
         if (cut)
             redist_priv_cut(part, &m, peer->cutting, size);
-        code = redist_priv_compile(&p->product[k].staged, &m, part->order, cut ? size : NULL,
-                                   packs ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED,
-                                   packs ? REDIST_PRIV_PACKED : REDIST_PRIV_TO, part->element_bytes,
-                                   packs || part->policy.function == NULL);
+        code =
+            redist_priv_compile(&p->product[k].staged, &m, part->order, cut ? size : NULL,
+                                packs ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED,
+                                packs ? REDIST_PRIV_PACKED : REDIST_PRIV_TO, part->element_bytes);
     }
     return code;
 }
@@ -4214,9 +4213,8 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
         redist_priv_message m = redist_priv_product_message(p, product);
         redist_priv_store(&m, !own, there);
         bytes += there->size * part->element_bytes;
-        code =
-            redist_priv_compile(&product->direct, &m, part->order, NULL, REDIST_PRIV_FROM,
-                                REDIST_PRIV_TO, part->element_bytes, part->policy.function == NULL);
+        code = redist_priv_compile(&product->direct, &m, part->order, NULL, REDIST_PRIV_FROM,
+                                   REDIST_PRIV_TO, part->element_bytes);
     }
     bytes = redist_priv_min(bytes, p->side[REDIST_PRIV_FROM].touched);
     link->streamed_direct = own == REDIST_PRIV_TO ? p->side[own].streams

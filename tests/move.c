@@ -304,6 +304,50 @@ static void check_pairs(pair *p, int first, int pairs, int size)
 
 /* Arguments: the number of small pairs, the first one, the number of large pairs and of those with
    short blocks, and of turned arrays. */
+/* b += a, where neither short rows in large numbers nor long ones fit a tile; sums of numbers that
+   name their element. */
+static void check_combined(int64_t rows, int64_t columns, int width)
+{
+    enum { PROCS = 2 };
+    const redist_axis dealt[2] = {redist_block_cyclic(columns, 3, PROCS),
+                                  redist_block_cyclic(columns, 2, PROCS)};
+    const redist_axpby sum = {width == 4 ? REDIST_FLOAT : REDIST_DOUBLE, {1, 0}, {1, 0}, 0};
+    redist_layout layout[2];
+    char *held[2][PROCS];
+    int64_t i, j, wrong = 0;
+    int side, c;
+    for (side = 0; side < 2; side++) {
+        layout[side] = redist_layout_2d(redist_whole(rows), dealt[side]);
+        for (c = 0; c < PROCS; c++)
+            held[side][c] = calloc((size_t)redist_layout_alloc(&layout[side], c), (size_t)width);
+    }
+    for (side = 0; side < 2; side++)
+        for (i = 0; i < rows * columns; i++) {
+            const int owner = redist_owner(&dealt[side], i % columns);
+            j = i / columns * redist_count(&dealt[side], owner) +
+                redist_local(&dealt[side], i % columns);
+            if (width == 4)
+                ((float *)(void *)held[side][owner])[j] = (float)(i % 65521 + side);
+            else
+                ((double *)(void *)held[side][owner])[j] = (double)(i + side);
+        }
+    c = redist_move_combining(&layout[0], (const void *const *)held[0], &layout[1],
+                              (void *const *)held[1], (size_t)width, redist_combine_axpby,
+                              (void *)(uintptr_t)&sum);
+    for (i = 0; i < rows * columns; i++) {
+        const int owner = redist_owner(&dealt[1], i % columns);
+        j = i / columns * redist_count(&dealt[1], owner) + redist_local(&dealt[1], i % columns);
+        wrong += width == 4 ? ((float *)(void *)held[1][owner])[j] != (float)(2 * (i % 65521) + 1)
+                            : ((double *)(void *)held[1][owner])[j] != (double)(2 * i + 1);
+    }
+    test_case(c == REDIST_OK && wrong == 0,
+              "%lld x %lld elements of %d bytes, combined: code %d, %lld wrong", (long long)rows,
+              (long long)columns, width, c, (long long)wrong);
+    for (side = 0; side < 2; side++)
+        for (c = 0; c < PROCS; c++)
+            free(held[side][c]);
+}
+
 int main(int count, char **arguments)
 {
     int pairs = count > 1 ? atoi(arguments[1]) : 10000, first = count > 2 ? atoi(arguments[2]) : 0;
@@ -316,6 +360,11 @@ int main(int count, char **arguments)
     for (k = 0; k < turns; k++)
         check_turned(k);
     check_refusal();
+    for (k = 4; k <= 8; k += 4) {
+        check_combined(1000, 13, k);
+        check_combined(3, 20011, k);
+        check_combined(77, 101, k);
+    }
     free(p);
     return test_report("move");
 }
