@@ -2,7 +2,7 @@
 # Measures what this machine can and writes the tables of RESULTS.md, each between its marker and <!-- end -->.
 # MIT licence, see LICENSE.
 # usage: sh bench/results.sh [SECTION...]     (default all, in 14 minutes; none takes more than 2.5)
-# Sections: cycles methods openmpi small halo fields transposes threads fft ranks memory paper sizes. One that lacks a
+# Sections: cycles methods openmpi small halo fields transposes threads fft files ranks memory paper sizes. One that lacks a
 # program or an MPI says so, and its tables stay as they were. The table of the machine is written each time; it says what was
 # measured when.
 # environment: BUILD (where the programs are), MPIEXEC; QUICK=1 measures small arrays, and writes
@@ -15,10 +15,11 @@ mkdir -p "$work" || exit 1
 
 # Arguments: those of a measurement worth printing, or of one that shows that it works.
 methods='--seconds 0.15' cases='--seconds 0.2' samples='' halo='' largest='--most 4096' fft='' threads='--most 64'
-memory='' paper=''
+memory='' paper='' files=''
 cycles='--sizes 64,256,1024,2048 --seconds 0.02'
 if [ -n "$QUICK" ]; then
     methods='--n 128 --seconds 0.001' cases='--n 128 --seconds 0.001' memory='--n 128' paper='--traffic 1000'
+    files='--n 128 --block 8 --samples 2'
     samples='--samples 5 --plans 3 --seconds 0.1'
     halo='--n 256 --rounds 2' largest='--most 128 --seconds 0.001' fft='--from 16 --to 32 --repetitions 2'
     threads='--least 1 --most 1' cycles='--sizes 64 --seconds 0.001 --repetitions 2'
@@ -204,6 +205,12 @@ section_ranks() {
 
 # What plans hold, by method: over all cases the least and the most besides staging, the most while they were made, and
 # the most staging memory with its case.
+section_files() {
+    for ranks in 2 4; do measure default $ranks io $files --file "$work/matrix" || return; done
+    table 'case ranks' contestant time 'a matrix | ranks' \
+        'redist_layout_types;MPI_Type_create_darray;plan to rows=a plan to rows' <"$work/figures" | write files
+}
+
 section_memory() {
     measure default 2 methods $memory --table memory || return
     awk -F'"' "$formats$fields"'
@@ -268,7 +275,7 @@ section_sizes() {
     { printf '%s\n' '| file | in all | code | compiled in |' '|---|---|---|---|' && cat "$work/rows"; } | write sizes
 }
 
-all='cycles methods openmpi small halo fields transposes threads fft ranks memory paper sizes'
+all='cycles methods openmpi small halo fields transposes threads fft files ranks memory paper sizes'
 for section in ${*:-$all}; do
     case " $all " in *" $section "*) ;; *) echo "results.sh: no section $section; there are $all" >&2 && exit 2 ;; esac
 done
