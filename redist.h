@@ -4077,14 +4077,14 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redis
         }
 }
 
-#define REDIST_PRIV_PASS_UNITS(bytes)                                 \
-    case bytes:                                                       \
-        REDIST_PRIV_UNROLL(4)                                         \
-        for (k = 0; !scatters && k < n; k++)                          \
-            memcpy(tile + k * (bytes), array + offset[2 * k], bytes); \
-        REDIST_PRIV_UNROLL(4)                                         \
-        for (k = 0; scatters && k < n; k++)                           \
-            memcpy(array + offset[2 * k], tile + k * (bytes), bytes); \
+#define REDIST_PRIV_PASS_UNITS(bytes)                      \
+    case bytes:                                            \
+        if (scatters)                                      \
+            for (; n > 0; n--, offset += 2, tile += bytes) \
+                memcpy(array + *offset, tile, bytes);      \
+        else                                               \
+            for (; n > 0; n--, offset += 2, tile += bytes) \
+                memcpy(tile, array + *offset, bytes);      \
         break;
 
 /* Gathers n units from one side of a table, every second number of offset, into a tile; or scatters
@@ -4092,7 +4092,6 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redis
 REDIST_PRIV_APART void redist_priv_pass_table(int64_t unit, const int64_t *offset, int64_t n,
                                               char *array, char *tile, int scatters)
 {
-    int64_t k;
     switch (unit) {
         REDIST_PRIV_PASS_UNITS(4)
         REDIST_PRIV_PASS_UNITS(8)
