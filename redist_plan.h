@@ -3709,18 +3709,18 @@ REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h)
     return code;
 }
 
-/* What fetching takes of streaming, in percent. Unknown counts as far: where that is wrong, short
-   messages take twice as long; the opposite mistake costs long ones a factor of 3. */
-REDIST_PRIV int64_t redist_priv_remoteness(const redist_priv_home *h)
+/* Whether fetching takes more than so many percent of streaming. Unknown counts as more: where that
+   is wrong, short messages take twice as long; the opposite mistake costs long ones a factor of
+   3. */
+REDIST_PRIV int redist_priv_is_beyond(const redist_priv_home *h, int64_t percent)
 {
-    return h->distance[REDIST_PRIV_STREAM] == 0
-               ? REDIST_PRIV_FAR + 1
-               : 100 * h->distance[REDIST_PRIV_FETCH] / h->distance[REDIST_PRIV_STREAM];
+    return h->distance[REDIST_PRIV_STREAM] == 0 ||
+           100 * h->distance[REDIST_PRIV_FETCH] > percent * h->distance[REDIST_PRIV_STREAM];
 }
 
 REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h)
 {
-    return redist_priv_remoteness(h) > REDIST_PRIV_FAR;
+    return redist_priv_is_beyond(h, REDIST_PRIV_FAR);
 }
 
 /* Whether a message of `bytes` is streamed into a ring or an array. */
@@ -4074,18 +4074,18 @@ REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *
 REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at)
 {
     redist_priv_rings *r = p->rings;
-    const int64_t remoteness = redist_priv_remoteness(r->home);
+    const int far = redist_priv_is_far(r->home);
+    const int64_t cached =
+        redist_priv_is_beyond(r->home, REDIST_PRIV_NOT_NEAR) ? REDIST_PRIV_CACHED : 0;
     int64_t k;
     for (k = 0; k < r->links; k++) {
         redist_priv_channel *link = &r->link[k];
         redist_priv_notice *notice = (redist_priv_notice *)(void *)r->home->part + link->there;
         const int64_t waste = redist_priv_most_waste(p, link->peer);
         if (k < r->receives) {
-            const int64_t most = remoteness > REDIST_PRIV_NOT_NEAR ? REDIST_PRIV_CACHED : 0;
-            link->way = !p->combines && waste == 1 ? REDIST_PRIV_PUSH
-                        : remoteness > REDIST_PRIV_FAR || link->peer->bytes <= most
-                            ? REDIST_PRIV_RING
-                            : REDIST_PRIV_PULL;
+            link->way = !p->combines && waste == 1           ? REDIST_PRIV_PUSH
+                        : far || link->peer->bytes <= cached ? REDIST_PRIV_RING
+                                                             : REDIST_PRIV_PULL;
             REDIST_PRIV_RELEASE(&notice->way, link->way);
         } else {
             link->slot = (redist_priv_slot *)(void *)(r->home->part + at);
