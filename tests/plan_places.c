@@ -2,32 +2,11 @@
    every method, alone and in parts, in place and combining; on paper; tiles and patches; bad input.
    MIT licence, see LICENSE. */
 #include "holders.h"
-#include "redist_plan.h"
+#include "settings.h"
 #include "test_mpi.h"
 
 enum { PARTS = 2, ROUNDS = 2, PLACES = HOLDER_BOXES * 2, MOST_CELLS = 3000, ARENA_BYTES = 1 << 20 };
 static const int64_t background = -77;
-
-typedef struct {
-    const char *name;
-    redist_method method;
-    int node_ranks, arena;
-    int64_t max_buffer;
-} setting;
-
-static const setting settings[] = {
-    {"automatic", REDIST_AUTO, 0, 0, 0},
-    {"alltoallv", REDIST_ALLTOALLV, 0, 0, 0},
-    {"alltoallw", REDIST_ALLTOALLW, 0, 0, 0},
-    {"point to point", REDIST_POINT_TO_POINT, 0, 0, 0},
-    {"scheduled", REDIST_SCHEDULED, 0, 0, 0},
-    {"scheduled within 96 bytes", REDIST_SCHEDULED, 0, 0, 96},
-    {"shared", REDIST_SHARED, 0, 0, 0},
-    {"shared on nodes of 2", REDIST_SHARED, 2, 0, 0},
-    {"shared, in an arena", REDIST_SHARED, 0, 1, 0},
-    {"multiphase", REDIST_MULTIPHASE, 0, 0, 0},
-};
-enum { SETTINGS = sizeof settings / sizeof *settings };
 
 static redist_arena *arena;
 

@@ -8,35 +8,10 @@ static int64_t test_piece_bytes = 262144;
 #define REDIST_PIECE_BYTES test_piece_bytes
 
 #include "replicas.h"
-#include "redist_plan.h"
+#include "settings.h"
 #include "test_mpi.h"
 
 enum { ARRAYS = 3, ROUNDS = 2, ARENA = 1 << 20 };
-
-typedef struct {
-    const char *name;
-    redist_method method;
-    /* dear: sets up shared memory, which takes long when ranks outnumber cores */
-    int node_ranks, dear;
-    int64_t max_buffer;
-    int arena;
-} setting;
-
-static const setting settings[] = {
-    {"alltoallv", REDIST_ALLTOALLV, 0, 0, 0, 0},
-    {"alltoallw", REDIST_ALLTOALLW, 0, 0, 0, 0},
-    {"point to point", REDIST_POINT_TO_POINT, 0, 0, 0, 0},
-    {"scheduled", REDIST_SCHEDULED, 0, 0, 0, 0},
-    {"scheduled within 64 bytes", REDIST_SCHEDULED, 0, 0, 64, 0},
-    {"automatic within 300 bytes", REDIST_AUTO, 0, 1, 300, 0},
-    {"multiphase", REDIST_MULTIPHASE, 0, 1, 0, 0},
-    {"automatic", REDIST_AUTO, 0, 1, 0, 0},
-    {"shared", REDIST_SHARED, 0, 1, 0, 0},
-    {"shared on nodes of 2", REDIST_SHARED, 2, 1, 0, 0},
-    {"shared, arrays in an arena", REDIST_SHARED, 0, 1, 0, 1},
-    {"shared on nodes of 3, arrays in an arena", REDIST_SHARED, 3, 1, 0, 1},
-};
-enum { SETTINGS = sizeof settings / sizeof *settings };
 
 static redist_arena *arena;
 static unsigned char *slot[2 * ARRAYS]; /* of the arena */
