@@ -3293,7 +3293,7 @@ REDIST_PRIV_FAST redist_priv_policy redist_priv_replacing(int64_t element_bytes)
                           int complex_numbers)                                          \
     {                                                                                   \
         const real a = (real)c->alpha[0], b = (real)c->beta[0], ai = (real)c->alpha[1], \
-                   bi = (real)c->beta[1];                                               \
+                   bi = (real)c->beta[1], minus_ai = -ai, minus_bi = -bi;               \
         const real sign = c->conjugate ? (real)-1 : (real)1;                            \
         const int keeps = c->beta[0] != 0 || (complex_numbers && c->beta[1] != 0);      \
         int64_t k;                                                                      \
@@ -3304,7 +3304,7 @@ REDIST_PRIV_FAST redist_priv_policy redist_priv_replacing(int64_t element_bytes)
         for (k = 0; complex_numbers && k < 2 * n; k += 2) {                             \
             const real x = from[k], y = sign * from[k + 1], u = keeps ? to[k] : 0,      \
                        v = keeps ? to[k + 1] : 0;                                       \
-            to[k] = (b * u - bi * v) + (a * x - ai * y);                                \
+            to[k] = (b * u + minus_bi * v) + (a * x + minus_ai * y);                    \
             to[k + 1] = (b * v + bi * u) + (a * y + ai * x);                            \
         }                                                                               \
     }
@@ -4002,6 +4002,9 @@ REDIST_PRIV void redist_priv_take_share(const redist_priv_running *r, int level,
                                         redist_priv_step *s)
 {
     const int64_t t = r->thread, all = r->threads;
+    /* whole lines; and whole elements, for the function that combines them */
+    const int64_t grain =
+        REDIST_PRIV_LINE * (r->writing.policy.function == NULL ? 1 : r->program->element);
     int64_t begin, end;
     int k = 0;
     if (all == 1 || level != r->program->shared)
@@ -4015,9 +4018,8 @@ REDIST_PRIV void redist_priv_take_share(const redist_priv_running *r, int level,
         s->from += begin * s->loop[k].from;
         s->to += begin * s->loop[k].to;
     } else {
-        begin = s->unit / REDIST_PRIV_LINE * t / all * REDIST_PRIV_LINE;
-        end =
-            t + 1 == all ? s->unit : s->unit / REDIST_PRIV_LINE * (t + 1) / all * REDIST_PRIV_LINE;
+        begin = s->unit / grain * t / all * grain;
+        end = t + 1 == all ? s->unit : s->unit / grain * (t + 1) / all * grain;
         s->unit = end - begin;
         s->from += begin;
         s->to += begin;
@@ -4176,7 +4178,8 @@ REDIST_PRIV void redist_priv_copy_rows(redist_priv_running *r, redist_priv_loop 
         for (k = 0; k < slice->steps; k++) {
             redist_priv_step s = r->program->step[slice->first + k];
             redist_priv_take_share(r, level, &s);
-            redist_priv_copy_step(r, &s, rows, from + row * rows.from, to + row * rows.to);
+            if (s.unit > 0) /* a thread's share of a short one may be nothing */
+                redist_priv_copy_step(r, &s, rows, from + row * rows.from, to + row * rows.to);
         }
     }
 }

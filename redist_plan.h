@@ -328,7 +328,8 @@ REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_p
    axis 0, past its high end; then past the low end of axis 1 (first past no end of axis 0, then its
    low, then its high end), past its high end; and so on. Arenas, the sizes of pieces, when ranks
    start and which plan progresses first change nothing: with one method, the same arrays give the
-   same bits.
+   same bits, if the function's do not depend on how many elements it is called with (those of
+   redist_combine_axpby may where a compiler contracts complex products, as gcc's -std=gnu99 does).
    In place, an element that is its own destination is left as it is: in the plan from a layout with
    ghosts to the same without, every ghost cell is added to its owner's element and nothing else is
    touched. */
@@ -3385,7 +3386,8 @@ REDIST_PRIV_COLD int redist_priv_post_identity(redist_priv_member *m, int receiv
 }
 
 /* Tells every other member which file is this rank's, and hears which is that one's. A member that
-   could not be told at first is told by a second try, for it waits; the error stays. */
+   could not be told at first is told by a second try, for it waits; the error stays. All messages
+   are awaited, whatever failed: one left behind would be taken for a later plan's. */
 REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h)
 {
     int k, posted, code = MPI_SUCCESS;
@@ -3399,11 +3401,11 @@ REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h)
     }
     for (k = 0; k < 2 * h->size; k++) {
         MPI_Request *request = &h->member[k / 2].request[k % 2];
-        if (code == MPI_SUCCESS)
-            code = redist_priv_await(code, request);
-        /* what still came would be written to memory that is gone */
-        if (code != MPI_SUCCESS)
+        posted =
+            *request == MPI_REQUEST_NULL ? MPI_SUCCESS : redist_priv_await(MPI_SUCCESS, request);
+        if (posted != MPI_SUCCESS)
             redist_priv_drop(request, k % 2);
+        code = code == MPI_SUCCESS ? posted : code;
     }
     return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
@@ -3978,9 +3980,9 @@ REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
                                                   : redist_priv_min(wanted, REDIST_RING_BYTES / 2);
     const int64_t budget =
         p->options.max_buffer > 0 ? redist_priv_min(p->options.max_buffer / 2, room) : room;
-    const int64_t piece =
+    const int64_t most =
         redist_priv_clamp(budget / slots, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
-    return redist_priv_round_up(redist_priv_max(piece, p->largest), REDIST_PRIV_LINE);
+    return redist_priv_round_up(redist_priv_max(most, p->largest), REDIST_PRIV_LINE);
 }
 
 /* Roughly how many bytes of cache lines are visited for each byte of a product: if receivers copy

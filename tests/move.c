@@ -348,6 +348,51 @@ static void check_combined(int64_t rows, int64_t columns, int width)
             free(held[side][c]);
 }
 
+/* Vectors of three, and numbers in runs of many lengths, added by a function that takes whole
+   elements only: also by threads that share a contiguous piece. */
+static void add_vectors(void *to, const void *from, int64_t n, void *context)
+{
+    const int width = *(const int *)context;
+    int64_t k;
+    for (k = 0; k < n * width; k++)
+        ((double *)to)[k] += ((const double *)from)[k];
+}
+
+static void check_vectors(int width, int64_t n, int64_t from_block, int64_t to_block)
+{
+    enum { PROCS = 2 };
+    const redist_axis dealt[2] = {redist_block_cyclic(n, from_block, PROCS),
+                                  redist_block_cyclic(n, to_block, PROCS)};
+    redist_layout layout[2];
+    double *held[2][PROCS];
+    int64_t i, wrong = 0;
+    int side, c, k;
+    for (side = 0; side < 2; side++) {
+        layout[side] = redist_layout_1d(dealt[side]);
+        for (c = 0; c < PROCS; c++)
+            held[side][c] =
+                calloc((size_t)(width * redist_layout_alloc(&layout[side], c)) + 1, sizeof(double));
+    }
+    for (i = 0; i < n; i++)
+        for (k = 0; k < width; k++)
+            held[0][redist_owner(&dealt[0], i)][width * redist_local(&dealt[0], i) + k] =
+                (double)(width * i + k);
+    for (k = 0; k < 2; k++)
+        c = redist_move_combining(&layout[0], (const void *const *)held[0], &layout[1],
+                                  (void *const *)held[1], (size_t)width * sizeof(double),
+                                  add_vectors, &width);
+    for (i = 0; i < n; i++)
+        for (k = 0; k < width; k++)
+            wrong += held[1][redist_owner(&dealt[1], i)][width * redist_local(&dealt[1], i) + k] !=
+                     (double)(2 * (width * i + k));
+    test_case(c == REDIST_OK && wrong == 0,
+              "%lld vectors of %d, blocks of %lld to %lld, added twice: code %d, %lld wrong",
+              (long long)n, width, (long long)from_block, (long long)to_block, c, (long long)wrong);
+    for (side = 0; side < 2; side++)
+        for (c = 0; c < PROCS; c++)
+            free(held[side][c]);
+}
+
 int main(int count, char **arguments)
 {
     int pairs = count > 1 ? atoi(arguments[1]) : 10000, first = count > 2 ? atoi(arguments[2]) : 0;
@@ -364,6 +409,12 @@ int main(int count, char **arguments)
         check_combined(1000, 13, k);
         check_combined(3, 20011, k);
         check_combined(77, 101, k);
+    }
+    for (k = 1; k <= 3; k++) {
+        check_vectors(k, 100003, 100003, 100003);
+        check_vectors(k, 200001, 50, 6);
+        check_vectors(k, 100001, 50, 20);
+        check_vectors(k, 60001, 3, 2);
     }
     free(p);
     return test_report("move");
