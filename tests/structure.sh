@@ -91,7 +91,6 @@ compile_orders() { # compiler standard
 compile_options() { # compiler standard
     for header in redist.h redist_plan.h; do
         compile $1 $2 alone_$header.c $header -O2
-        compile $1 $2 alone_$header.c $header -O3
         compile $1 $2 alone_$header.c $header -DREDIST_API=static -Wno-unused-function
         compile $1 $2 alone_$header.c $header -DREDIST_MAX_DIMS=1 -O2
     done
