@@ -63,8 +63,7 @@
  * cycles), Kaushik et al. 1994, Hsu et al. 2001, Namugwanya 2021.
  */
 #if defined REDIST_IMPLEMENTATION && defined REDIST_H && !defined REDIST_PRIV_IMPLEMENTS
-#error \
-    "define REDIST_IMPLEMENTATION before the first #include of redist.h or redist_plan.h in this file"
+#error "define REDIST_IMPLEMENTATION before the first #include of redist.h or redist_plan.h"
 #endif
 #ifndef REDIST_H
 #define REDIST_H
@@ -99,7 +98,7 @@
     defined REDIST_STREAM_BYTES || defined REDIST_NO_STREAMING || defined REDIST_THREAD_BYTES || \
     defined REDIST_COPIED
 #error \
-    "REDIST_MALLOC and other hooks do nothing in a file that only declares: the implementation needs them"
+    "REDIST_MALLOC and others do nothing in a file that only declares: the implementation has them"
 #endif
 
 #ifdef __cplusplus
@@ -1415,10 +1414,10 @@ REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redi
     redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the width of ghost cells",
                         redist_priv_max(dim->low, dim->high), 1, x->extent);
     if (layout.error.code == REDIST_OK && !redist_priv_is_interval(x))
-        redist_priv_error_if(
-            &layout.error, 1, REDIST_ERR_LAYOUT, axis,
-            "ghost cells need one interval per process, but a process owns several blocks of %" PRId64,
-            x->block, 0);
+        redist_priv_error_if(&layout.error, 1, REDIST_ERR_LAYOUT, axis,
+                             "ghost cells need one interval per process, "
+                             "but a process owns several blocks of %" PRId64,
+                             x->block, 0);
     x->ghosts = edge == REDIST_PERIODIC ? 2 : 1;
     x->low = dim->low;
     x->high = dim->high;

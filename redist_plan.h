@@ -185,7 +185,7 @@
 #elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || \
     defined REDIST_RING_BYTES || defined REDIST_FLIGHT_BYTES || defined REDIST_EAGER_BYTES
 #error \
-    "REDIST_YIELD and other hooks do nothing in a file that only declares: the implementation needs them"
+    "REDIST_YIELD and others do nothing in a file that only declares: the implementation has them"
 #endif
 
 #ifdef __cplusplus
