@@ -175,7 +175,8 @@ extern "C" {
 #endif
 
 #ifndef REDIST_STREAM_BYTES
-/* arrays from here on are written by non-temporal stores, unless REDIST_NO_STREAMING */
+/* bytes: redist_move writes arrays from here on by non-temporal stores, a plan where an execution
+   touches as much, unless REDIST_NO_STREAMING */
 #define REDIST_STREAM_BYTES 8388608
 #endif
 

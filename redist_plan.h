@@ -148,15 +148,15 @@
 #define REDIST_PRIV_WASTEFUL 6
 /* percent: what fetching lines that another core has just written takes of the time when they were
    streamed. Above the first the cores are taken to share no cache (200 where a flag takes 500 ns
-   there and back); above the second receivers copy messages of up to so many bytes out of the ring
-   (95 where it takes 280, less at 110); build/cycles */
+   there and back); above the second receivers copy messages of up to REDIST_PRIV_CACHED bytes out
+   of the ring (95 where it takes 280, less at 110); build/cycles */
 #define REDIST_PRIV_FAR 125
 #define REDIST_PRIV_NOT_NEAR 75
 #ifndef REDIST_PRIV_CACHED
 #define REDIST_PRIV_CACHED 1048576
 #endif
 #define REDIST_PRIV_PROBE_BYTES 32768 /* of those lines */
-/* bytes: messages to those are streamed from here on; build/cycles */
+/* bytes: messages to cores that share no cache are streamed from here on; build/cycles */
 #define REDIST_PRIV_STREAMED 4096
 
 /* What methods take, in seconds a message and a byte, where the network is not measured; see

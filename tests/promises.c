@@ -755,8 +755,8 @@ static double late;
 
 double MPI_Wtime(void) { return PMPI_Wtime() + (late += late > 0); }
 
-/* What is streamed: messages of 4 kB and more to cores that share no cache, or to arrays past the
-   caches; and the report says how far the cores are apart. */
+/* What is streamed: messages of 4 kB and more to cores that share no cache, or where an execution
+   touches more than the caches hold; and the report says how far the cores are apart. */
 static void check_streaming(void)
 {
     static const int64_t fetch[] = {50, 125, 126, 200, 0}; /* of 100 when streamed; 0: not known */
