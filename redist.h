@@ -198,21 +198,21 @@ extern "C" {
 
 /* What functions that return int answer, unless they say otherwise: names, and what redist_strerror
    says of them. */
-#define REDIST_PRIV_ERRORS(X)                                                                    \
-    X(REDIST_OK, "success")                                                                      \
-    X(REDIST_ERR_ARGUMENT, "an argument is NULL, out of range, or not a valid enumerator")       \
-    X(REDIST_ERR_LAYOUT, "invalid layout")                                                       \
-    X(REDIST_ERR_SHAPE, "the source view and the destination view differ in rank or extents")    \
-    X(REDIST_ERR_RANK,                                                                           \
-      "a rank is negative, outside the communicator, or holds several places where it must not") \
-    X(REDIST_ERR_OVERFLOW, "more than 2^62 elements or INT_MAX places")                          \
-    X(REDIST_ERR_TYPE, "the element datatype has gaps (its size is not its extent)")             \
-    X(REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options")           \
-    X(REDIST_ERR_MEMORY, "memory is exhausted, or max_buffer is too small")                      \
-    X(REDIST_ERR_ALIAS, "source and destination overlap, and the plan is not in place")          \
-    X(REDIST_ERR_BUSY, "the plan has been started, and must not be, or has not, and must be")    \
-    X(REDIST_ERR_BUFFER, "these are not the fixed arrays that the plan was made for")            \
-    X(REDIST_ERR_MPI, "an MPI call failed")
+#define REDIST_PRIV_ERRORS(X)                                                                  \
+  X(REDIST_OK, "success")                                                                      \
+  X(REDIST_ERR_ARGUMENT, "an argument is NULL, out of range, or not a valid enumerator")       \
+  X(REDIST_ERR_LAYOUT, "invalid layout")                                                       \
+  X(REDIST_ERR_SHAPE, "the source view and the destination view differ in rank or extents")    \
+  X(REDIST_ERR_RANK,                                                                           \
+    "a rank is negative, outside the communicator, or holds several places where it must not") \
+  X(REDIST_ERR_OVERFLOW, "more than 2^62 elements or INT_MAX places")                          \
+  X(REDIST_ERR_TYPE, "the element datatype has gaps (its size is not its extent)")             \
+  X(REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options")           \
+  X(REDIST_ERR_MEMORY, "memory is exhausted, or max_buffer is too small")                      \
+  X(REDIST_ERR_ALIAS, "source and destination overlap, and the plan is not in place")          \
+  X(REDIST_ERR_BUSY, "the plan has been started, and must not be, or has not, and must be")    \
+  X(REDIST_ERR_BUFFER, "these are not the fixed arrays that the plan was made for")            \
+  X(REDIST_ERR_MPI, "an MPI call failed")
 
 #define REDIST_PRIV_ERROR_NAME(name, sentence) name,
 typedef enum { REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_NAME) REDIST_PRIV_ERROR_CODES } redist_error;
@@ -231,86 +231,86 @@ typedef enum { REDIST_CLOSED = 0, REDIST_PERIODIC = 1 } redist_edge;
 /* The elements low[d] <= index[d] < high[d] of an array, d counting its axes as built; none where
    low >= high. */
 typedef struct {
-    int64_t low[REDIST_MAX_DIMS], high[REDIST_MAX_DIMS];
+  int64_t low[REDIST_MAX_DIMS], high[REDIST_MAX_DIMS];
 } redist_box;
 
 /* How an axis is cut into blocks. */
 typedef enum {
-    REDIST_PRIV_CYCLIC,
-    REDIST_PRIV_BALANCED,
-    REDIST_PRIV_CUTS,
-    REDIST_PRIV_BOXES
+  REDIST_PRIV_CYCLIC,
+  REDIST_PRIV_BALANCED,
+  REDIST_PRIV_CUTS,
+  REDIST_PRIV_BOXES
 } redist_priv_kind;
 
 /* One dimension of an array. Block k lives at coordinate (k + first) mod procs; view index i is
    axis index start + i * step. Fill it with the builders below. */
 typedef struct {
-    redist_priv_kind kind;
-    int procs;             /* processes along the axis; of boxes, how many there are      */
-    int first;             /* coordinate of block 0                                       */
-    int64_t extent;        /* indices of the whole axis                                   */
-    int64_t block;         /* indices per block (REDIST_PRIV_CYCLIC), at most max(extent, 1) */
-    const int64_t *cuts;   /* cuts[procs + 1] (REDIST_PRIV_CUTS)                          */
-    const redist_box *box; /* box[procs] (REDIST_PRIV_BOXES), of which this is axis `along` */
-    int along;
-    int ghosts;                 /* ghost cells hold elements: 1 + redist_edge; 0: they do not  */
-    int64_t low, high;          /* how many of them, nearest to what a coordinate owns         */
-    int64_t start, step, count; /* the view; count is 0 when the axis is invalid               */
+  redist_priv_kind kind;
+  int procs;             /* processes along the axis; of boxes, how many there are      */
+  int first;             /* coordinate of block 0                                       */
+  int64_t extent;        /* indices of the whole axis                                   */
+  int64_t block;         /* indices per block (REDIST_PRIV_CYCLIC), at most max(extent, 1) */
+  const int64_t *cuts;   /* cuts[procs + 1] (REDIST_PRIV_CUTS)                          */
+  const redist_box *box; /* box[procs] (REDIST_PRIV_BOXES), of which this is axis `along` */
+  int along;
+  int ghosts;                 /* ghost cells hold elements: 1 + redist_edge; 0: they do not  */
+  int64_t low, high;          /* how many of them, nearest to what a coordinate owns         */
+  int64_t start, step, count; /* the view; count is 0 when the axis is invalid               */
 } redist_axis;
 
 /* X(field, name): the numbers that make an axis, beside its cuts or boxes and its ghost cells. */
-#define REDIST_PRIV_AXIS_FIELDS(X)   \
-    X(extent, "extent")              \
-    X(kind, "kind of blocks")        \
-    X(procs, "number of processes")  \
-    X(block, "block")                \
-    X(first, "first coordinate")     \
-    X(start, "start of the section") \
-    X(step, "step of the section")   \
-    X(count, "count of the section")
-#define REDIST_PRIV_GHOST_FIELDS(X)        \
-    X(ghosts, "edge of the ghost cells")   \
-    X(low, "low depth of the ghost cells") \
-    X(high, "high depth of the ghost cells")
+#define REDIST_PRIV_AXIS_FIELDS(X) \
+  X(extent, "extent")              \
+  X(kind, "kind of blocks")        \
+  X(procs, "number of processes")  \
+  X(block, "block")                \
+  X(first, "first coordinate")     \
+  X(start, "start of the section") \
+  X(step, "step of the section")   \
+  X(count, "count of the section")
+#define REDIST_PRIV_GHOST_FIELDS(X)      \
+  X(ghosts, "edge of the ghost cells")   \
+  X(low, "low depth of the ghost cells") \
+  X(high, "high depth of the ghost cells")
 
 /* What is wrong with a layout: the axis and its value. */
 typedef struct {
-    int code;         /* REDIST_OK: nothing wrong */
-    int axis;         /* -1: no axis in particular */
-    const char *what; /* is out of bounds; NULL: something else is wrong */
-    const char *sentence;
-    int64_t value, low, high; /* the numbers of its sentence */
+  int code;         /* REDIST_OK: nothing wrong */
+  int axis;         /* -1: no axis in particular */
+  const char *what; /* is out of bounds; NULL: something else is wrong */
+  const char *sentence;
+  int64_t value, low, high; /* the numbers of its sentence */
 } redist_priv_error;
 
 /* An axis of a view, and how the local array stores it. */
 typedef struct {
-    redist_axis axis;
-    int stored;        /* it is axis `stored` of the array as built          */
-    int64_t low, high; /* ghost cells before and after the owned elements    */
-    int64_t allocated; /* elements along this axis, ghost cells included; 0: just what is needed */
+  redist_axis axis;
+  int stored;        /* it is axis `stored` of the array as built          */
+  int64_t low, high; /* ghost cells before and after the owned elements    */
+  int64_t allocated; /* elements along this axis, ghost cells included; 0: just what is needed */
 } redist_priv_dimension;
 
 /* Axes x process grid x ranks x local storage. A value: copy it freely, there is nothing to clean
    up. */
 typedef struct {
-    /* REDIST_PRIV_MARK: made by a builder of this version, with this REDIST_MAX_DIMS */
-    uint64_t mark;
-    int ndim;
-    redist_order grid_order, memory_order; /* of the array's own axes */
-    int first_rank;
-    const int *ranks; /* place k lives on ranks[k], or on first_rank + k when NULL */
-    /* place k begins at offsets[k] of its rank's array; NULL: a rank's places one after another */
-    const int64_t *offsets;
-    int copies;  /* of the grid: copy c of its place k is place k + c * (places of the grid) */
-    int partial; /* elements may lie in no box                                               */
-    redist_priv_error error;
-    /* in the order of the view; last: plans keep but ndim of them */
-    redist_priv_dimension dim[REDIST_MAX_DIMS];
+  /* REDIST_PRIV_MARK: made by a builder of this version, with this REDIST_MAX_DIMS */
+  uint64_t mark;
+  int ndim;
+  redist_order grid_order, memory_order; /* of the array's own axes */
+  int first_rank;
+  const int *ranks; /* place k lives on ranks[k], or on first_rank + k when NULL */
+  /* place k begins at offsets[k] of its rank's array; NULL: a rank's places one after another */
+  const int64_t *offsets;
+  int copies;  /* of the grid: copy c of its place k is place k + c * (places of the grid) */
+  int partial; /* elements may lie in no box                                               */
+  redist_priv_error error;
+  /* in the order of the view; last: plans keep but ndim of them */
+  redist_priv_dimension dim[REDIST_MAX_DIMS];
 } redist_layout;
 
 /* Places by rank, and a rank's in ascending number, so that they are found in O(log places). */
 typedef struct {
-    int rank, place;
+  int rank, place;
 } redist_priv_rank_place;
 
 /* ----------------------------------------------------------------------- axes: who owns index i */
@@ -512,8 +512,8 @@ REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank);
    axis. origin: where the first lies in the rank's array, ghost cells and places before this one
    included. */
 typedef struct {
-    int64_t first[REDIST_MAX_DIMS], count[REDIST_MAX_DIMS], stride[REDIST_MAX_DIMS];
-    int64_t allocated[REDIST_MAX_DIMS], origin;
+  int64_t first[REDIST_MAX_DIMS], count[REDIST_MAX_DIMS], stride[REDIST_MAX_DIMS];
+  int64_t allocated[REDIST_MAX_DIMS], origin;
 } redist_shape;
 
 /* Writes the shape of what a rank owns, of its lowest place when it has several. 1 when it holds a
@@ -540,18 +540,18 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 typedef void redist_combine(void *to, const void *from, int64_t n, void *context);
 
 typedef enum {
-    REDIST_FLOAT = 0,
-    REDIST_DOUBLE,
-    REDIST_COMPLEX_FLOAT,
-    REDIST_COMPLEX_DOUBLE
+  REDIST_FLOAT = 0,
+  REDIST_DOUBLE,
+  REDIST_COMPLEX_FLOAT,
+  REDIST_COMPLEX_DOUBLE
 } redist_number;
 
 /* The context of redist_combine_axpby. alpha, beta: real and imaginary part, the latter ignored for
    real types. */
 typedef struct {
-    redist_number type;
-    double alpha[2], beta[2];
-    int conjugate; /* not 0: conjugate what arrives */
+  redist_number type;
+  double alpha[2], beta[2];
+  int conjugate; /* not 0: conjugate what arrives */
 } redist_axpby;
 
 /* to = beta to + alpha from, as in p?geadd and p?tran; context: a redist_axpby, read at every
@@ -569,10 +569,10 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
 
 /* What redist_traffic_between counts. */
 typedef struct {
-    int64_t total, kept, moved;      /* elements that the destination receives, in all replicas */
-    int64_t messages;                /* pairs of different ranks that exchange anything       */
-    int64_t max_sends, max_receives; /* messages, over ranks                                  */
-    int64_t max_sent, max_received;  /* elements, over ranks, to and from other ranks         */
+  int64_t total, kept, moved;      /* elements that the destination receives, in all replicas */
+  int64_t messages;                /* pairs of different ranks that exchange anything       */
+  int64_t max_sends, max_receives; /* messages, over ranks                                  */
+  int64_t max_sent, max_received;  /* elements, over ranks, to and from other ranks         */
 } redist_traffic;
 
 /* How many elements rank_from of `from` sends to rank_to of `to`. 0 when either rank holds no
@@ -592,8 +592,8 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 
 /* Who exchanges with whom at which step; see redist_schedule_create. */
 typedef struct {
-    int steps;                                   /* the fewest possible; 0 for an empty array */
-    struct redist_priv_arrangement *arrangement; /* private                                  */
+  int steps;                                   /* the fewest possible; 0 for an empty array */
+  struct redist_priv_arrangement *arrangement; /* private                                  */
 } redist_schedule;
 
 /* Arranges the messages of any two layouts of the same shape in steps without contention: in every
@@ -620,7 +620,7 @@ REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, i
 
 /* What the cost model charges: seconds, both finite and >= 0. */
 typedef struct {
-    double per_message, per_byte;
+  double per_message, per_byte;
 } redist_cost;
 
 /* Seconds that one exchange takes by the model of Kaushik et al. 1994, Q ts + (N/P) te: Q is the
@@ -668,10 +668,10 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
 
 /* What redist_advise answers. */
 typedef struct {
-    double gain; /* seconds that redistributing saves in all; negative: that it costs */
-    /* the fewest repetitions, >= 1, that gain anything; -1: none up to 2^53 does */
-    int64_t break_even;
-    int worthwhile; /* 1 when gain > 0, else 0 */
+  double gain; /* seconds that redistributing saves in all; negative: that it costs */
+  /* the fewest repetitions, >= 1, that gain anything; -1: none up to 2^53 does */
+  int64_t break_even;
+  int worthwhile; /* 1 when gain > 0, else 0 */
 } redist_advice;
 
 /* Compute where the data lies, or redistribute first? here, there: seconds of one repetition of the
@@ -750,166 +750,140 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
 REDIST_PRIV_FAST int64_t redist_priv_min(int64_t a, int64_t b) { return a < b ? a : b; }
 REDIST_PRIV_FAST int64_t redist_priv_max(int64_t a, int64_t b) { return a > b ? a : b; }
 REDIST_PRIV_FAST int64_t redist_priv_abs(int64_t a) { return a < 0 ? -a : a; }
-REDIST_PRIV_FAST int64_t redist_priv_clamp(int64_t a, int64_t low, int64_t high)
-{
-    return redist_priv_min(redist_priv_max(a, low), high);
+REDIST_PRIV_FAST int64_t redist_priv_clamp(int64_t a, int64_t low, int64_t high) {
+  return redist_priv_min(redist_priv_max(a, low), high);
 }
 REDIST_PRIV_FAST int64_t redist_priv_ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 /* b > 0 */
 REDIST_PRIV_FAST int64_t redist_priv_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-REDIST_PRIV_FAST int64_t redist_priv_mod(int64_t a, int64_t b)
-{
-    return a % b < 0 ? a % b + b : a % b;
+REDIST_PRIV_FAST int64_t redist_priv_mod(int64_t a, int64_t b) {
+  return a % b < 0 ? a % b + b : a % b;
 }
 
-REDIST_PRIV_APART int64_t redist_priv_gcd(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
+REDIST_PRIV_APART int64_t redist_priv_gcd(int64_t a, int64_t b) {
+  while (b != 0) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
 }
 
 /* a * b, or limit when that is more; a, b >= 0. */
-REDIST_PRIV_APART int64_t redist_priv_product(int64_t a, int64_t b, int64_t limit)
-{
-    return b != 0 && a > limit / b ? limit : redist_priv_min(a * b, limit);
+REDIST_PRIV_APART int64_t redist_priv_product(int64_t a, int64_t b, int64_t limit) {
+  return b != 0 && a > limit / b ? limit : redist_priv_min(a * b, limit);
 }
 
 /* The smallest x >= 0 with low <= a x mod m <= high, -1 when there is none or a x passes 2^62.
    0 <= low <= high < m, 0 <= a < m. Euclid's algorithm on the pair (a, m). */
-REDIST_PRIV_APART int64_t redist_priv_first_in(int64_t a, int64_t m, int64_t low, int64_t high)
-{
-    int64_t x, wraps;
-    if (low == 0)
-        return 0;
-    if (a == 0)
-        return -1;
-    if (a > m - a)
-        return redist_priv_first_in(m - a, m, m - high, m - low);
-    x = redist_priv_ceil_div(low, a);
-    if (x <= high / a)
-        return x;
-    wraps = redist_priv_first_in(m % a, a, redist_priv_mod(-high, a), redist_priv_mod(-low, a));
-    if (wraps < 0 || wraps > (REDIST_PRIV_MAX_ELEMENTS - low) / m)
-        return -1;
-    return redist_priv_ceil_div(m * wraps + low, a);
+REDIST_PRIV_APART int64_t redist_priv_first_in(int64_t a, int64_t m, int64_t low, int64_t high) {
+  int64_t x, wraps;
+  if (low == 0) return 0;
+  if (a == 0) return -1;
+  if (a > m - a) return redist_priv_first_in(m - a, m, m - high, m - low);
+  x = redist_priv_ceil_div(low, a);
+  if (x <= high / a) return x;
+  wraps = redist_priv_first_in(m % a, a, redist_priv_mod(-high, a), redist_priv_mod(-low, a));
+  if (wraps < 0 || wraps > (REDIST_PRIV_MAX_ELEMENTS - low) / m) return -1;
+  return redist_priv_ceil_div(m * wraps + low, a);
 }
 
 /* Sum of floor((a i + b) / m) over 0 <= i < n, modulo 2^64: differences of two such sums that fit
    are exact although the sums are not. a n + b < 2^63 after reducing a and b below m. */
-REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t a, uint64_t b)
-{
-    uint64_t sum = 0, pairs, top;
-    for (;;) {
-        pairs = n % 2 == 0 ? n / 2 * (n - 1) : (n - 1) / 2 * n;
-        sum += n == 0 ? 0 : pairs * (a / m);
-        sum += n * (b / m);
-        a %= m;
-        b %= m;
-        top = a * n + b;
-        if (top < m)
-            return sum;
-        n = top / m;
-        b = top % m;
-        top = m;
-        m = a;
-        a = top;
-    }
+REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t a, uint64_t b) {
+  uint64_t sum = 0, pairs, top;
+  for (;;) {
+    pairs = n % 2 == 0 ? n / 2 * (n - 1) : (n - 1) / 2 * n;
+    sum += n == 0 ? 0 : pairs * (a / m);
+    sum += n * (b / m);
+    a %= m;
+    b %= m;
+    top = a * n + b;
+    if (top < m) return sum;
+    n = top / m;
+    b = top % m;
+    top = m;
+    m = a;
+    a = top;
+  }
 }
 
 #ifdef REDIST_PRIV_BODIES
 /* Allocates n >= 0 objects of `bytes` bytes each; NULL when memory is exhausted, or size_t would
    overflow. */
-REDIST_PRIV_APART void *redist_priv_alloc(int64_t n, size_t bytes)
-{
-    return (uint64_t)n > SIZE_MAX / bytes ? NULL
-                                          : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
+REDIST_PRIV_APART void *redist_priv_alloc(int64_t n, size_t bytes) {
+  return (uint64_t)n > SIZE_MAX / bytes ? NULL
+                                        : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
 }
 
 /* The same, all zero. */
-REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes)
-{
-    void *memory = redist_priv_alloc(n, bytes);
-    return memory == NULL ? NULL : memset(memory, 0, (size_t)redist_priv_max(n, 1) * bytes);
+REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes) {
+  void *memory = redist_priv_alloc(n, bytes);
+  return memory == NULL ? NULL : memset(memory, 0, (size_t)redist_priv_max(n, 1) * bytes);
 }
 
 /* An array with one more item, copied to it; NULL, and nothing used, when memory is exhausted. */
 REDIST_PRIV_APART void *redist_priv_append(void *array, int64_t *used, int64_t *room,
-                                           const void *item, size_t bytes)
-{
-    char *grown = (char *)array;
-    if (*used == *room) {
-        *room = 2 * *room + 4;
-        grown = (char *)redist_priv_alloc(*room, bytes);
-        if (grown != NULL && *used > 0)
-            memcpy(grown, array, (size_t)*used * bytes);
-        REDIST_FREE(array);
-    }
-    if (grown != NULL)
-        memcpy(grown + (size_t)*used * bytes, item, bytes);
-    *used = grown == NULL ? 0 : *used + 1;
-    return grown;
+                                           const void *item, size_t bytes) {
+  char *grown = (char *)array;
+  if (*used == *room) {
+    *room = 2 * *room + 4;
+    grown = (char *)redist_priv_alloc(*room, bytes);
+    if (grown != NULL && *used > 0) memcpy(grown, array, (size_t)*used * bytes);
+    REDIST_FREE(array);
+  }
+  if (grown != NULL) memcpy(grown + (size_t)*used * bytes, item, bytes);
+  *used = grown == NULL ? 0 : *used + 1;
+  return grown;
 }
 #endif
 
 /* ------------------------------------------------------------------------------ errors (bodies) */
 
 /* The first bytes of a valid layout; checked before anything else is read. */
-#define REDIST_PRIV_MARK                                                 \
-    (UINT64_C(0x72647374) << 32 | (uint64_t)REDIST_VERSION_MAJOR << 24 | \
-     (uint64_t)REDIST_VERSION_MINOR << 16 | (uint64_t)REDIST_MAX_DIMS)
+#define REDIST_PRIV_MARK                                               \
+  (UINT64_C(0x72647374) << 32 | (uint64_t)REDIST_VERSION_MAJOR << 24 | \
+   (uint64_t)REDIST_VERSION_MINOR << 16 | (uint64_t)REDIST_MAX_DIMS)
 
 /* Keeps the first mistake: its code, the axis, -1 where it is none's, and its sentence with the
    numbers. */
 REDIST_PRIV_COLD void redist_priv_error_if(redist_priv_error *error, int wrong, int code, int axis,
-                                           const char *sentence, int64_t value, int64_t beside)
-{
-    const redist_priv_error found = {code, axis, NULL, sentence, value, beside, 0};
-    if (wrong && error->code == REDIST_OK)
-        *error = found;
+                                           const char *sentence, int64_t value, int64_t beside) {
+  const redist_priv_error found = {code, axis, NULL, sentence, value, beside, 0};
+  if (wrong && error->code == REDIST_OK) *error = found;
 }
 
 /* The same where a number is not low <= value <= high; high may be INT64_MAX. */
 REDIST_PRIV_COLD void redist_priv_require(redist_priv_error *error, int code, int axis,
                                           const char *what, int64_t value, int64_t low,
-                                          int64_t high)
-{
-    const char *sentence = high == INT64_MAX ? "%" PRId64 ", must be at least %" PRId64
-                                             : "%" PRId64 ", must be at least %" PRId64
-                                               " and at most %" PRId64;
-    const redist_priv_error found = {code, axis, what, sentence, value, low, high};
-    if ((value < low || value > high) && error->code == REDIST_OK)
-        *error = found;
+                                          int64_t high) {
+  const char *sentence = high == INT64_MAX ? "%" PRId64 ", must be at least %" PRId64
+                                           : "%" PRId64 ", must be at least %" PRId64
+                                             " and at most %" PRId64;
+  const redist_priv_error found = {code, axis, what, sentence, value, low, high};
+  if ((value < low || value > high) && error->code == REDIST_OK) *error = found;
 }
 
 #ifdef REDIST_PRIV_BODIES
 /* Writes the sentence of an error, "axis 1: block is 0, must be at least 1"; returns its code. */
 REDIST_PRIV_COLD int redist_priv_format_error(const redist_priv_error *error, char *text,
-                                              size_t size)
-{
-    size_t used = 0;
-    if (size > 0 && text != NULL)
-        text[0] = '\0';
-    if (size == 0 || text == NULL || error->code == REDIST_OK)
-        return error->code;
-    if (error->axis >= 0)
-        used = (size_t)snprintf(text, size, "axis %d: ", error->axis);
-    if (error->what != NULL && used < size)
-        used += (size_t)snprintf(text + used, size - used, "%s is ", error->what);
-    if (used < size)
-        snprintf(text + used, size - used, error->sentence, error->value, error->low, error->high);
-    return error->code;
+                                              size_t size) {
+  size_t used = 0;
+  if (size > 0 && text != NULL) text[0] = '\0';
+  if (size == 0 || text == NULL || error->code == REDIST_OK) return error->code;
+  if (error->axis >= 0) used = (size_t)snprintf(text, size, "axis %d: ", error->axis);
+  if (error->what != NULL && used < size)
+    used += (size_t)snprintf(text + used, size - used, "%s is ", error->what);
+  if (used < size)
+    snprintf(text + used, size - used, error->sentence, error->value, error->low, error->high);
+  return error->code;
 }
 
 #define REDIST_PRIV_ERROR_TEXT(name, sentence) sentence,
 
-REDIST_API const char *redist_strerror(int code)
-{
-    static const char *const texts[] = {REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_TEXT)};
-    return code < 0 || code >= REDIST_PRIV_ERROR_CODES ? "not a redist error code" : texts[code];
+REDIST_API const char *redist_strerror(int code) {
+  static const char *const texts[] = {REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_TEXT)};
+  return code < 0 || code >= REDIST_PRIV_ERROR_CODES ? "not a redist error code" : texts[code];
 }
 #endif
 
@@ -918,262 +892,226 @@ REDIST_API const char *redist_strerror(int code)
 /* Blocks of an axis: block k holds [block_start(k), block_start(k + 1)) and is the (k / procs)-th
    of its owner. */
 
-REDIST_PRIV_FAST int64_t redist_priv_blocks(const redist_axis *x)
-{
-    return x->kind == REDIST_PRIV_CYCLIC ? redist_priv_ceil_div(x->extent, x->block) : x->procs;
+REDIST_PRIV_FAST int64_t redist_priv_blocks(const redist_axis *x) {
+  return x->kind == REDIST_PRIV_CYCLIC ? redist_priv_ceil_div(x->extent, x->block) : x->procs;
 }
 
-REDIST_PRIV_FAST int64_t redist_priv_block_start(const redist_axis *x, int64_t k)
-{
-    if (x->kind == REDIST_PRIV_CUTS)
-        return x->cuts[k];
-    if (x->kind == REDIST_PRIV_BOXES)
-        /* empty boxes may lie anywhere */
-        return redist_priv_clamp(x->box[k].low[x->along], 0, x->extent);
-    if (x->kind == REDIST_PRIV_BALANCED)
-        return k * (x->extent / x->procs) + redist_priv_min(k, x->extent % x->procs);
-    return k > x->extent / x->block ? x->extent : k * x->block;
+REDIST_PRIV_FAST int64_t redist_priv_block_start(const redist_axis *x, int64_t k) {
+  if (x->kind == REDIST_PRIV_CUTS) return x->cuts[k];
+  if (x->kind == REDIST_PRIV_BOXES) /* empty boxes may lie anywhere */
+    return redist_priv_clamp(x->box[k].low[x->along], 0, x->extent);
+  if (x->kind == REDIST_PRIV_BALANCED)
+    return k * (x->extent / x->procs) + redist_priv_min(k, x->extent % x->procs);
+  return k > x->extent / x->block ? x->extent : k * x->block;
 }
 
 /* The last block that starts at or before g and is not empty. */
-REDIST_PRIV_FAST int64_t redist_priv_cut_of(const redist_axis *x, int64_t g)
-{
-    int64_t low = 0, high = x->procs;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (x->cuts[middle] <= g)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+REDIST_PRIV_FAST int64_t redist_priv_cut_of(const redist_axis *x, int64_t g) {
+  int64_t low = 0, high = x->procs;
+  while (high - low > 1) {
+    int64_t middle = low + (high - low) / 2;
+    if (x->cuts[middle] <= g)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
 }
 
-REDIST_PRIV_FAST int64_t redist_priv_block_of(const redist_axis *x, int64_t g)
-{
-    /* balanced: `larger` blocks of small + 1 */
-    int64_t small = x->extent / x->procs, larger = x->extent % x->procs;
-    REDIST_ASSERT(g >= 0 && g < x->extent);
-    if (x->kind == REDIST_PRIV_CYCLIC)
-        return g / x->block;
-    if (x->kind == REDIST_PRIV_CUTS)
-        return redist_priv_cut_of(x, g);
-    return g < larger * (small + 1) ? g / (small + 1) : larger + (g - larger * (small + 1)) / small;
+REDIST_PRIV_FAST int64_t redist_priv_block_of(const redist_axis *x, int64_t g) {
+  /* balanced: `larger` blocks of small + 1 */
+  int64_t small = x->extent / x->procs, larger = x->extent % x->procs;
+  REDIST_ASSERT(g >= 0 && g < x->extent);
+  if (x->kind == REDIST_PRIV_CYCLIC) return g / x->block;
+  if (x->kind == REDIST_PRIV_CUTS) return redist_priv_cut_of(x, g);
+  return g < larger * (small + 1) ? g / (small + 1) : larger + (g - larger * (small + 1)) / small;
 }
 
 /* The first block of a coordinate; its others follow in steps of procs. */
-REDIST_PRIV_FAST int64_t redist_priv_first_block(const redist_axis *x, int coord)
-{
-    return coord - x->first + (coord < x->first ? x->procs : 0);
+REDIST_PRIV_FAST int64_t redist_priv_first_block(const redist_axis *x, int coord) {
+  return coord - x->first + (coord < x->first ? x->procs : 0);
 }
 
 /* Whether every coordinate owns one interval, so that nothing repeats. */
-REDIST_PRIV_FAST int redist_priv_is_interval(const redist_axis *x)
-{
-    return x->procs == 1 || redist_priv_blocks(x) <= x->procs;
+REDIST_PRIV_FAST int redist_priv_is_interval(const redist_axis *x) {
+  return x->procs == 1 || redist_priv_blocks(x) <= x->procs;
 }
 
 /* The indices of the whole axis below g, 0 <= g <= extent, that coord owns: the local position of g
    if it owns g. */
-REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g)
-{
-    int64_t mine = redist_priv_first_block(x, coord), k, inside;
-    if (x->kind != REDIST_PRIV_CYCLIC) {
-        const int64_t start = redist_priv_block_start(x, mine);
-        const int64_t end = x->kind == REDIST_PRIV_BOXES
-                                ? redist_priv_max(start, x->box[mine].high[x->along])
-                                : redist_priv_block_start(x, mine + 1);
-        return redist_priv_clamp(g, start, end) - start;
-    }
-    k = g / x->block;
-    inside = k % x->procs > mine ? x->block : k % x->procs == mine ? g % x->block : 0;
-    return k / x->procs * x->block + inside;
+REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g) {
+  int64_t mine = redist_priv_first_block(x, coord), k, inside;
+  if (x->kind != REDIST_PRIV_CYCLIC) {
+    const int64_t start = redist_priv_block_start(x, mine);
+    const int64_t end = x->kind == REDIST_PRIV_BOXES
+                            ? redist_priv_max(start, x->box[mine].high[x->along])
+                            : redist_priv_block_start(x, mine + 1);
+    return redist_priv_clamp(g, start, end) - start;
+  }
+  k = g / x->block;
+  inside = k % x->procs > mine ? x->block : k % x->procs == mine ? g % x->block : 0;
+  return k / x->procs * x->block + inside;
 }
 
 /* The local array's owned elements along an axis. */
-REDIST_PRIV_FAST int64_t redist_priv_size(const redist_axis *x, int coord)
-{
-    return redist_priv_below(x, coord, x->extent);
+REDIST_PRIV_FAST int64_t redist_priv_size(const redist_axis *x, int coord) {
+  return redist_priv_below(x, coord, x->extent);
 }
 
 REDIST_PRIV_COLD void redist_priv_check_axis(const redist_axis *x, int axis,
-                                             redist_priv_error *error)
-{
-    const int listed = x->kind == REDIST_PRIV_CUTS;
-    int k;
-    redist_priv_error_if(error, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_ERR_LAYOUT,
-                         axis, "the axis was never built", 0, 0);
-    redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "the number of processes", x->procs, 1,
-                        INT64_MAX);
-    redist_priv_error_if(error, listed && x->cuts == NULL, REDIST_ERR_LAYOUT, axis,
-                         "cuts is NULL for %" PRId64 " processes", x->procs, 0);
-    for (k = 0; listed && k <= x->procs && error->code == REDIST_OK; k++)
-        redist_priv_error_if(error, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1],
-                             REDIST_ERR_LAYOUT, axis,
-                             "cuts must start at 0 and never fall, but one is %" PRId64, x->cuts[k],
-                             0);
-    redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "extent", x->extent, 0, INT64_MAX);
-    redist_priv_require(error, REDIST_ERR_OVERFLOW, axis, "extent", x->extent, 0,
-                        REDIST_PRIV_MAX_ELEMENTS);
-    redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "block", x->block, 1, INT64_MAX);
-    redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "the coordinate of block 0", x->first, 0,
-                        (int64_t)x->procs - 1);
+                                             redist_priv_error *error) {
+  const int listed = x->kind == REDIST_PRIV_CUTS;
+  int k;
+  redist_priv_error_if(error, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_ERR_LAYOUT,
+                       axis, "the axis was never built", 0, 0);
+  redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "the number of processes", x->procs, 1,
+                      INT64_MAX);
+  redist_priv_error_if(error, listed && x->cuts == NULL, REDIST_ERR_LAYOUT, axis,
+                       "cuts is NULL for %" PRId64 " processes", x->procs, 0);
+  for (k = 0; listed && k <= x->procs && error->code == REDIST_OK; k++)
+    redist_priv_error_if(error, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1],
+                         REDIST_ERR_LAYOUT, axis,
+                         "cuts must start at 0 and never fall, but one is %" PRId64, x->cuts[k], 0);
+  redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "extent", x->extent, 0, INT64_MAX);
+  redist_priv_require(error, REDIST_ERR_OVERFLOW, axis, "extent", x->extent, 0,
+                      REDIST_PRIV_MAX_ELEMENTS);
+  redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "block", x->block, 1, INT64_MAX);
+  redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "the coordinate of block 0", x->first, 0,
+                      (int64_t)x->procs - 1);
 }
 
 REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, int64_t block,
-                                              int procs, const int64_t *cuts)
-{
-    const int64_t most = redist_priv_max(n, 1);
-    const redist_axis x = {kind, procs, 0, n, redist_priv_min(block, most), cuts, NULL, 0, 0, 0,
-                           0,    0,     1, n};
-    return redist_starting_at(x, 0);
+                                              int procs, const int64_t *cuts) {
+  const int64_t most = redist_priv_max(n, 1);
+  const redist_axis x = {kind, procs, 0, n, redist_priv_min(block, most), cuts, NULL, 0, 0, 0,
+                         0,    0,     1, n};
+  return redist_starting_at(x, 0);
 }
 
 REDIST_AXIS_API redist_axis redist_whole(int64_t n) { return redist_block(n, 1); }
 
-REDIST_AXIS_API redist_axis redist_block(int64_t n, int procs)
-{
-    int64_t block = n > 0 && procs > 0 ? redist_priv_ceil_div(n, procs) : 1;
-    return redist_block_cyclic(n, block, procs);
+REDIST_AXIS_API redist_axis redist_block(int64_t n, int procs) {
+  int64_t block = n > 0 && procs > 0 ? redist_priv_ceil_div(n, procs) : 1;
+  return redist_block_cyclic(n, block, procs);
 }
 
-REDIST_AXIS_API redist_axis redist_cyclic(int64_t n, int procs)
-{
-    return redist_block_cyclic(n, 1, procs);
+REDIST_AXIS_API redist_axis redist_cyclic(int64_t n, int procs) {
+  return redist_block_cyclic(n, 1, procs);
 }
 
-REDIST_AXIS_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs)
-{
-    return redist_priv_axis(REDIST_PRIV_CYCLIC, n, block, procs, NULL);
+REDIST_AXIS_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs) {
+  return redist_priv_axis(REDIST_PRIV_CYCLIC, n, block, procs, NULL);
 }
 
-REDIST_AXIS_API redist_axis redist_balanced(int64_t n, int procs)
-{
-    return redist_priv_axis(REDIST_PRIV_BALANCED, n, 1, procs, NULL);
+REDIST_AXIS_API redist_axis redist_balanced(int64_t n, int procs) {
+  return redist_priv_axis(REDIST_PRIV_BALANCED, n, 1, procs, NULL);
 }
 
-REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs)
-{
-    return redist_priv_axis(REDIST_PRIV_CUTS, cuts != NULL && procs > 0 ? cuts[procs] : 0, 1, procs,
-                            cuts);
+REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs) {
+  return redist_priv_axis(REDIST_PRIV_CUTS, cuts != NULL && procs > 0 ? cuts[procs] : 0, 1, procs,
+                          cuts);
 }
 
-REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord)
-{
-    redist_priv_error error = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
-    x.first = coord;
-    redist_priv_check_axis(&x, -1, &error);
-    x.count = error.code == REDIST_OK ? x.extent : 0;
-    return x;
+REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord) {
+  redist_priv_error error = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
+  x.first = coord;
+  redist_priv_check_axis(&x, -1, &error);
+  x.count = error.code == REDIST_OK ? x.extent : 0;
+  return x;
 }
 
-REDIST_AXIS_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *cuts)
-{
-    int k;
-    for (k = 0; k <= procs; k++)
-        cuts[k] = k < procs ? k * (n / procs) : n;
+REDIST_AXIS_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *cuts) {
+  int k;
+  for (k = 0; k <= procs; k++) cuts[k] = k < procs ? k * (n / procs) : n;
 }
 
-REDIST_AXIS_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts)
-{
-    int k;
-    for (k = 0; k <= procs; k++)
-        cuts[k] = k > 0 ? n % procs + k * (n / procs) : 0;
+REDIST_AXIS_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts) {
+  int k;
+  for (k = 0; k <= procs; k++) cuts[k] = k > 0 ? n % procs + k * (n / procs) : 0;
 }
 
 /* Index of the whole axis of view index i, -1 when i is outside the view. */
-REDIST_PRIV_FAST int64_t redist_priv_axis_index(const redist_axis *x, int64_t i)
-{
-    return x == NULL || i < 0 || i >= x->count ? -1 : x->start + i * x->step;
+REDIST_PRIV_FAST int64_t redist_priv_axis_index(const redist_axis *x, int64_t i) {
+  return x == NULL || i < 0 || i >= x->count ? -1 : x->start + i * x->step;
 }
 
-REDIST_AXIS_API int redist_owner(const redist_axis *x, int64_t i)
-{
-    int64_t g = redist_priv_axis_index(x, i);
-    return g < 0 ? -1 : (int)((redist_priv_block_of(x, g) + x->first) % x->procs);
+REDIST_AXIS_API int redist_owner(const redist_axis *x, int64_t i) {
+  int64_t g = redist_priv_axis_index(x, i);
+  return g < 0 ? -1 : (int)((redist_priv_block_of(x, g) + x->first) % x->procs);
 }
 
-REDIST_AXIS_API int64_t redist_local(const redist_axis *x, int64_t i)
-{
-    int64_t g = redist_priv_axis_index(x, i), k;
-    if (g < 0)
-        return -1;
-    k = redist_priv_block_of(x, g);
-    return k / x->procs * x->block + g - redist_priv_block_start(x, k);
+REDIST_AXIS_API int64_t redist_local(const redist_axis *x, int64_t i) {
+  int64_t g = redist_priv_axis_index(x, i), k;
+  if (g < 0) return -1;
+  k = redist_priv_block_of(x, g);
+  return k / x->procs * x->block + g - redist_priv_block_start(x, k);
 }
 
-REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l)
-{
-    int64_t g, i, mine;
-    if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs || l < 0 ||
-        l >= redist_priv_size(x, coord))
-        return -1;
-    mine = redist_priv_first_block(x, coord);
-    if (x->kind == REDIST_PRIV_CYCLIC)
-        g = (l / x->block * x->procs + mine) * x->block + l % x->block;
-    else
-        g = redist_priv_block_start(x, mine) + l;
-    i = (g - x->start) / x->step;
-    return (g - x->start) % x->step == 0 && i >= 0 && i < x->count ? i : -1;
+REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l) {
+  int64_t g, i, mine;
+  if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs || l < 0 ||
+      l >= redist_priv_size(x, coord))
+    return -1;
+  mine = redist_priv_first_block(x, coord);
+  if (x->kind == REDIST_PRIV_CYCLIC)
+    g = (l / x->block * x->procs + mine) * x->block + l % x->block;
+  else
+    g = redist_priv_block_start(x, mine) + l;
+  i = (g - x->start) / x->step;
+  return (g - x->start) % x->step == 0 && i >= 0 && i < x->count ? i : -1;
 }
 
 /* What a coordinate owns of an axis whose coordinates own one interval each: begin <= index <
    end. */
 REDIST_PRIV_FAST void redist_priv_interval(const redist_axis *x, int coord, int64_t *begin,
-                                           int64_t *end)
-{
-    *begin = redist_priv_block_start(x, redist_priv_first_block(x, coord));
-    *end = *begin + redist_priv_size(x, coord);
+                                           int64_t *end) {
+  *begin = redist_priv_block_start(x, redist_priv_first_block(x, coord));
+  *end = *begin + redist_priv_size(x, coord);
 }
 
 /* The view indices start <= i < start + length, of which the first has a local position. */
 typedef struct {
-    int64_t start, length, local;
+  int64_t start, length, local;
 } redist_priv_track;
 
 /* The view indices that show the axis indices low <= g < high, of which the first has a local
    position. */
 REDIST_PRIV_FAST redist_priv_track redist_priv_track_of(const redist_axis *x, int64_t low,
-                                                        int64_t high, int64_t local)
-{
-    const int64_t step = redist_priv_abs(x->step);
-    const int64_t begin =
-        redist_priv_ceil_div(x->step > 0 ? low - x->start : x->start - high + 1, step);
-    const int64_t end =
-        redist_priv_ceil_div(x->step > 0 ? high - x->start : x->start - low + 1, step);
-    redist_priv_track track;
-    track.start = redist_priv_clamp(begin, 0, x->count);
-    track.length = redist_priv_clamp(end, track.start, x->count) - track.start;
-    track.local = local + x->start + track.start * x->step - low;
-    return track;
+                                                        int64_t high, int64_t local) {
+  const int64_t step = redist_priv_abs(x->step);
+  const int64_t begin =
+      redist_priv_ceil_div(x->step > 0 ? low - x->start : x->start - high + 1, step);
+  const int64_t end =
+      redist_priv_ceil_div(x->step > 0 ? high - x->start : x->start - low + 1, step);
+  redist_priv_track track;
+  track.start = redist_priv_clamp(begin, 0, x->count);
+  track.length = redist_priv_clamp(end, track.start, x->count) - track.start;
+  track.local = local + x->start + track.start * x->step - low;
+  return track;
 }
 
 /* What the view shows of a coordinate's only interval. */
-REDIST_PRIV_FAST redist_priv_track redist_priv_stretch(const redist_axis *x, int coord)
-{
-    int64_t begin, end;
-    redist_priv_interval(x, coord, &begin, &end);
-    return redist_priv_track_of(x, begin, end, 0);
+REDIST_PRIV_FAST redist_priv_track redist_priv_stretch(const redist_axis *x, int coord) {
+  int64_t begin, end;
+  redist_priv_interval(x, coord, &begin, &end);
+  return redist_priv_track_of(x, begin, end, 0);
 }
 
-REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord)
-{
-    int64_t low;
-    /* index + past reaches a multiple of the cycle where a block begins */
-    uint64_t cycle, n, a, past;
-    if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs)
-        return 0;
-    low = redist_priv_min(x->start, x->start + (x->count - 1) * x->step);
-    if (x->step == 1 || x->step == -1)
-        return redist_priv_below(x, coord, low + x->count) - redist_priv_below(x, coord, low);
-    if (redist_priv_is_interval(x))
-        return redist_priv_stretch(x, coord).length;
-    cycle = (uint64_t)(x->block * x->procs);
-    n = (uint64_t)x->count;
-    a = (uint64_t)redist_priv_abs(x->step);
-    past = (uint64_t)low + cycle - (uint64_t)(redist_priv_first_block(x, coord) * x->block);
-    return (int64_t)(redist_priv_floor_sum(n, cycle, a, past) -
-                     redist_priv_floor_sum(n, cycle, a, past - (uint64_t)x->block));
+REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord) {
+  int64_t low;
+  /* index + past reaches a multiple of the cycle where a block begins */
+  uint64_t cycle, n, a, past;
+  if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs) return 0;
+  low = redist_priv_min(x->start, x->start + (x->count - 1) * x->step);
+  if (x->step == 1 || x->step == -1)
+    return redist_priv_below(x, coord, low + x->count) - redist_priv_below(x, coord, low);
+  if (redist_priv_is_interval(x)) return redist_priv_stretch(x, coord).length;
+  cycle = (uint64_t)(x->block * x->procs);
+  n = (uint64_t)x->count;
+  a = (uint64_t)redist_priv_abs(x->step);
+  past = (uint64_t)low + cycle - (uint64_t)(redist_priv_first_block(x, coord) * x->block);
+  return (int64_t)(redist_priv_floor_sum(n, cycle, a, past) -
+                   redist_priv_floor_sum(n, cycle, a, past - (uint64_t)x->block));
 }
 
 #ifdef REDIST_PRIV_BODIES
@@ -1181,896 +1119,789 @@ REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord)
 REDIST_PRIV_COLD int redist_priv_is_whole(const redist_axis *x) { return x->count == x->extent; }
 
 /* Whether an axis is block-cyclic and seen whole and forwards. */
-REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x)
-{
-    return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
+REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x) {
+  return x->kind == REDIST_PRIV_CYCLIC && redist_priv_is_whole(x) && x->step == 1;
 }
 
-REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y)
-{
+REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y) {
 #define REDIST_PRIV_SAME_FIELD(field, name) &&x->field == y->field
-    return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
+  return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
 }
 
 /* ------------------------------------------------------------------- layouts and views (bodies) */
 
-REDIST_PRIV int redist_priv_usable(const redist_layout *layout)
-{
-    return layout != NULL && layout->mark == REDIST_PRIV_MARK && layout->error.code == REDIST_OK;
+REDIST_PRIV int redist_priv_usable(const redist_layout *layout) {
+  return layout != NULL && layout->mark == REDIST_PRIV_MARK && layout->error.code == REDIST_OK;
 }
 
 /* Whether places own boxes, rather than what the product of their coordinates owns. */
-REDIST_PRIV int redist_priv_is_boxes(const redist_layout *layout)
-{
-    return layout->dim[0].axis.kind == REDIST_PRIV_BOXES;
+REDIST_PRIV int redist_priv_is_boxes(const redist_layout *layout) {
+  return layout->dim[0].axis.kind == REDIST_PRIV_BOXES;
 }
 
 /* Places of the grid, one copy of it; 0 when the layout is not usable. */
-REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout)
-{
-    int64_t places = 1;
-    int d;
-    if (!redist_priv_usable(layout))
-        return 0;
-    if (redist_priv_is_boxes(layout))
-        return layout->dim[0].axis.procs;
-    for (d = 0; d < layout->ndim; d++)
-        if ((places *= layout->dim[d].axis.procs) > INT_MAX)
-            return 0;
-    return (int)places;
+REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout) {
+  int64_t places = 1;
+  int d;
+  if (!redist_priv_usable(layout)) return 0;
+  if (redist_priv_is_boxes(layout)) return layout->dim[0].axis.procs;
+  for (d = 0; d < layout->ndim; d++)
+    if ((places *= layout->dim[d].axis.procs) > INT_MAX) return 0;
+  return (int)places;
 }
 
 /* The dimension that a builder changes; zeros when there is none, or the layout is invalid. */
-REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis)
-{
-    if (redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim)
-        return &layout->dim[axis];
-    redist_priv_error_if(&layout->error, 1, REDIST_ERR_LAYOUT, axis,
-                         "a builder was given axis %" PRId64 ", which the layout does not have",
-                         axis, 0);
-    return (redist_priv_dimension *)memset(layout->dim, 0, sizeof layout->dim[0]);
+REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis) {
+  if (redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim) return &layout->dim[axis];
+  redist_priv_error_if(&layout->error, 1, REDIST_ERR_LAYOUT, axis,
+                       "a builder was given axis %" PRId64 ", which the layout does not have", axis,
+                       0);
+  return (redist_priv_dimension *)memset(layout->dim, 0, sizeof layout->dim[0]);
 }
 
 /* The largest number of elements any coordinate owns. */
-REDIST_PRIV_COLD int64_t redist_priv_largest(const redist_axis *x)
-{
-    int64_t most = redist_priv_size(x, x->first);
-    int c;
-    for (c = 0; (x->kind == REDIST_PRIV_CUTS || x->kind == REDIST_PRIV_BOXES) && c < x->procs; c++)
-        most = redist_priv_max(most, redist_priv_size(x, c));
-    return most;
+REDIST_PRIV_COLD int64_t redist_priv_largest(const redist_axis *x) {
+  int64_t most = redist_priv_size(x, x->first);
+  int c;
+  for (c = 0; (x->kind == REDIST_PRIV_CUTS || x->kind == REDIST_PRIV_BOXES) && c < x->procs; c++)
+    most = redist_priv_max(most, redist_priv_size(x, c));
+  return most;
 }
 
-REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout)
-{
-    const int64_t limit = REDIST_PRIV_MAX_ELEMENTS;
-    int64_t all = 1, local = 1;
-    int d;
-    for (d = 0; redist_priv_usable(layout) && d < layout->ndim; d++) {
-        const redist_priv_dimension *dim = &layout->dim[d];
-        int64_t need = redist_priv_largest(&dim->axis);
-        need += redist_priv_min(dim->low, limit - need);
-        need += redist_priv_min(dim->high, limit - need);
-        all = redist_priv_product(all, dim->axis.extent, limit);
-        local =
-            redist_priv_product(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1),
+REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout) {
+  const int64_t limit = REDIST_PRIV_MAX_ELEMENTS;
+  int64_t all = 1, local = 1;
+  int d;
+  for (d = 0; redist_priv_usable(layout) && d < layout->ndim; d++) {
+    const redist_priv_dimension *dim = &layout->dim[d];
+    int64_t need = redist_priv_largest(&dim->axis);
+    need += redist_priv_min(dim->low, limit - need);
+    need += redist_priv_min(dim->high, limit - need);
+    all = redist_priv_product(all, dim->axis.extent, limit);
+    local = redist_priv_product(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1),
                                 limit);
-    }
-    redist_priv_error_if(&layout->error, redist_priv_grid_places(layout) == 0, REDIST_ERR_OVERFLOW,
-                         -1, "the process grid has more than INT_MAX places", 0, 0);
-    redist_priv_error_if(&layout->error, all >= limit || local >= limit, REDIST_ERR_OVERFLOW, -1,
-                         "the array or a local array has 2^62 elements or more", 0, 0);
+  }
+  redist_priv_error_if(&layout->error, redist_priv_grid_places(layout) == 0, REDIST_ERR_OVERFLOW,
+                       -1, "the process grid has more than INT_MAX places", 0, 0);
+  redist_priv_error_if(&layout->error, all >= limit || local >= limit, REDIST_ERR_OVERFLOW, -1,
+                       "the array or a local array has 2^62 elements or more", 0, 0);
 }
 
-REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes)
-{
-    redist_layout layout;
-    int d;
-    memset(&layout, 0, sizeof layout);
-    layout.mark = REDIST_PRIV_MARK;
-    layout.copies = 1;
-    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, -1, "the number of axes", ndim, 1,
-                        REDIST_MAX_DIMS);
-    redist_priv_error_if(&layout.error, axes == NULL, REDIST_ERR_LAYOUT, -1,
-                         "a builder was given NULL", 0, 0);
-    layout.ndim = layout.error.code == REDIST_OK ? ndim : 0;
-    for (d = 0; d < layout.ndim; d++) {
-        layout.dim[d].axis = axes[d];
-        layout.dim[d].stored = d;
-        redist_priv_check_axis(&axes[d], d, &layout.error);
-    }
-    redist_priv_check_overflow(&layout);
-    return layout;
+REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes) {
+  redist_layout layout;
+  int d;
+  memset(&layout, 0, sizeof layout);
+  layout.mark = REDIST_PRIV_MARK;
+  layout.copies = 1;
+  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, -1, "the number of axes", ndim, 1,
+                      REDIST_MAX_DIMS);
+  redist_priv_error_if(&layout.error, axes == NULL, REDIST_ERR_LAYOUT, -1,
+                       "a builder was given NULL", 0, 0);
+  layout.ndim = layout.error.code == REDIST_OK ? ndim : 0;
+  for (d = 0; d < layout.ndim; d++) {
+    layout.dim[d].axis = axes[d];
+    layout.dim[d].stored = d;
+    redist_priv_check_axis(&axes[d], d, &layout.error);
+  }
+  redist_priv_check_overflow(&layout);
+  return layout;
 }
 
 /* Makes a layout of whole axes one of boxes. */
-REDIST_PRIV_COLD void redist_priv_set_boxes(redist_layout *layout, int boxes, const redist_box *box)
-{
-    int d, k;
-    redist_priv_require(&layout->error, REDIST_ERR_LAYOUT, -1, "the number of boxes", boxes, 1,
-                        INT64_MAX);
-    redist_priv_error_if(&layout->error, box == NULL, REDIST_ERR_LAYOUT, -1,
-                         "a builder was given NULL", 0, 0);
-    for (k = 0; k < boxes && layout->error.code == REDIST_OK; k++)
-        for (d = 0; d < layout->ndim; d++) {
-            const int64_t extent = layout->dim[d].axis.extent;
-            const int64_t low = box[k].low[layout->dim[d].stored],
-                          high = box[k].high[layout->dim[d].stored];
-            redist_priv_error_if(&layout->error, low < high && (low < 0 || high > extent),
-                                 REDIST_ERR_LAYOUT, d,
-                                 "box %" PRId64 " reaches outside the extent %" PRId64, k, extent);
-        }
-    for (d = 0; d < layout->ndim && layout->error.code == REDIST_OK; d++) {
-        layout->dim[d].axis.kind = REDIST_PRIV_BOXES;
-        layout->dim[d].axis.procs = boxes;
-        layout->dim[d].axis.box = box;
-        layout->dim[d].axis.along = layout->dim[d].stored;
+REDIST_PRIV_COLD void redist_priv_set_boxes(redist_layout *layout, int boxes,
+                                            const redist_box *box) {
+  int d, k;
+  redist_priv_require(&layout->error, REDIST_ERR_LAYOUT, -1, "the number of boxes", boxes, 1,
+                      INT64_MAX);
+  redist_priv_error_if(&layout->error, box == NULL, REDIST_ERR_LAYOUT, -1,
+                       "a builder was given NULL", 0, 0);
+  for (k = 0; k < boxes && layout->error.code == REDIST_OK; k++)
+    for (d = 0; d < layout->ndim; d++) {
+      const int64_t extent = layout->dim[d].axis.extent;
+      const int64_t low = box[k].low[layout->dim[d].stored],
+                    high = box[k].high[layout->dim[d].stored];
+      redist_priv_error_if(&layout->error, low < high && (low < 0 || high > extent),
+                           REDIST_ERR_LAYOUT, d,
+                           "box %" PRId64 " reaches outside the extent %" PRId64, k, extent);
     }
+  for (d = 0; d < layout->ndim && layout->error.code == REDIST_OK; d++) {
+    layout->dim[d].axis.kind = REDIST_PRIV_BOXES;
+    layout->dim[d].axis.procs = boxes;
+    layout->dim[d].axis.box = box;
+    layout->dim[d].axis.along = layout->dim[d].stored;
+  }
 }
 
 REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes,
-                                             const redist_box *box)
-{
-    redist_axis axes[REDIST_MAX_DIMS];
-    redist_layout layout;
-    int d, whole = extents != NULL && ndim <= REDIST_MAX_DIMS;
-    for (d = 0; whole && d < ndim; d++)
-        axes[d] = redist_whole(extents[d]);
-    layout = redist_layout_nd(ndim, whole ? axes : NULL);
-    redist_priv_set_boxes(&layout, boxes, box);
-    return layout;
+                                             const redist_box *box) {
+  redist_axis axes[REDIST_MAX_DIMS];
+  redist_layout layout;
+  int d, whole = extents != NULL && ndim <= REDIST_MAX_DIMS;
+  for (d = 0; whole && d < ndim; d++) axes[d] = redist_whole(extents[d]);
+  layout = redist_layout_nd(ndim, whole ? axes : NULL);
+  redist_priv_set_boxes(&layout, boxes, box);
+  return layout;
 }
 
 REDIST_API redist_layout redist_layout_1d(redist_axis x) { return redist_layout_nd(1, &x); }
 
-REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y)
-{
-    const redist_axis axes[2] = {x, y};
-    return redist_layout_nd(2, axes);
+REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y) {
+  const redist_axis axes[2] = {x, y};
+  return redist_layout_nd(2, axes);
 }
 
-REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z)
-{
-    const redist_axis axes[3] = {x, y, z};
-    return redist_layout_nd(3, axes);
+REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z) {
+  const redist_axis axes[3] = {x, y, z};
+  return redist_layout_nd(3, axes);
 }
 
-REDIST_API redist_layout redist_grid_order(redist_layout layout, redist_order order)
-{
-    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, -1, "the order of the grid",
-                        (int64_t)order, 0, 1);
-    layout.grid_order = order;
-    return layout;
+REDIST_API redist_layout redist_grid_order(redist_layout layout, redist_order order) {
+  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, -1, "the order of the grid", (int64_t)order,
+                      0, 1);
+  layout.grid_order = order;
+  return layout;
 }
 
-REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order order)
-{
-    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, -1, "the order of memory", (int64_t)order,
-                        0, 1);
-    layout.memory_order = order;
-    return layout;
+REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order order) {
+  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, -1, "the order of memory", (int64_t)order,
+                      0, 1);
+  layout.memory_order = order;
+  return layout;
 }
 
-REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank)
-{
-    redist_priv_require(&layout.error, REDIST_ERR_RANK, -1, "the first rank", first_rank, 0,
-                        INT_MAX - redist_layout_places(&layout));
-    layout.first_rank = first_rank;
-    layout.ranks = NULL;
-    return layout;
+REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank) {
+  redist_priv_require(&layout.error, REDIST_ERR_RANK, -1, "the first rank", first_rank, 0,
+                      INT_MAX - redist_layout_places(&layout));
+  layout.first_rank = first_rank;
+  layout.ranks = NULL;
+  return layout;
 }
 
-REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
-{
-    redist_priv_error_if(&layout.error, ranks == NULL, REDIST_ERR_LAYOUT, -1,
-                         "a builder was given NULL", 0, 0);
-    layout.ranks = ranks;
-    return layout;
+REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks) {
+  redist_priv_error_if(&layout.error, ranks == NULL, REDIST_ERR_LAYOUT, -1,
+                       "a builder was given NULL", 0, 0);
+  layout.ranks = ranks;
+  return layout;
 }
 
-REDIST_API redist_layout redist_at_offsets(redist_layout layout, const int64_t *offsets)
-{
-    redist_priv_error_if(&layout.error, offsets == NULL, REDIST_ERR_LAYOUT, -1,
-                         "a builder was given NULL", 0, 0);
-    layout.offsets = offsets;
-    return layout;
+REDIST_API redist_layout redist_at_offsets(redist_layout layout, const int64_t *offsets) {
+  redist_priv_error_if(&layout.error, offsets == NULL, REDIST_ERR_LAYOUT, -1,
+                       "a builder was given NULL", 0, 0);
+  layout.offsets = offsets;
+  return layout;
 }
 
-REDIST_API redist_layout redist_replicated(redist_layout layout, int copies)
-{
-    const int64_t places = redist_priv_grid_places(&layout),
-                  most = INT_MAX / redist_priv_max(places, 1);
-    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, -1, "the number of copies", copies, 1,
-                        INT64_MAX);
-    redist_priv_require(&layout.error, REDIST_ERR_OVERFLOW, -1, "the number of copies", copies, 1,
-                        most);
-    if (layout.ranks == NULL)
-        redist_priv_require(&layout.error, REDIST_ERR_RANK, -1, "the first rank", layout.first_rank,
-                            0, INT_MAX - places * copies);
-    layout.copies = copies;
-    return layout;
+REDIST_API redist_layout redist_replicated(redist_layout layout, int copies) {
+  const int64_t places = redist_priv_grid_places(&layout),
+                most = INT_MAX / redist_priv_max(places, 1);
+  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, -1, "the number of copies", copies, 1,
+                      INT64_MAX);
+  redist_priv_require(&layout.error, REDIST_ERR_OVERFLOW, -1, "the number of copies", copies, 1,
+                      most);
+  if (layout.ranks == NULL)
+    redist_priv_require(&layout.error, REDIST_ERR_RANK, -1, "the first rank", layout.first_rank, 0,
+                        INT_MAX - places * copies);
+  layout.copies = copies;
+  return layout;
 }
 
-REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low, int64_t high)
-{
-    redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "a halo", low, 0,
-                        REDIST_PRIV_MAX_ELEMENTS);
-    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "a halo", high, 0,
-                        REDIST_PRIV_MAX_ELEMENTS);
-    dim->low = low;
-    dim->high = high;
-    redist_priv_check_overflow(&layout);
-    return dim->axis.ghosts == 0
-               ? layout
-               : redist_with_ghosts(layout, axis, (redist_edge)(dim->axis.ghosts - 1));
+REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low,
+                                          int64_t high) {
+  redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
+  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "a halo", low, 0,
+                      REDIST_PRIV_MAX_ELEMENTS);
+  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "a halo", high, 0,
+                      REDIST_PRIV_MAX_ELEMENTS);
+  dim->low = low;
+  dim->high = high;
+  redist_priv_check_overflow(&layout);
+  return dim->axis.ghosts == 0
+             ? layout
+             : redist_with_ghosts(layout, axis, (redist_edge)(dim->axis.ghosts - 1));
 }
 
-REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redist_edge edge)
-{
-    redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    redist_axis *x = &dim->axis;
-    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the edge of ghost cells",
-                        (int64_t)edge, 0, 1);
-    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the width of ghost cells",
-                        redist_priv_max(dim->low, dim->high), 1, x->extent);
-    if (layout.error.code == REDIST_OK && !redist_priv_is_interval(x))
-        redist_priv_error_if(&layout.error, 1, REDIST_ERR_LAYOUT, axis,
-                             "ghost cells need one interval per process, "
-                             "but a process owns several blocks of %" PRId64,
-                             x->block, 0);
-    x->ghosts = edge == REDIST_PERIODIC ? 2 : 1;
-    x->low = dim->low;
-    x->high = dim->high;
-    return layout;
+REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redist_edge edge) {
+  redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
+  redist_axis *x = &dim->axis;
+  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the edge of ghost cells",
+                      (int64_t)edge, 0, 1);
+  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the width of ghost cells",
+                      redist_priv_max(dim->low, dim->high), 1, x->extent);
+  if (layout.error.code == REDIST_OK && !redist_priv_is_interval(x))
+    redist_priv_error_if(&layout.error, 1, REDIST_ERR_LAYOUT, axis,
+                         "ghost cells need one interval per process, "
+                         "but a process owns several blocks of %" PRId64,
+                         x->block, 0);
+  x->ghosts = edge == REDIST_PERIODIC ? 2 : 1;
+  x->low = dim->low;
+  x->high = dim->high;
+  return layout;
 }
 
 REDIST_API redist_layout redist_ghost_depth(redist_layout layout, int axis, int64_t low,
-                                            int64_t high)
-{
-    redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    redist_priv_error_if(&layout.error, dim->axis.ghosts == 0, REDIST_ERR_LAYOUT, axis,
-                         "a ghost depth of %" PRId64 " and %" PRId64
-                         ", but redist_with_ghosts comes before redist_ghost_depth",
-                         low, high);
-    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the depth of low ghost cells", low,
-                        0, dim->low);
-    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the depth of high ghost cells",
-                        high, 0, dim->high);
-    dim->axis.low = low;
-    dim->axis.high = high;
-    return layout;
+                                            int64_t high) {
+  redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
+  redist_priv_error_if(&layout.error, dim->axis.ghosts == 0, REDIST_ERR_LAYOUT, axis,
+                       "a ghost depth of %" PRId64 " and %" PRId64
+                       ", but redist_with_ghosts comes before redist_ghost_depth",
+                       low, high);
+  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the depth of low ghost cells", low,
+                      0, dim->low);
+  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the depth of high ghost cells", high,
+                      0, dim->high);
+  dim->axis.low = low;
+  dim->axis.high = high;
+  return layout;
 }
 
-REDIST_API redist_layout redist_partial(redist_layout layout)
-{
-    redist_priv_error_if(&layout.error, !redist_priv_is_boxes(&layout), REDIST_ERR_LAYOUT, -1,
-                         "only boxes may be partial", 0, 0);
-    layout.partial = 1;
-    return layout;
+REDIST_API redist_layout redist_partial(redist_layout layout) {
+  redist_priv_error_if(&layout.error, !redist_priv_is_boxes(&layout), REDIST_ERR_LAYOUT, -1,
+                       "only boxes may be partial", 0, 0);
+  layout.partial = 1;
+  return layout;
 }
 
-REDIST_API redist_layout redist_with_allocated(redist_layout layout, int axis, int64_t allocated)
-{
-    redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the allocated extent", allocated,
-                        0, INT64_MAX);
-    dim->allocated = allocated;
-    redist_priv_check_overflow(&layout);
-    return layout;
+REDIST_API redist_layout redist_with_allocated(redist_layout layout, int axis, int64_t allocated) {
+  redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
+  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the allocated extent", allocated, 0,
+                      INT64_MAX);
+  dim->allocated = allocated;
+  redist_priv_check_overflow(&layout);
+  return layout;
 }
 
-REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int npcol)
-{
-    redist_layout layout;
-    if (desc == NULL)
-        return redist_layout_nd(2, NULL);
-    layout =
-        redist_layout_2d(redist_starting_at(redist_block_cyclic(desc[2], desc[4], nprow), desc[6]),
-                         redist_starting_at(redist_block_cyclic(desc[3], desc[5], npcol), desc[7]));
-    return redist_with_allocated(redist_memory_order(layout, REDIST_COLUMN_MAJOR), 0, desc[8]);
+REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int npcol) {
+  redist_layout layout;
+  if (desc == NULL) return redist_layout_nd(2, NULL);
+  layout =
+      redist_layout_2d(redist_starting_at(redist_block_cyclic(desc[2], desc[4], nprow), desc[6]),
+                       redist_starting_at(redist_block_cyclic(desc[3], desc[5], npcol), desc[7]));
+  return redist_with_allocated(redist_memory_order(layout, REDIST_COLUMN_MAJOR), 0, desc[8]);
 }
 
-REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes)
-{
-    const redist_layout given = layout;
-    int d, seen[REDIST_MAX_DIMS] = {0};
-    redist_priv_error_if(&layout.error, axes == NULL, REDIST_ERR_LAYOUT, -1,
-                         "a builder was given NULL", 0, 0);
-    for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++) {
-        const int from = axes[d], there = from >= 0 && from < layout.ndim;
-        redist_priv_error_if(&layout.error, !there || seen[from]++, REDIST_ERR_LAYOUT, d,
-                             "a permutation names axis %" PRId64 ", outside the layout or twice",
-                             from, 0);
-        layout.dim[d] = given.dim[there ? from : d];
-    }
-    return layout;
+REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes) {
+  const redist_layout given = layout;
+  int d, seen[REDIST_MAX_DIMS] = {0};
+  redist_priv_error_if(&layout.error, axes == NULL, REDIST_ERR_LAYOUT, -1,
+                       "a builder was given NULL", 0, 0);
+  for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++) {
+    const int from = axes[d], there = from >= 0 && from < layout.ndim;
+    redist_priv_error_if(&layout.error, !there || seen[from]++, REDIST_ERR_LAYOUT, d,
+                         "a permutation names axis %" PRId64 ", outside the layout or twice", from,
+                         0);
+    layout.dim[d] = given.dim[there ? from : d];
+  }
+  return layout;
 }
 
-REDIST_API redist_layout redist_transposed(redist_layout layout)
-{
-    int d, axes[REDIST_MAX_DIMS];
-    for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++)
-        axes[d] = layout.ndim - 1 - d;
-    return redist_permuted(layout, axes);
+REDIST_API redist_layout redist_transposed(redist_layout layout) {
+  int d, axes[REDIST_MAX_DIMS];
+  for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++) axes[d] = layout.ndim - 1 - d;
+  return redist_permuted(layout, axes);
 }
 
-REDIST_API redist_layout redist_flipped(redist_layout layout, int axis)
-{
-    const int64_t count = redist_priv_pick(&layout, axis)->axis.count;
-    return count == 0 ? layout : redist_section(layout, axis, count - 1, count, -1);
+REDIST_API redist_layout redist_flipped(redist_layout layout, int axis) {
+  const int64_t count = redist_priv_pick(&layout, axis)->axis.count;
+  return count == 0 ? layout : redist_section(layout, axis, count - 1, count, -1);
 }
 
-REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns)
-{
-    int d, turns, axes[REDIST_MAX_DIMS];
-    redist_priv_pick(&layout, 1);
-    for (d = 0; layout.error.code == REDIST_OK && d < layout.ndim; d++)
-        axes[d] = d < 2 ? 1 - d : d;
-    for (turns = (int)redist_priv_mod(quarter_turns, 4); turns > 0; turns--)
-        layout = redist_flipped(redist_permuted(layout, axes), 0);
-    return layout;
+REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns) {
+  int d, turns, axes[REDIST_MAX_DIMS];
+  redist_priv_pick(&layout, 1);
+  for (d = 0; layout.error.code == REDIST_OK && d < layout.ndim; d++) axes[d] = d < 2 ? 1 - d : d;
+  for (turns = (int)redist_priv_mod(quarter_turns, 4); turns > 0; turns--)
+    layout = redist_flipped(redist_permuted(layout, axes), 0);
+  return layout;
 }
 
 REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start,
-                                        int64_t count, int64_t step)
-{
-    redist_axis *x = &redist_priv_pick(&layout, axis)->axis;
-    int64_t most = 0;
-    redist_priv_error_if(&layout.error, step == 0, REDIST_ERR_LAYOUT, axis,
-                         "the step of a section is %" PRId64 ", must not be 0", step, 0);
-    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the start of a section", start, 0,
-                        x->count - (count > 0));
-    if (layout.error.code == REDIST_OK)
-        most = 1 + (step > 0 ? (x->count - 1 - start) / step
-                             : start / -redist_priv_max(step, -INT64_MAX));
-    redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the count of a section", count, 0,
-                        most);
-    if (layout.error.code != REDIST_OK)
-        return layout;
-    x->start = count == 0 ? 0 : x->start + start * x->step;
-    x->step = count <= 1 ? 1 : x->step * step;
-    x->count = count;
-    return layout;
+                                        int64_t count, int64_t step) {
+  redist_axis *x = &redist_priv_pick(&layout, axis)->axis;
+  int64_t most = 0;
+  redist_priv_error_if(&layout.error, step == 0, REDIST_ERR_LAYOUT, axis,
+                       "the step of a section is %" PRId64 ", must not be 0", step, 0);
+  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the start of a section", start, 0,
+                      x->count - (count > 0));
+  if (layout.error.code == REDIST_OK)
+    most =
+        1 + (step > 0 ? (x->count - 1 - start) / step : start / -redist_priv_max(step, -INT64_MAX));
+  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the count of a section", count, 0,
+                      most);
+  if (layout.error.code != REDIST_OK) return layout;
+  x->start = count == 0 ? 0 : x->start + start * x->step;
+  x->step = count <= 1 ? 1 : x->step * step;
+  x->count = count;
+  return layout;
 }
 
-REDIST_PRIV int redist_priv_rank_at(const redist_layout *layout, int place)
-{
-    return layout->ranks != NULL ? layout->ranks[place] : layout->first_rank + place;
+REDIST_PRIV int redist_priv_rank_at(const redist_layout *layout, int place) {
+  return layout->ranks != NULL ? layout->ranks[place] : layout->first_rank + place;
 }
 
 /* Of ints, or of structs that begin with the int that orders them. */
-REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
+REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b) {
+  int x = *(const int *)a, y = *(const int *)b;
+  return (x > y) - (x < y);
 }
 
-REDIST_PRIV_COLD int redist_priv_compare_rank_places(const void *a, const void *b)
-{
-    const redist_priv_rank_place *x = (const redist_priv_rank_place *)a,
-                                 *y = (const redist_priv_rank_place *)b;
-    return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank)
-                              : (x->place > y->place) - (x->place < y->place);
+REDIST_PRIV_COLD int redist_priv_compare_rank_places(const void *a, const void *b) {
+  const redist_priv_rank_place *x = (const redist_priv_rank_place *)a,
+                               *y = (const redist_priv_rank_place *)b;
+  return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank)
+                            : (x->place > y->place) - (x->place < y->place);
 }
 
 /* Of n structs, ascending by the int that each begins with, the one that begins with this; NULL:
    none does. */
-REDIST_PRIV_COLD void *redist_priv_find(const void *array, int64_t n, size_t bytes, int wanted)
-{
-    return bsearch(&wanted, array, (size_t)n, bytes, redist_priv_compare_ints);
+REDIST_PRIV_COLD void *redist_priv_find(const void *array, int64_t n, size_t bytes, int wanted) {
+  return bsearch(&wanted, array, (size_t)n, bytes, redist_priv_compare_ints);
 }
 
 /* *listed: where a layout lists its ranks all places, ascending by rank, else NULL.
    REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout,
-                                            redist_priv_rank_place **listed)
-{
-    const int places = redist_layout_places(layout);
-    const size_t bytes = sizeof **listed;
-    int k;
-    *listed =
-        layout->ranks == NULL ? NULL : (redist_priv_rank_place *)redist_priv_alloc(places, bytes);
-    if (*listed == NULL)
-        return layout->ranks == NULL ? REDIST_OK : REDIST_ERR_MEMORY;
-    for (k = 0; k < places; k++) {
-        (*listed)[k].rank = layout->ranks[k];
-        (*listed)[k].place = k;
-    }
-    qsort(*listed, (size_t)places, bytes, redist_priv_compare_rank_places);
-    return REDIST_OK;
+                                            redist_priv_rank_place **listed) {
+  const int places = redist_layout_places(layout);
+  const size_t bytes = sizeof **listed;
+  int k;
+  *listed =
+      layout->ranks == NULL ? NULL : (redist_priv_rank_place *)redist_priv_alloc(places, bytes);
+  if (*listed == NULL) return layout->ranks == NULL ? REDIST_OK : REDIST_ERR_MEMORY;
+  for (k = 0; k < places; k++) {
+    (*listed)[k].rank = layout->ranks[k];
+    (*listed)[k].place = k;
+  }
+  qsort(*listed, (size_t)places, bytes, redist_priv_compare_rank_places);
+  return REDIST_OK;
 }
 
 /* Whether a rank holds several places; -1: there is no memory to tell. */
-REDIST_PRIV_COLD int redist_priv_has_several(const redist_layout *layout)
-{
-    redist_priv_rank_place *listed;
-    const int code = redist_priv_list_ranks(layout, &listed);
-    int k, several = code == REDIST_OK ? 0 : -1;
-    for (k = 1; listed != NULL && k < redist_layout_places(layout); k++)
-        several |= listed[k].rank == listed[k - 1].rank;
-    REDIST_FREE(listed);
-    return several;
+REDIST_PRIV_COLD int redist_priv_has_several(const redist_layout *layout) {
+  redist_priv_rank_place *listed;
+  const int code = redist_priv_list_ranks(layout, &listed);
+  int k, several = code == REDIST_OK ? 0 : -1;
+  for (k = 1; listed != NULL && k < redist_layout_places(layout); k++)
+    several |= listed[k].rank == listed[k - 1].rank;
+  REDIST_FREE(listed);
+  return several;
 }
 
 /* REDIST_ERR_RANK where a rank of either layout holds several places. */
-REDIST_PRIV_COLD int redist_priv_check_single(const redist_layout *from, const redist_layout *to)
-{
-    const int first = redist_priv_has_several(from), second = redist_priv_has_several(to);
-    return first < 0 || second < 0   ? REDIST_ERR_MEMORY
-           : first > 0 || second > 0 ? REDIST_ERR_RANK
-                                     : REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_check_single(const redist_layout *from, const redist_layout *to) {
+  const int first = redist_priv_has_several(from), second = redist_priv_has_several(to);
+  return first < 0 || second < 0   ? REDIST_ERR_MEMORY
+         : first > 0 || second > 0 ? REDIST_ERR_RANK
+                                   : REDIST_OK;
 }
 
-REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout, redist_priv_error *error)
-{
-    redist_priv_rank_place *sorted;
-    const int places = redist_layout_places(layout), code = redist_priv_list_ranks(layout, &sorted);
-    const int grid = redist_priv_grid_places(layout);
-    int k;
-    redist_priv_error_if(error, code != REDIST_OK, REDIST_ERR_MEMORY, -1,
-                         "no memory to check the ranks", 0, 0);
-    if (code != REDIST_OK)
-        return;
-    redist_priv_require(error, REDIST_ERR_RANK, -1, "a rank", sorted[0].rank, 0, INT_MAX);
-    for (k = 0; k < places; k++)
-        sorted[k].place %= grid;
-    if (grid < places)
-        qsort(sorted, (size_t)places, sizeof *sorted, redist_priv_compare_rank_places);
-    for (k = 1; k < places; k++)
-        redist_priv_error_if(error,
-                             redist_priv_compare_rank_places(&sorted[k - 1], &sorted[k]) == 0,
-                             REDIST_ERR_RANK, -1,
-                             "two replicas of place %" PRId64 " are on rank %" PRId64,
-                             sorted[k].place, sorted[k].rank);
-    REDIST_FREE(sorted);
+REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout,
+                                              redist_priv_error *error) {
+  redist_priv_rank_place *sorted;
+  const int places = redist_layout_places(layout), code = redist_priv_list_ranks(layout, &sorted);
+  const int grid = redist_priv_grid_places(layout);
+  int k;
+  redist_priv_error_if(error, code != REDIST_OK, REDIST_ERR_MEMORY, -1,
+                       "no memory to check the ranks", 0, 0);
+  if (code != REDIST_OK) return;
+  redist_priv_require(error, REDIST_ERR_RANK, -1, "a rank", sorted[0].rank, 0, INT_MAX);
+  for (k = 0; k < places; k++) sorted[k].place %= grid;
+  if (grid < places) qsort(sorted, (size_t)places, sizeof *sorted, redist_priv_compare_rank_places);
+  for (k = 1; k < places; k++)
+    redist_priv_error_if(error, redist_priv_compare_rank_places(&sorted[k - 1], &sorted[k]) == 0,
+                         REDIST_ERR_RANK, -1,
+                         "two replicas of place %" PRId64 " are on rank %" PRId64, sorted[k].place,
+                         sorted[k].rank);
+  REDIST_FREE(sorted);
 }
 
 /* By where boxes begin along the array's first axis. */
-REDIST_PRIV_COLD int redist_priv_compare_boxes(const void *a, const void *b)
-{
-    const redist_box *x = *(const redist_box *const *)a, *y = *(const redist_box *const *)b;
-    return (x->low[0] > y->low[0]) - (x->low[0] < y->low[0]);
+REDIST_PRIV_COLD int redist_priv_compare_boxes(const void *a, const void *b) {
+  const redist_box *x = *(const redist_box *const *)a, *y = *(const redist_box *const *)b;
+  return (x->low[0] > y->low[0]) - (x->low[0] < y->low[0]);
 }
 
 /* How many elements two boxes share. */
-REDIST_PRIV_COLD int64_t redist_priv_in_both(int ndim, const redist_box *a, const redist_box *b)
-{
-    int64_t shared = 1;
-    int d;
-    for (d = 0; d < ndim; d++) {
-        const int64_t begin = redist_priv_max(a->low[d], b->low[d]),
-                      end = redist_priv_min(a->high[d], b->high[d]);
-        shared = redist_priv_product(shared, redist_priv_max(end, begin) - begin,
-                                     REDIST_PRIV_MAX_ELEMENTS);
-    }
-    return shared;
+REDIST_PRIV_COLD int64_t redist_priv_in_both(int ndim, const redist_box *a, const redist_box *b) {
+  int64_t shared = 1;
+  int d;
+  for (d = 0; d < ndim; d++) {
+    const int64_t begin = redist_priv_max(a->low[d], b->low[d]),
+                  end = redist_priv_min(a->high[d], b->high[d]);
+    shared =
+        redist_priv_product(shared, redist_priv_max(end, begin) - begin, REDIST_PRIV_MAX_ELEMENTS);
+  }
+  return shared;
 }
 
 /* How many elements of a region are in no box, when no two boxes overlap. */
-REDIST_PRIV_COLD int64_t redist_priv_in_none(const redist_layout *layout, const redist_box *region)
-{
-    const redist_axis *x = &layout->dim[0].axis;
-    int64_t left = redist_priv_in_both(layout->ndim, region, region);
-    int k;
-    for (k = 0; k < x->procs; k++)
-        left -= redist_priv_in_both(layout->ndim, region, &x->box[k]);
-    return left;
+REDIST_PRIV_COLD int64_t redist_priv_in_none(const redist_layout *layout,
+                                             const redist_box *region) {
+  const redist_axis *x = &layout->dim[0].axis;
+  int64_t left = redist_priv_in_both(layout->ndim, region, region);
+  int k;
+  for (k = 0; k < x->procs; k++) left -= redist_priv_in_both(layout->ndim, region, &x->box[k]);
+  return left;
 }
 
 /* The first element in no box, row by row of the array: the region that has it, all at first, is
    halved. */
-REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout, redist_box region)
-{
-    int64_t hole = 0, end;
-    int d;
-    for (d = 0; d < layout->ndim; d++) {
-        int64_t *low = &region.low[d], *high = &region.high[d];
-        hole *= *high;
-        while (*high - *low > 1) {
-            end = *high;
-            *high = *low + (end - *low) / 2;
-            if (redist_priv_in_none(layout, &region) == 0) {
-                *low = *high;
-                *high = end;
-            }
-        }
-        hole += *low;
+REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout, redist_box region) {
+  int64_t hole = 0, end;
+  int d;
+  for (d = 0; d < layout->ndim; d++) {
+    int64_t *low = &region.low[d], *high = &region.high[d];
+    hole *= *high;
+    while (*high - *low > 1) {
+      end = *high;
+      *high = *low + (end - *low) / 2;
+      if (redist_priv_in_none(layout, &region) == 0) {
+        *low = *high;
+        *high = end;
+      }
     }
-    return hole;
+    hole += *low;
+  }
+  return hole;
 }
 
 /* The box that holds the element of these axis indices, -1 when none does. */
-REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *indices)
-{
-    int64_t begin, end;
-    int d, k;
-    for (k = 0; k < layout->dim[0].axis.procs; k++) {
-        for (d = 0; d < layout->ndim; d++) {
-            redist_priv_interval(&layout->dim[d].axis, k, &begin, &end);
-            if (indices[d] < begin || indices[d] >= end)
-                break;
-        }
-        if (d == layout->ndim)
-            return k;
+REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *indices) {
+  int64_t begin, end;
+  int d, k;
+  for (k = 0; k < layout->dim[0].axis.procs; k++) {
+    for (d = 0; d < layout->ndim; d++) {
+      redist_priv_interval(&layout->dim[d].axis, k, &begin, &end);
+      if (indices[d] < begin || indices[d] >= end) break;
     }
-    return -1;
+    if (d == layout->ndim) return k;
+  }
+  return -1;
 }
 
-REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout, redist_priv_error *error)
-{
-    const redist_axis *x = &layout->dim[0].axis;
-    const redist_box **sorted = (const redist_box **)redist_priv_alloc(x->procs, sizeof *sorted);
-    redist_box all = {{0}, {0}};
-    int a, b, d;
-    redist_priv_error_if(error, sorted == NULL, REDIST_ERR_MEMORY, -1,
-                         "no memory to check the boxes", 0, 0);
-    if (sorted == NULL)
-        return;
-    for (a = 0; a < x->procs; a++)
-        sorted[a] = &x->box[a];
-    qsort(sorted, (size_t)x->procs, sizeof *sorted, redist_priv_compare_boxes);
-    for (a = 0; a < x->procs; a++)
-        for (b = a + 1;
-             b < x->procs && sorted[b]->low[0] < sorted[a]->high[0] && error->code == REDIST_OK;
-             b++)
-            redist_priv_error_if(error, redist_priv_in_both(layout->ndim, sorted[a], sorted[b]) > 0,
-                                 REDIST_ERR_LAYOUT, -1, "box %" PRId64 " overlaps box %" PRId64,
-                                 (sorted[a] < sorted[b] ? sorted[a] : sorted[b]) - x->box,
-                                 (sorted[a] < sorted[b] ? sorted[b] : sorted[a]) - x->box);
-    REDIST_FREE(sorted);
-    for (d = 0; d < layout->ndim; d++)
-        all.high[layout->dim[d].axis.along] = layout->dim[d].axis.extent;
-    if (error->code == REDIST_OK && !layout->partial && redist_priv_in_none(layout, &all) > 0)
-        redist_priv_error_if(error, 1, REDIST_ERR_LAYOUT, -1,
-                             "no box holds element %" PRId64 ", counted row by row of the array",
-                             redist_priv_find_hole(layout, all), 0);
+REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout,
+                                              redist_priv_error *error) {
+  const redist_axis *x = &layout->dim[0].axis;
+  const redist_box **sorted = (const redist_box **)redist_priv_alloc(x->procs, sizeof *sorted);
+  redist_box all = {{0}, {0}};
+  int a, b, d;
+  redist_priv_error_if(error, sorted == NULL, REDIST_ERR_MEMORY, -1, "no memory to check the boxes",
+                       0, 0);
+  if (sorted == NULL) return;
+  for (a = 0; a < x->procs; a++) sorted[a] = &x->box[a];
+  qsort(sorted, (size_t)x->procs, sizeof *sorted, redist_priv_compare_boxes);
+  for (a = 0; a < x->procs; a++)
+    for (b = a + 1;
+         b < x->procs && sorted[b]->low[0] < sorted[a]->high[0] && error->code == REDIST_OK; b++)
+      redist_priv_error_if(error, redist_priv_in_both(layout->ndim, sorted[a], sorted[b]) > 0,
+                           REDIST_ERR_LAYOUT, -1, "box %" PRId64 " overlaps box %" PRId64,
+                           (sorted[a] < sorted[b] ? sorted[a] : sorted[b]) - x->box,
+                           (sorted[a] < sorted[b] ? sorted[b] : sorted[a]) - x->box);
+  REDIST_FREE(sorted);
+  for (d = 0; d < layout->ndim; d++)
+    all.high[layout->dim[d].axis.along] = layout->dim[d].axis.extent;
+  if (error->code == REDIST_OK && !layout->partial && redist_priv_in_none(layout, &all) > 0)
+    redist_priv_error_if(error, 1, REDIST_ERR_LAYOUT, -1,
+                         "no box holds element %" PRId64 ", counted row by row of the array",
+                         redist_priv_find_hole(layout, all), 0);
 }
 
-REDIST_API int redist_layout_check(const redist_layout *layout)
-{
-    return redist_layout_explain(layout, NULL, 0);
+REDIST_API int redist_layout_check(const redist_layout *layout) {
+  return redist_layout_explain(layout, NULL, 0);
 }
 
 /* What is wrong with a layout, if anything. */
-REDIST_PRIV_COLD redist_priv_error redist_priv_error_of(const redist_layout *layout)
-{
-    redist_priv_error error = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
-    const uint64_t mark = layout == NULL ? 0 : layout->mark;
-    redist_priv_error_if(&error, layout == NULL, REDIST_ERR_ARGUMENT, -1, "the layout is NULL", 0,
-                         0);
-    redist_priv_error_if(
-        &error, (mark ^ REDIST_PRIV_MARK) >> 32 == 0 && mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT,
-        -1,
-        "the layout is from a file compiled with another version, or REDIST_MAX_DIMS: "
-        "there %" PRId64 ", here %" PRId64,
-        (int64_t)(mark % 65536), REDIST_MAX_DIMS);
-    redist_priv_error_if(&error, mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT, -1,
-                         "the layout was never built", 0, 0);
-    if (error.code == REDIST_OK)
-        error = layout->error;
-    if (error.code == REDIST_OK && redist_priv_is_boxes(layout))
-        redist_priv_check_boxes(layout, &error);
-    if (error.code == REDIST_OK && layout->ranks != NULL)
-        redist_priv_check_ranks(layout, &error);
-    return error;
+REDIST_PRIV_COLD redist_priv_error redist_priv_error_of(const redist_layout *layout) {
+  redist_priv_error error = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
+  const uint64_t mark = layout == NULL ? 0 : layout->mark;
+  redist_priv_error_if(&error, layout == NULL, REDIST_ERR_ARGUMENT, -1, "the layout is NULL", 0, 0);
+  redist_priv_error_if(
+      &error, (mark ^ REDIST_PRIV_MARK) >> 32 == 0 && mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT,
+      -1,
+      "the layout is from a file compiled with another version, or REDIST_MAX_DIMS: "
+      "there %" PRId64 ", here %" PRId64,
+      (int64_t)(mark % 65536), REDIST_MAX_DIMS);
+  redist_priv_error_if(&error, mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT, -1,
+                       "the layout was never built", 0, 0);
+  if (error.code == REDIST_OK) error = layout->error;
+  if (error.code == REDIST_OK && redist_priv_is_boxes(layout))
+    redist_priv_check_boxes(layout, &error);
+  if (error.code == REDIST_OK && layout->ranks != NULL) redist_priv_check_ranks(layout, &error);
+  return error;
 }
 
-REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size)
-{
-    const redist_priv_error error = redist_priv_error_of(layout);
-    return redist_priv_format_error(&error, text, size);
+REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size) {
+  const redist_priv_error error = redist_priv_error_of(layout);
+  return redist_priv_format_error(&error, text, size);
 }
 
 /* The axes of the view from the slowest to the fastest in a storage order. */
 REDIST_PRIV_APART void redist_priv_slow_to_fast(const redist_layout *layout, redist_order order,
-                                                int *axes)
-{
-    int d;
-    for (d = 0; d < layout->ndim; d++) {
-        REDIST_ASSERT(layout->dim[d].stored >= 0 && layout->dim[d].stored < layout->ndim);
-        axes[order == REDIST_ROW_MAJOR ? layout->dim[d].stored
-                                       : layout->ndim - 1 - layout->dim[d].stored] = d;
-    }
+                                                int *axes) {
+  int d;
+  for (d = 0; d < layout->ndim; d++) {
+    REDIST_ASSERT(layout->dim[d].stored >= 0 && layout->dim[d].stored < layout->ndim);
+    axes[order == REDIST_ROW_MAJOR ? layout->dim[d].stored
+                                   : layout->ndim - 1 - layout->dim[d].stored] = d;
+  }
 }
 
-REDIST_API int redist_layout_places(const redist_layout *layout)
-{
-    const int grid = redist_priv_grid_places(layout);
-    return grid == 0 ? 0 : grid * layout->copies;
+REDIST_API int redist_layout_places(const redist_layout *layout) {
+  const int grid = redist_priv_grid_places(layout);
+  return grid == 0 ? 0 : grid * layout->copies;
 }
 
 /* Of copy 0. */
-REDIST_PRIV_COLD int redist_priv_place_of(const redist_layout *layout, const int *coords)
-{
-    int axes[REDIST_MAX_DIMS];
-    int k, place = 0;
-    if (redist_priv_is_boxes(layout))
-        return coords[0];
-    redist_priv_slow_to_fast(layout, layout->grid_order, axes);
-    for (k = 0; k < layout->ndim; k++)
-        place = place * layout->dim[axes[k]].axis.procs + coords[axes[k]];
-    return place;
+REDIST_PRIV_COLD int redist_priv_place_of(const redist_layout *layout, const int *coords) {
+  int axes[REDIST_MAX_DIMS];
+  int k, place = 0;
+  if (redist_priv_is_boxes(layout)) return coords[0];
+  redist_priv_slow_to_fast(layout, layout->grid_order, axes);
+  for (k = 0; k < layout->ndim; k++)
+    place = place * layout->dim[axes[k]].axis.procs + coords[axes[k]];
+  return place;
 }
 
 /* The same for every copy of a place. */
-REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int place, int *coords)
-{
-    const int boxes = redist_priv_is_boxes(layout);
-    int axes[REDIST_MAX_DIMS];
-    int k;
-    redist_priv_slow_to_fast(layout, layout->grid_order, axes);
-    for (k = layout->ndim - 1; k >= 0; k--) {
-        coords[axes[k]] = place % layout->dim[axes[k]].axis.procs;
-        place /= boxes ? 1 : layout->dim[axes[k]].axis.procs;
-    }
+REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int place, int *coords) {
+  const int boxes = redist_priv_is_boxes(layout);
+  int axes[REDIST_MAX_DIMS];
+  int k;
+  redist_priv_slow_to_fast(layout, layout->grid_order, axes);
+  for (k = layout->ndim - 1; k >= 0; k--) {
+    coords[axes[k]] = place % layout->dim[axes[k]].axis.procs;
+    place /= boxes ? 1 : layout->dim[axes[k]].axis.procs;
+  }
 }
 
 /* The first place after `place` that a rank holds; -1: none. listed: redist_priv_list_ranks of the
    layout; or NULL, which takes O(places) with redist_on_ranks. */
 REDIST_PRIV int redist_priv_next_place(const redist_layout *layout,
-                                       const redist_priv_rank_place *listed, int rank, int place)
-{
-    const int places = redist_layout_places(layout);
-    const redist_priv_rank_place last = {rank, place};
-    int low = 0, high = places, middle;
-    if (layout->ranks == NULL) {
-        const int64_t only = (int64_t)rank - layout->first_rank;
-        return place < only && only < places ? (int)only : -1;
-    }
-    if (listed == NULL) {
-        for (place++; place < places && layout->ranks[place] != rank; place++)
-            continue;
-        return place < places ? place : -1;
-    }
-    while (low < high) {
-        middle = low + (high - low) / 2;
-        if (redist_priv_compare_rank_places(&listed[middle], &last) > 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low < places && listed[low].rank == rank ? listed[low].place : -1;
+                                       const redist_priv_rank_place *listed, int rank, int place) {
+  const int places = redist_layout_places(layout);
+  const redist_priv_rank_place last = {rank, place};
+  int low = 0, high = places, middle;
+  if (layout->ranks == NULL) {
+    const int64_t only = (int64_t)rank - layout->first_rank;
+    return place < only && only < places ? (int)only : -1;
+  }
+  if (listed == NULL) {
+    for (place++; place < places && layout->ranks[place] != rank; place++) continue;
+    return place < places ? place : -1;
+  }
+  while (low < high) {
+    middle = low + (high - low) / 2;
+    if (redist_priv_compare_rank_places(&listed[middle], &last) > 0)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low < places && listed[low].rank == rank ? listed[low].place : -1;
 }
 
-REDIST_API int redist_layout_rank(const redist_layout *layout, const int *coords)
-{
-    int d;
-    if (redist_layout_places(layout) == 0 || coords == NULL)
-        return -1;
-    for (d = 0; d < layout->ndim; d++)
-        if (coords[d] < 0 || coords[d] >= layout->dim[d].axis.procs ||
-            (redist_priv_is_boxes(layout) && coords[d] != coords[0]))
-            return -1;
-    return redist_priv_rank_at(layout, redist_priv_place_of(layout, coords));
+REDIST_API int redist_layout_rank(const redist_layout *layout, const int *coords) {
+  int d;
+  if (redist_layout_places(layout) == 0 || coords == NULL) return -1;
+  for (d = 0; d < layout->ndim; d++)
+    if (coords[d] < 0 || coords[d] >= layout->dim[d].axis.procs ||
+        (redist_priv_is_boxes(layout) && coords[d] != coords[0]))
+      return -1;
+  return redist_priv_rank_at(layout, redist_priv_place_of(layout, coords));
 }
 
-REDIST_API int redist_layout_coords(const redist_layout *layout, int rank, int *coords)
-{
-    int place = redist_layout_places(layout) == 0 || coords == NULL
-                    ? -1
-                    : redist_priv_next_place(layout, NULL, rank, -1);
-    if (place < 0)
-        return 0;
-    redist_priv_coords_of_place(layout, place, coords);
-    return 1;
+REDIST_API int redist_layout_coords(const redist_layout *layout, int rank, int *coords) {
+  int place = redist_layout_places(layout) == 0 || coords == NULL
+                  ? -1
+                  : redist_priv_next_place(layout, NULL, rank, -1);
+  if (place < 0) return 0;
+  redist_priv_coords_of_place(layout, place, coords);
+  return 1;
 }
 
-REDIST_API int redist_layout_on_rank(const redist_layout *layout, int rank, int most, int *places)
-{
-    int n = 0, place = -1;
-    if (redist_layout_places(layout) == 0)
-        return 0;
-    while ((place = redist_priv_next_place(layout, NULL, rank, place)) >= 0) {
-        if (n < most && places != NULL)
-            places[n] = place;
-        n++;
-    }
-    return n;
+REDIST_API int redist_layout_on_rank(const redist_layout *layout, int rank, int most, int *places) {
+  int n = 0, place = -1;
+  if (redist_layout_places(layout) == 0) return 0;
+  while ((place = redist_priv_next_place(layout, NULL, rank, place)) >= 0) {
+    if (n < most && places != NULL) places[n] = place;
+    n++;
+  }
+  return n;
 }
 
 /* The coordinates that own index[ndim] of the view, and its axis indices; 0 when it lies
    outside. */
 REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const int64_t *index,
-                                              int *coords, int64_t *indices)
-{
-    int d, box = -1;
-    if (redist_layout_places(layout) == 0 || index == NULL)
-        return 0;
-    for (d = 0; d < layout->ndim; d++)
-        if ((indices[d] = redist_priv_axis_index(&layout->dim[d].axis, index[d])) < 0)
-            return 0;
-    if (redist_priv_is_boxes(layout) && (box = redist_priv_box_of(layout, indices)) < 0)
-        return 0;
-    for (d = 0; d < layout->ndim; d++)
-        coords[d] = box >= 0 ? box : redist_owner(&layout->dim[d].axis, index[d]);
-    return 1;
+                                              int *coords, int64_t *indices) {
+  int d, box = -1;
+  if (redist_layout_places(layout) == 0 || index == NULL) return 0;
+  for (d = 0; d < layout->ndim; d++)
+    if ((indices[d] = redist_priv_axis_index(&layout->dim[d].axis, index[d])) < 0) return 0;
+  if (redist_priv_is_boxes(layout) && (box = redist_priv_box_of(layout, indices)) < 0) return 0;
+  for (d = 0; d < layout->ndim; d++)
+    coords[d] = box >= 0 ? box : redist_owner(&layout->dim[d].axis, index[d]);
+  return 1;
 }
 
-REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *index)
-{
-    int64_t indices[REDIST_MAX_DIMS];
-    int coords[REDIST_MAX_DIMS];
-    return redist_priv_owner_coords(layout, index, coords, indices)
-               ? redist_layout_rank(layout, coords)
-               : -1;
+REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *index) {
+  int64_t indices[REDIST_MAX_DIMS];
+  int coords[REDIST_MAX_DIMS];
+  return redist_priv_owner_coords(layout, index, coords, indices)
+             ? redist_layout_rank(layout, coords)
+             : -1;
 }
 
 /* How the local array of one place is stored, in elements: an axis's stride, where local position 0
    lies, and all. */
 typedef struct {
-    int64_t stride[REDIST_MAX_DIMS]; /* by axis of the view */
-    int64_t origin, size;
+  int64_t stride[REDIST_MAX_DIMS]; /* by axis of the view */
+  int64_t origin, size;
 } redist_priv_storage;
 
 /* Cells of the local array along an axis. */
-REDIST_PRIV int64_t redist_priv_allocated(const redist_priv_dimension *dim, int coord)
-{
-    return dim->allocated > 0 ? dim->allocated
-                              : dim->low + redist_priv_size(&dim->axis, coord) + dim->high;
+REDIST_PRIV int64_t redist_priv_allocated(const redist_priv_dimension *dim, int coord) {
+  return dim->allocated > 0 ? dim->allocated
+                            : dim->low + redist_priv_size(&dim->axis, coord) + dim->high;
 }
 
 REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layout,
-                                                       const int *coords)
-{
-    redist_priv_storage storage;
-    int axes[REDIST_MAX_DIMS];
-    int k;
-    storage.origin = 0;
-    storage.size = 1;
-    redist_priv_slow_to_fast(layout, layout->memory_order, axes);
-    for (k = layout->ndim - 1; k >= 0; k--) {
-        const redist_priv_dimension *dim = &layout->dim[axes[k]];
-        storage.stride[axes[k]] = storage.size;
-        storage.origin += dim->low * storage.size;
-        storage.size *= redist_priv_allocated(dim, coords[axes[k]]);
-    }
-    return storage;
+                                                       const int *coords) {
+  redist_priv_storage storage;
+  int axes[REDIST_MAX_DIMS];
+  int k;
+  storage.origin = 0;
+  storage.size = 1;
+  redist_priv_slow_to_fast(layout, layout->memory_order, axes);
+  for (k = layout->ndim - 1; k >= 0; k--) {
+    const redist_priv_dimension *dim = &layout->dim[axes[k]];
+    storage.stride[axes[k]] = storage.size;
+    storage.origin += dim->low * storage.size;
+    storage.size *= redist_priv_allocated(dim, coords[axes[k]]);
+  }
+  return storage;
 }
 
 /* A place of a rank, and how it is stored in the rank's array. end: up to where that is used by
    this place and those before it. */
 typedef struct {
-    int place;
-    redist_priv_storage storage;
-    int64_t end;
+  int place;
+  redist_priv_storage storage;
+  int64_t end;
 } redist_priv_held_place;
 
 /* Goes on to the next place that a rank holds, from place -1 and end 0 at first; 0: there is none.
    What overflows, or is negative, is refused elsewhere. */
 REDIST_PRIV_COLD int redist_priv_next_held(const redist_layout *layout, int rank,
-                                           redist_priv_held_place *held)
-{
-    int coords[REDIST_MAX_DIMS];
-    int64_t begin;
-    held->place = redist_priv_next_place(layout, NULL, rank, held->place);
-    if (held->place < 0)
-        return 0;
-    redist_priv_coords_of_place(layout, held->place, coords);
-    held->storage = redist_priv_storage_at(layout, coords);
-    begin = redist_priv_clamp(layout->offsets == NULL ? held->end : layout->offsets[held->place], 0,
-                              REDIST_PRIV_MAX_ELEMENTS);
-    held->storage.origin += begin;
-    if (held->storage.size > 0)
-        held->end = redist_priv_max(held->end, begin + held->storage.size);
-    return 1;
+                                           redist_priv_held_place *held) {
+  int coords[REDIST_MAX_DIMS];
+  int64_t begin;
+  held->place = redist_priv_next_place(layout, NULL, rank, held->place);
+  if (held->place < 0) return 0;
+  redist_priv_coords_of_place(layout, held->place, coords);
+  held->storage = redist_priv_storage_at(layout, coords);
+  begin = redist_priv_clamp(layout->offsets == NULL ? held->end : layout->offsets[held->place], 0,
+                            REDIST_PRIV_MAX_ELEMENTS);
+  held->storage.origin += begin;
+  if (held->storage.size > 0) held->end = redist_priv_max(held->end, begin + held->storage.size);
+  return 1;
 }
 
 /* How a place is stored in its rank's array. O(places) where a rank may hold several without
    offsets. */
-REDIST_PRIV_COLD redist_priv_storage redist_priv_storage_of(const redist_layout *layout, int place)
-{
-    redist_priv_held_place held;
-    const int several = layout->ranks != NULL && layout->offsets == NULL;
-    memset(&held, 0, sizeof held);
-    held.place = several ? -1 : place - 1;
-    while (redist_priv_next_held(layout, redist_priv_rank_at(layout, place), &held) &&
-           held.place < place)
-        continue;
-    return held.storage;
+REDIST_PRIV_COLD redist_priv_storage redist_priv_storage_of(const redist_layout *layout,
+                                                            int place) {
+  redist_priv_held_place held;
+  const int several = layout->ranks != NULL && layout->offsets == NULL;
+  memset(&held, 0, sizeof held);
+  held.place = several ? -1 : place - 1;
+  while (redist_priv_next_held(layout, redist_priv_rank_at(layout, place), &held) &&
+         held.place < place)
+    continue;
+  return held.storage;
 }
 
 /* Up to the last cell that can hold an element. */
-REDIST_PRIV_COLD int64_t redist_priv_least(const redist_priv_dimension *dim, int coord)
-{
-    const redist_axis *x = &dim->axis;
-    const int closed = x->ghosts == 1 + (int)REDIST_CLOSED;
-    int64_t begin, end;
-    redist_priv_interval(x, coord, &begin, &end);
-    return dim->low + end - begin + (closed ? redist_priv_min(x->high, x->extent - end) : x->high);
+REDIST_PRIV_COLD int64_t redist_priv_least(const redist_priv_dimension *dim, int coord) {
+  const redist_axis *x = &dim->axis;
+  const int closed = x->ghosts == 1 + (int)REDIST_CLOSED;
+  int64_t begin, end;
+  redist_priv_interval(x, coord, &begin, &end);
+  return dim->low + end - begin + (closed ? redist_priv_min(x->high, x->extent - end) : x->high);
 }
 
 /* Whether an extent given by redist_with_allocated is too small for what a place holds. */
 REDIST_PRIV_COLD int redist_priv_check_extent(const redist_layout *layout, const int *coords,
-                                              char *text, size_t size)
-{
-    redist_priv_error error = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
-    int d;
-    for (d = 0; d < layout->ndim; d++)
-        if (layout->dim[d].allocated > 0)
-            redist_priv_require(&error, REDIST_ERR_LAYOUT, d, "the allocated extent",
-                                layout->dim[d].allocated,
-                                redist_priv_least(&layout->dim[d], coords[d]), INT64_MAX);
-    return redist_priv_format_error(&error, text, size);
+                                              char *text, size_t size) {
+  redist_priv_error error = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
+  int d;
+  for (d = 0; d < layout->ndim; d++)
+    if (layout->dim[d].allocated > 0)
+      redist_priv_require(&error, REDIST_ERR_LAYOUT, d, "the allocated extent",
+                          layout->dim[d].allocated, redist_priv_least(&layout->dim[d], coords[d]),
+                          INT64_MAX);
+  return redist_priv_format_error(&error, text, size);
 }
 
-REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64_t *index)
-{
-    int64_t indices[REDIST_MAX_DIMS], offset;
-    int coords[REDIST_MAX_DIMS];
-    redist_priv_storage storage;
-    int d;
-    if (!redist_priv_owner_coords(layout, index, coords, indices))
-        return -1;
-    storage = redist_priv_storage_of(layout, redist_priv_place_of(layout, coords));
-    offset = storage.origin;
-    for (d = 0; d < layout->ndim; d++)
-        offset +=
-            redist_priv_below(&layout->dim[d].axis, coords[d], indices[d]) * storage.stride[d];
-    return offset;
+REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64_t *index) {
+  int64_t indices[REDIST_MAX_DIMS], offset;
+  int coords[REDIST_MAX_DIMS];
+  redist_priv_storage storage;
+  int d;
+  if (!redist_priv_owner_coords(layout, index, coords, indices)) return -1;
+  storage = redist_priv_storage_of(layout, redist_priv_place_of(layout, coords));
+  offset = storage.origin;
+  for (d = 0; d < layout->ndim; d++)
+    offset += redist_priv_below(&layout->dim[d].axis, coords[d], indices[d]) * storage.stride[d];
+  return offset;
 }
 
-REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank)
-{
-    redist_priv_held_place held;
-    memset(&held, 0, sizeof held);
-    held.place = -1;
-    while (redist_layout_places(layout) > 0 && redist_priv_next_held(layout, rank, &held))
-        continue;
-    return held.end;
+REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank) {
+  redist_priv_held_place held;
+  memset(&held, 0, sizeof held);
+  held.place = -1;
+  while (redist_layout_places(layout) > 0 && redist_priv_next_held(layout, rank, &held)) continue;
+  return held.end;
 }
 
 /* Bytes of a layout up to its last axis: a plan's layouts have no room for more. */
-REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout)
-{
-    return offsetof(redist_layout, dim) + (size_t)layout->ndim * sizeof layout->dim[0];
+REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout) {
+  return offsetof(redist_layout, dim) + (size_t)layout->ndim * sizeof layout->dim[0];
 }
 
 /* A copy of a layout; without ghosts, its ghost cells hold nothing: a source that is not
    combined. */
 REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy,
-                                                    const redist_layout *layout, int ghosts)
-{
-    int d;
-    memcpy((void *)copy, layout, redist_priv_layout_bytes(layout));
-    for (d = 0; d < copy->ndim && !ghosts; d++)
-        copy->dim[d].axis.ghosts = 0, copy->dim[d].axis.low = copy->dim[d].axis.high = 0;
-    return copy;
+                                                    const redist_layout *layout, int ghosts) {
+  int d;
+  memcpy((void *)copy, layout, redist_priv_layout_bytes(layout));
+  for (d = 0; d < copy->ndim && !ghosts; d++)
+    copy->dim[d].axis.ghosts = 0, copy->dim[d].axis.low = copy->dim[d].axis.high = 0;
+  return copy;
 }
 
 /* REDIST_OK when both layouts are valid and show the same shape. *source: then the first, with or
    without ghosts. */
 REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const redist_layout *to,
-                                            int ghosts, redist_layout *source)
-{
-    int d, code = redist_layout_check(from);
-    if (code == REDIST_OK)
-        code = redist_layout_check(to);
-    if (code == REDIST_OK && from->ndim != to->ndim)
-        code = REDIST_ERR_SHAPE;
-    for (d = 0; code == REDIST_OK && d < from->ndim; d++)
-        if (from->dim[d].axis.count != to->dim[d].axis.count)
-            code = REDIST_ERR_SHAPE;
-    if (code == REDIST_OK)
-        redist_priv_copy_to(source, from, ghosts);
-    return code;
+                                            int ghosts, redist_layout *source) {
+  int d, code = redist_layout_check(from);
+  if (code == REDIST_OK) code = redist_layout_check(to);
+  if (code == REDIST_OK && from->ndim != to->ndim) code = REDIST_ERR_SHAPE;
+  for (d = 0; code == REDIST_OK && d < from->ndim; d++)
+    if (from->dim[d].axis.count != to->dim[d].axis.count) code = REDIST_ERR_SHAPE;
+  if (code == REDIST_OK) redist_priv_copy_to(source, from, ghosts);
+  return code;
 }
 
 /* Whether every element of a copy is at one place, and that follows axis by axis. */
-REDIST_PRIV_COLD int redist_priv_is_partitioned(const redist_layout *layout)
-{
-    int d, partitioned = 1;
-    for (d = 0; d < layout->ndim; d++)
-        partitioned &=
-            layout->dim[d].axis.ghosts == 0 && layout->dim[d].axis.kind != REDIST_PRIV_BOXES;
-    return partitioned;
+REDIST_PRIV_COLD int redist_priv_is_partitioned(const redist_layout *layout) {
+  int d, partitioned = 1;
+  for (d = 0; d < layout->ndim; d++)
+    partitioned &= layout->dim[d].axis.ghosts == 0 && layout->dim[d].axis.kind != REDIST_PRIV_BOXES;
+  return partitioned;
 }
 
 /* Whether who meets whom is a product over axes, and each element goes from one place to one. */
-REDIST_PRIV_COLD int redist_priv_is_product(const redist_layout *from, const redist_layout *to)
-{
-    return from->copies == 1 && to->copies == 1 && redist_priv_is_partitioned(from) &&
-           redist_priv_is_partitioned(to);
+REDIST_PRIV_COLD int redist_priv_is_product(const redist_layout *from, const redist_layout *to) {
+  return from->copies == 1 && to->copies == 1 && redist_priv_is_partitioned(from) &&
+         redist_priv_is_partitioned(to);
 }
 
 /* How far along the view from index i the next index is that coord owns, 0 <= i < count; -1 when
@@ -2082,40 +1913,35 @@ REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord);
 
 REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
-                                         redist_shape *shape)
-{
-    int coords[REDIST_MAX_DIMS];
-    redist_priv_storage storage;
-    int d, even = 1;
-    if (shape == NULL || place < 0 || place >= redist_layout_places(layout))
-        return 0;
-    storage = redist_priv_storage_of(layout, place);
-    redist_priv_coords_of_place(layout, place, coords);
-    memset(shape, 0, sizeof *shape);
-    shape->origin = storage.origin;
-    for (d = 0; d < layout->ndim; d++) {
-        const redist_axis *x = &layout->dim[d].axis;
-        const int64_t stride = redist_priv_local_stride(x, coords[d]);
-        shape->count[d] = redist_count(x, coords[d]);
-        shape->stride[d] = stride * storage.stride[d];
-        shape->allocated[d] = redist_priv_allocated(&layout->dim[d], coords[d]);
-        even &= stride != 0 || shape->count[d] < 2;
-        if (shape->count[d] == 0)
-            continue;
-        shape->first[d] = redist_priv_distance(x, coords[d], 0);
-        shape->origin +=
-            redist_priv_below(x, coords[d], redist_priv_axis_index(x, shape->first[d])) *
-            storage.stride[d];
-    }
-    return even ? 1 : -1;
+                                         redist_shape *shape) {
+  int coords[REDIST_MAX_DIMS];
+  redist_priv_storage storage;
+  int d, even = 1;
+  if (shape == NULL || place < 0 || place >= redist_layout_places(layout)) return 0;
+  storage = redist_priv_storage_of(layout, place);
+  redist_priv_coords_of_place(layout, place, coords);
+  memset(shape, 0, sizeof *shape);
+  shape->origin = storage.origin;
+  for (d = 0; d < layout->ndim; d++) {
+    const redist_axis *x = &layout->dim[d].axis;
+    const int64_t stride = redist_priv_local_stride(x, coords[d]);
+    shape->count[d] = redist_count(x, coords[d]);
+    shape->stride[d] = stride * storage.stride[d];
+    shape->allocated[d] = redist_priv_allocated(&layout->dim[d], coords[d]);
+    even &= stride != 0 || shape->count[d] < 2;
+    if (shape->count[d] == 0) continue;
+    shape->first[d] = redist_priv_distance(x, coords[d], 0);
+    shape->origin += redist_priv_below(x, coords[d], redist_priv_axis_index(x, shape->first[d])) *
+                     storage.stride[d];
+  }
+  return even ? 1 : -1;
 }
 
-REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape)
-{
-    int place = -1;
-    return redist_layout_on_rank(layout, rank, 1, &place) > 0
-               ? redist_layout_place_shape(layout, place, shape)
-               : 0;
+REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape) {
+  int place = -1;
+  return redist_layout_on_rank(layout, rank, 1, &place) > 0
+             ? redist_layout_place_shape(layout, place, shape)
+             : 0;
 }
 
 /* -------------------------------------------------- runs: what two coordinates of an axis share */
@@ -2137,9 +1963,9 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
    per view index, from one segment of a track to its next by `advance`. A block-cyclic axis seen
    without steps has one track; period is the view's count when nothing repeats. */
 typedef struct {
-    int64_t period, advance, step, count;
-    int64_t tracks;
-    redist_priv_track *track;
+  int64_t period, advance, step, count;
+  int64_t tracks;
+  redist_priv_track *track;
 } redist_priv_pattern;
 
 /* A small strided box along one axis: n[0] elements, n[1] times, n[2] times. Positions and strides,
@@ -2149,67 +1975,62 @@ enum { REDIST_PRIV_FROM, REDIST_PRIV_TO, REDIST_PRIV_PACKED, REDIST_PRIV_SIDES }
 enum { REDIST_PRIV_LEVELS = 3 };
 
 typedef struct {
-    int64_t n[REDIST_PRIV_LEVELS];
-    int64_t at[REDIST_PRIV_SIDES];
-    int64_t stride[REDIST_PRIV_LEVELS][REDIST_PRIV_SIDES];
+  int64_t n[REDIST_PRIV_LEVELS];
+  int64_t at[REDIST_PRIV_SIDES];
+  int64_t stride[REDIST_PRIV_LEVELS][REDIST_PRIV_SIDES];
 } redist_priv_run;
 
 /* The elements that two coordinates share. */
 typedef struct {
-    redist_priv_run *run;
-    int64_t runs, room;
-    int64_t elements;
+  redist_priv_run *run;
+  int64_t runs, room;
+  int64_t elements;
 } redist_priv_runs;
 
-REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i)
-{
-    const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step);
-    /* near and far: where the block begins and ends, seen from g */
-    int64_t low, near, far, cycle, distance;
-    if (redist_priv_is_interval(x)) {
-        const redist_priv_track owned = redist_priv_stretch(x, coord);
-        const int64_t next = redist_priv_max(owned.start, i);
-        return next < owned.start + owned.length ? next - i : -1;
-    }
-    cycle = x->block * x->procs;
-    low = redist_priv_first_block(x, coord) * x->block;
-    near = redist_priv_mod(x->step > 0 ? low - g : g - (low + x->block - 1), cycle);
-    far = near + x->block - 1;
-    distance = far >= cycle ? 0 : redist_priv_first_in(step % cycle, cycle, near, far);
-    return distance < x->count - i ? distance : -1;
+REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i) {
+  const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step);
+  /* near and far: where the block begins and ends, seen from g */
+  int64_t low, near, far, cycle, distance;
+  if (redist_priv_is_interval(x)) {
+    const redist_priv_track owned = redist_priv_stretch(x, coord);
+    const int64_t next = redist_priv_max(owned.start, i);
+    return next < owned.start + owned.length ? next - i : -1;
+  }
+  cycle = x->block * x->procs;
+  low = redist_priv_first_block(x, coord) * x->block;
+  near = redist_priv_mod(x->step > 0 ? low - g : g - (low + x->block - 1), cycle);
+  far = near + x->block - 1;
+  distance = far >= cycle ? 0 : redist_priv_first_in(step % cycle, cycle, near, far);
+  return distance < x->count - i ? distance : -1;
 }
 
 /* What the view shows of the block of index i, 0 <= i < count. */
-REDIST_PRIV redist_priv_track redist_priv_block_at(const redist_axis *x, int64_t i)
-{
-    const int64_t k = redist_priv_block_of(x, x->start + i * x->step);
-    const int64_t begin = redist_priv_block_start(x, k), end = redist_priv_block_start(x, k + 1);
-    return x->procs == 1 ? redist_priv_stretch(x, 0)
-                         : redist_priv_track_of(x, begin, end, k / x->procs * x->block);
+REDIST_PRIV redist_priv_track redist_priv_block_at(const redist_axis *x, int64_t i) {
+  const int64_t k = redist_priv_block_of(x, x->start + i * x->step);
+  const int64_t begin = redist_priv_block_start(x, k), end = redist_priv_block_start(x, k + 1);
+  return x->procs == 1 ? redist_priv_stretch(x, 0)
+                       : redist_priv_track_of(x, begin, end, k / x->procs * x->block);
 }
 
 /* View indices after which the owners repeat; the view's count when they do not. */
-REDIST_PRIV int64_t redist_priv_period(const redist_axis *x)
-{
-    int64_t cycle;
-    if (redist_priv_is_interval(x))
-        return x->count;
-    cycle = x->block * x->procs;
-    return redist_priv_min(cycle / redist_priv_gcd(cycle, redist_priv_abs(x->step)), x->count);
+REDIST_PRIV int64_t redist_priv_period(const redist_axis *x) {
+  int64_t cycle;
+  if (redist_priv_is_interval(x)) return x->count;
+  cycle = x->block * x->procs;
+  return redist_priv_min(cycle / redist_priv_gcd(cycle, redist_priv_abs(x->step)), x->count);
 }
 
 /* A segment cut by the ends of the period becomes one, which starts before the view. */
-REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p)
-{
-    redist_priv_track *head = &p->track[0], *last = &p->track[p->tracks - 1];
-    if (p->tracks < 2 || p->period == p->count || head->start != 0 ||
-        last->start + last->length != p->period ||
-        last->local + last->length * p->step != head->local + p->advance)
-        return;
-    head->start = last->start - p->period;
-    head->local = last->local - p->advance;
-    head->length += last->length;
-    p->tracks--;
+REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p) {
+  redist_priv_track *head = &p->track[0], *last = &p->track[p->tracks - 1];
+  if (p->tracks < 2 || p->period == p->count || head->start != 0 ||
+      last->start + last->length != p->period ||
+      last->local + last->length * p->step != head->local + p->advance)
+    return;
+  head->start = last->start - p->period;
+  head->local = last->local - p->advance;
+  head->length += last->length;
+  p->tracks--;
 }
 
 /* The images of an interval: 0 as it is, 1 and 2 what its ghost cells show past the low and the
@@ -2219,298 +2040,272 @@ enum { REDIST_PRIV_IMAGES = 3, REDIST_PRIV_ALL_IMAGES = -1 };
 /* What a coordinate of an axis of intervals holds, ghost cells included, in one image or in all:
    track [REDIST_PRIV_IMAGES], of which two may show the same index. Returns how many there are. */
 REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, int only,
-                                     redist_priv_track *track)
-{
-    const int around = x->ghosts == 1 + (int)REDIST_PERIODIC;
-    int64_t begin, end, first, last;
-    int image, tracks = 0;
-    redist_priv_interval(x, coord, &begin, &end);
-    for (image = -around; image <= around; image++) {
-        const int64_t shift = image * x->extent;
-        if (only != REDIST_PRIV_ALL_IMAGES &&
-            only != (REDIST_PRIV_IMAGES - image) % REDIST_PRIV_IMAGES)
-            continue;
-        first = redist_priv_max(begin - x->low, shift);
-        last = redist_priv_min(end + x->high, shift + x->extent);
-        track[tracks] = redist_priv_track_of(x, first - shift, last - shift, first - begin);
-        tracks += track[tracks].length > 0;
-    }
-    return tracks;
+                                     redist_priv_track *track) {
+  const int around = x->ghosts == 1 + (int)REDIST_PERIODIC;
+  int64_t begin, end, first, last;
+  int image, tracks = 0;
+  redist_priv_interval(x, coord, &begin, &end);
+  for (image = -around; image <= around; image++) {
+    const int64_t shift = image * x->extent;
+    if (only != REDIST_PRIV_ALL_IMAGES && only != (REDIST_PRIV_IMAGES - image) % REDIST_PRIV_IMAGES)
+      continue;
+    first = redist_priv_max(begin - x->low, shift);
+    last = redist_priv_min(end + x->high, shift + x->extent);
+    track[tracks] = redist_priv_track_of(x, first - shift, last - shift, first - begin);
+    tracks += track[tracks].length > 0;
+  }
+  return tracks;
 }
 
 /* The pattern of a coordinate, in one image or in all. REDIST_ERR_MEMORY. Free its tracks, even on
    failure. */
 REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int image,
-                                       redist_priv_pattern *p)
-{
-    int64_t i = 0, skip, room = 0;
-    memset(p, 0, sizeof *p);
-    p->count = x->count;
-    p->period = redist_priv_period(x);
-    p->step = x->step;
-    p->advance = p->period == x->count ? 0 : p->period * x->step / x->procs;
-    if (redist_priv_is_interval(x)) {
-        p->track = (redist_priv_track *)redist_priv_alloc(REDIST_PRIV_IMAGES, sizeof *p->track);
-        p->tracks = p->track == NULL ? 0 : redist_priv_holdings(x, coord, image, p->track);
-        return p->track == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    }
-    while (i < p->period && (skip = redist_priv_distance(x, coord, i)) >= 0 &&
-           i + skip < p->period) {
-        redist_priv_track next = redist_priv_block_at(x, i + skip);
-        next.length = redist_priv_min(next.length, p->period - next.start);
-        i = next.start + next.length;
-        p->track = (redist_priv_track *)redist_priv_append(p->track, &p->tracks, &room, &next,
-                                                           sizeof next);
-        if (p->track == NULL)
-            return REDIST_ERR_MEMORY;
-    }
-    if (p->tracks > 0)
-        redist_priv_join_ends(p);
-    return REDIST_OK;
+                                       redist_priv_pattern *p) {
+  int64_t i = 0, skip, room = 0;
+  memset(p, 0, sizeof *p);
+  p->count = x->count;
+  p->period = redist_priv_period(x);
+  p->step = x->step;
+  p->advance = p->period == x->count ? 0 : p->period * x->step / x->procs;
+  if (redist_priv_is_interval(x)) {
+    p->track = (redist_priv_track *)redist_priv_alloc(REDIST_PRIV_IMAGES, sizeof *p->track);
+    p->tracks = p->track == NULL ? 0 : redist_priv_holdings(x, coord, image, p->track);
+    return p->track == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  }
+  while (i < p->period && (skip = redist_priv_distance(x, coord, i)) >= 0 && i + skip < p->period) {
+    redist_priv_track next = redist_priv_block_at(x, i + skip);
+    next.length = redist_priv_min(next.length, p->period - next.start);
+    i = next.start + next.length;
+    p->track =
+        (redist_priv_track *)redist_priv_append(p->track, &p->tracks, &room, &next, sizeof next);
+    if (p->track == NULL) return REDIST_ERR_MEMORY;
+  }
+  if (p->tracks > 0) redist_priv_join_ends(p);
+  return REDIST_OK;
 }
 
 /* The first segment follows on the last where they repeat. */
-REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord)
-{
-    redist_priv_pattern p;
-    int64_t k, at, before = 0, stride = x->step;
-    int even;
-    if (x->step == 1 || x->step == -1 || redist_priv_is_interval(x))
-        return x->step;
-    even = redist_priv_pattern_of(x, coord, REDIST_PRIV_ALL_IMAGES, &p) == REDIST_OK;
-    for (k = 0; k <= p.tracks && p.tracks > 0 && even; k++) {
-        const redist_priv_track *t = &p.track[k % p.tracks];
-        if (k == p.tracks && t->start + p.period >= p.count)
-            break;
-        at = t->local + k / p.tracks * p.advance - p.track[0].local;
-        stride = before == 1 ? at : stride;
-        even = at == before * stride && (t->length == 1 || stride == p.step);
-        before += t->length;
-    }
-    REDIST_FREE(p.track);
-    return even ? stride : 0;
+REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord) {
+  redist_priv_pattern p;
+  int64_t k, at, before = 0, stride = x->step;
+  int even;
+  if (x->step == 1 || x->step == -1 || redist_priv_is_interval(x)) return x->step;
+  even = redist_priv_pattern_of(x, coord, REDIST_PRIV_ALL_IMAGES, &p) == REDIST_OK;
+  for (k = 0; k <= p.tracks && p.tracks > 0 && even; k++) {
+    const redist_priv_track *t = &p.track[k % p.tracks];
+    if (k == p.tracks && t->start + p.period >= p.count) break;
+    at = t->local + k / p.tracks * p.advance - p.track[0].local;
+    stride = before == 1 ? at : stride;
+    even = at == before * stride && (t->length == 1 || stride == p.step);
+    before += t->length;
+  }
+  REDIST_FREE(p.track);
+  return even ? stride : 0;
 }
 
 /* What the sides FROM and TO of an axis bring to their intersection: their patterns, and a track of
    each. */
 typedef struct {
-    const redist_priv_pattern *pattern[2];
-    const redist_priv_track *track[2];
-    int outer; /* the side with the longer period */
-    /* everything is repeated so often, at this distance of view indices */
-    int64_t repeat, superblock;
-    redist_priv_runs *runs;
+  const redist_priv_pattern *pattern[2];
+  const redist_priv_track *track[2];
+  int outer; /* the side with the longer period */
+  /* everything is repeated so often, at this distance of view indices */
+  int64_t repeat, superblock;
+  redist_priv_runs *runs;
 } redist_priv_meeting;
 
 /* Adds `count` runs of `length` indices, the first at view index i, the others at distances of the
    inner period. */
 REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t length,
-                                    int64_t count)
-{
-    redist_priv_runs *list = m->runs;
-    const int64_t distance = m->pattern[!m->outer]->period;
-    redist_priv_run run;
-    int side;
-    run.n[0] = length;
-    run.n[1] = count;
-    run.n[2] = m->repeat;
-    for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
-        const redist_priv_pattern *p = m->pattern[side];
-        const int64_t on = i - m->track[side]->start, k = redist_priv_floor_div(on, p->period);
-        run.at[side] = m->track[side]->local + k * p->advance + (on - k * p->period) * p->step;
-        run.stride[0][side] = p->step;
-        run.stride[1][side] = count == 1 ? 0 : side == m->outer ? distance * p->step : p->advance;
-        run.stride[2][side] = m->repeat == 1 ? 0 : m->superblock / p->period * p->advance;
-    }
-    run.at[REDIST_PRIV_PACKED] = list->elements;
-    run.stride[0][REDIST_PRIV_PACKED] = 1;
-    run.stride[1][REDIST_PRIV_PACKED] = length;
-    run.stride[2][REDIST_PRIV_PACKED] = 0; /* known when the superblock is complete */
-    list->elements += length * count;
-    list->run = (redist_priv_run *)redist_priv_append(list->run, &list->runs, &list->room, &run,
-                                                      sizeof run);
-    return list->run == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+                                    int64_t count) {
+  redist_priv_runs *list = m->runs;
+  const int64_t distance = m->pattern[!m->outer]->period;
+  redist_priv_run run;
+  int side;
+  run.n[0] = length;
+  run.n[1] = count;
+  run.n[2] = m->repeat;
+  for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
+    const redist_priv_pattern *p = m->pattern[side];
+    const int64_t on = i - m->track[side]->start, k = redist_priv_floor_div(on, p->period);
+    run.at[side] = m->track[side]->local + k * p->advance + (on - k * p->period) * p->step;
+    run.stride[0][side] = p->step;
+    run.stride[1][side] = count == 1 ? 0 : side == m->outer ? distance * p->step : p->advance;
+    run.stride[2][side] = m->repeat == 1 ? 0 : m->superblock / p->period * p->advance;
+  }
+  run.at[REDIST_PRIV_PACKED] = list->elements;
+  run.stride[0][REDIST_PRIV_PACKED] = 1;
+  run.stride[1][REDIST_PRIV_PACKED] = length;
+  run.stride[2][REDIST_PRIV_PACKED] = 0; /* known when the superblock is complete */
+  list->elements += length * count;
+  list->run =
+      (redist_priv_run *)redist_priv_append(list->run, &list->runs, &list->room, &run, sizeof run);
+  return list->run == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Adds what the inner track has of the view indices begin <= i < end, which lie in one segment of
    the outer: a cut segment, full ones, a cut segment. */
-REDIST_PRIV int redist_priv_add_segment(redist_priv_meeting *m, int64_t begin, int64_t end)
-{
-    const redist_priv_track *inner = m->track[!m->outer];
-    const int64_t period = m->pattern[!m->outer]->period;
-    int64_t at = inner->start + redist_priv_floor_div(begin - inner->start, period) * period,
-            count = 1;
-    int code = REDIST_OK;
-    for (; at < end && code == REDIST_OK; at += count * period) {
-        const int64_t low = redist_priv_max(at, begin),
-                      high = redist_priv_min(at + inner->length, end);
-        count = high - low == inner->length ? (end - high) / period + 1 : 1;
-        if (low < high)
-            code = redist_priv_add_run(m, low, high - low, count);
-    }
-    return code;
+REDIST_PRIV int redist_priv_add_segment(redist_priv_meeting *m, int64_t begin, int64_t end) {
+  const redist_priv_track *inner = m->track[!m->outer];
+  const int64_t period = m->pattern[!m->outer]->period;
+  int64_t at = inner->start + redist_priv_floor_div(begin - inner->start, period) * period,
+          count = 1;
+  int code = REDIST_OK;
+  for (; at < end && code == REDIST_OK; at += count * period) {
+    const int64_t low = redist_priv_max(at, begin), high = redist_priv_min(at + inner->length, end);
+    count = high - low == inner->length ? (end - high) / period + 1 : 1;
+    if (low < high) code = redist_priv_add_run(m, low, high - low, count);
+  }
+  return code;
 }
 
 /* Adds what the two tracks share of the view indices begin <= i < end. Only those segments of the
    outer are visited that meet the inner: the k with (outer start + k outer period - inner start)
    mod inner period in a window (Kalns and Ni 1995 walk the blocks; here Euclid finds the next). */
-REDIST_PRIV int redist_priv_add_range(redist_priv_meeting *m, int64_t begin, int64_t end)
-{
-    const redist_priv_track *outer = m->track[m->outer], *inner = m->track[!m->outer];
-    const int64_t period = m->pattern[m->outer]->period, p = m->pattern[!m->outer]->period;
-    const int64_t window = outer->length + inner->length - 1;
-    int64_t at = outer->start +
-                 redist_priv_max(redist_priv_floor_div(begin - outer->start, period), 0) * period;
-    int code = REDIST_OK;
-    for (; code == REDIST_OK && at < end; at += period) {
-        const int64_t low = redist_priv_mod(inner->start - (outer->length - 1) - at, p);
-        const int64_t skip =
-            low + window > p ? 0 : redist_priv_first_in(period % p, p, low, low + window - 1);
-        if (skip < 0 || skip > (end - at) / period)
-            break;
-        at += skip * period;
-        code = redist_priv_add_segment(m, redist_priv_max(at, begin),
-                                       redist_priv_min(at + outer->length, end));
-    }
-    return code;
+REDIST_PRIV int redist_priv_add_range(redist_priv_meeting *m, int64_t begin, int64_t end) {
+  const redist_priv_track *outer = m->track[m->outer], *inner = m->track[!m->outer];
+  const int64_t period = m->pattern[m->outer]->period, p = m->pattern[!m->outer]->period;
+  const int64_t window = outer->length + inner->length - 1;
+  int64_t at = outer->start +
+               redist_priv_max(redist_priv_floor_div(begin - outer->start, period), 0) * period;
+  int code = REDIST_OK;
+  for (; code == REDIST_OK && at < end; at += period) {
+    const int64_t low = redist_priv_mod(inner->start - (outer->length - 1) - at, p);
+    const int64_t skip =
+        low + window > p ? 0 : redist_priv_first_in(period % p, p, low, low + window - 1);
+    if (skip < 0 || skip > (end - at) / period) break;
+    at += skip * period;
+    code = redist_priv_add_segment(m, redist_priv_max(at, begin),
+                                   redist_priv_min(at + outer->length, end));
+  }
+  return code;
 }
 
 /* Runs whose end the next one continues on every side become one. */
-REDIST_PRIV void redist_priv_join_runs(redist_priv_runs *list)
-{
-    int64_t r, kept = 0;
-    int side, joined;
-    for (r = 1; r < list->runs; r++) {
-        redist_priv_run *a = &list->run[kept], *b = &list->run[r];
-        joined = a->n[1] == 1 && a->n[2] == 1 && b->n[1] == 1 && b->n[2] == 1;
-        for (side = 0; side < REDIST_PRIV_SIDES; side++)
-            joined &= b->at[side] == a->at[side] + a->n[0] * a->stride[0][side];
-        if (joined)
-            a->n[0] += b->n[0];
-        else
-            list->run[++kept] = *b;
-    }
-    list->runs = list->runs == 0 ? 0 : kept + 1;
+REDIST_PRIV void redist_priv_join_runs(redist_priv_runs *list) {
+  int64_t r, kept = 0;
+  int side, joined;
+  for (r = 1; r < list->runs; r++) {
+    redist_priv_run *a = &list->run[kept], *b = &list->run[r];
+    joined = a->n[1] == 1 && a->n[2] == 1 && b->n[1] == 1 && b->n[2] == 1;
+    for (side = 0; side < REDIST_PRIV_SIDES; side++)
+      joined &= b->at[side] == a->at[side] + a->n[0] * a->stride[0][side];
+    if (joined)
+      a->n[0] += b->n[0];
+    else
+      list->run[++kept] = *b;
+  }
+  list->runs = list->runs == 0 ? 0 : kept + 1;
 }
 
 /* Repetitions that continue each other on every side become longer runs. */
-REDIST_PRIV void redist_priv_fold(redist_priv_run *run)
-{
-    int level, side, contiguous;
-    for (level = 1; level < REDIST_PRIV_LEVELS; level++) {
-        contiguous = run->n[level] > 1 && (level == 1 || run->n[1] == 1);
-        for (side = 0; side < REDIST_PRIV_SIDES && contiguous; side++)
-            contiguous = run->stride[level][side] == run->n[0] * run->stride[0][side];
-        if (contiguous) {
-            run->n[0] *= run->n[level];
-            run->n[level] = 1;
-        }
+REDIST_PRIV void redist_priv_fold(redist_priv_run *run) {
+  int level, side, contiguous;
+  for (level = 1; level < REDIST_PRIV_LEVELS; level++) {
+    contiguous = run->n[level] > 1 && (level == 1 || run->n[1] == 1);
+    for (side = 0; side < REDIST_PRIV_SIDES && contiguous; side++)
+      contiguous = run->stride[level][side] == run->n[0] * run->stride[0][side];
+    if (contiguous) {
+      run->n[0] *= run->n[level];
+      run->n[level] = 1;
     }
+  }
 }
 
 /* Adds one superblock, repeated, or the tail: what all tracks share of begin <= i < end. */
-REDIST_PRIV int redist_priv_add_all(redist_priv_meeting *m, int64_t begin, int64_t end)
-{
-    const redist_priv_pattern *from = m->pattern[REDIST_PRIV_FROM],
-                              *to = m->pattern[REDIST_PRIV_TO];
-    const int64_t first_run = m->runs->runs, before = m->runs->elements;
-    int64_t k, r, elements;
-    int code = REDIST_OK;
-    for (k = 0; k < from->tracks * to->tracks && code == REDIST_OK; k++) {
-        m->track[REDIST_PRIV_FROM] = &from->track[k / to->tracks];
-        m->track[REDIST_PRIV_TO] = &to->track[k % to->tracks];
-        code = redist_priv_add_range(m, begin, end);
-    }
-    elements = m->runs->elements - before;
-    for (r = first_run; r < m->runs->runs; r++) {
-        m->runs->run[r].stride[2][REDIST_PRIV_PACKED] = elements;
-        redist_priv_fold(&m->runs->run[r]);
-    }
-    m->runs->elements = before + elements * m->repeat;
-    return code;
+REDIST_PRIV int redist_priv_add_all(redist_priv_meeting *m, int64_t begin, int64_t end) {
+  const redist_priv_pattern *from = m->pattern[REDIST_PRIV_FROM], *to = m->pattern[REDIST_PRIV_TO];
+  const int64_t first_run = m->runs->runs, before = m->runs->elements;
+  int64_t k, r, elements;
+  int code = REDIST_OK;
+  for (k = 0; k < from->tracks * to->tracks && code == REDIST_OK; k++) {
+    m->track[REDIST_PRIV_FROM] = &from->track[k / to->tracks];
+    m->track[REDIST_PRIV_TO] = &to->track[k % to->tracks];
+    code = redist_priv_add_range(m, begin, end);
+  }
+  elements = m->runs->elements - before;
+  for (r = first_run; r < m->runs->runs; r++) {
+    m->runs->run[r].stride[2][REDIST_PRIV_PACKED] = elements;
+    redist_priv_fold(&m->runs->run[r]);
+  }
+  m->runs->elements = before + elements * m->repeat;
+  return code;
 }
 
 /* The elements that two patterns share: one superblock of lcm(periods) indices, repeated, and a
    tail (Walker and Otto 1996). REDIST_ERR_MEMORY; free its runs even on failure. */
 REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_priv_pattern *to,
-                                 redist_priv_runs *list)
-{
-    redist_priv_meeting m;
-    int64_t begin;
-    int code = REDIST_OK;
-    memset(list, 0, sizeof *list);
-    if (from->tracks == 0 || to->tracks == 0)
-        return REDIST_OK;
-    m.pattern[REDIST_PRIV_FROM] = from;
-    m.pattern[REDIST_PRIV_TO] = to;
-    m.outer = to->period > from->period ? REDIST_PRIV_TO : REDIST_PRIV_FROM;
-    m.runs = list;
-    m.superblock = redist_priv_product(from->period / redist_priv_gcd(from->period, to->period),
-                                       to->period, from->count);
-    for (begin = 0; begin < from->count && code == REDIST_OK; begin += m.repeat * m.superblock) {
-        m.repeat = redist_priv_max((from->count - begin) / m.superblock, 1);
-        code = redist_priv_add_all(&m, begin, redist_priv_min(begin + m.superblock, from->count));
-    }
-    redist_priv_join_runs(list);
-    return code;
+                                 redist_priv_runs *list) {
+  redist_priv_meeting m;
+  int64_t begin;
+  int code = REDIST_OK;
+  memset(list, 0, sizeof *list);
+  if (from->tracks == 0 || to->tracks == 0) return REDIST_OK;
+  m.pattern[REDIST_PRIV_FROM] = from;
+  m.pattern[REDIST_PRIV_TO] = to;
+  m.outer = to->period > from->period ? REDIST_PRIV_TO : REDIST_PRIV_FROM;
+  m.runs = list;
+  m.superblock = redist_priv_product(from->period / redist_priv_gcd(from->period, to->period),
+                                     to->period, from->count);
+  for (begin = 0; begin < from->count && code == REDIST_OK; begin += m.repeat * m.superblock) {
+    m.repeat = redist_priv_max((from->count - begin) / m.superblock, 1);
+    code = redist_priv_add_all(&m, begin, redist_priv_min(begin + m.superblock, from->count));
+  }
+  redist_priv_join_runs(list);
+  return code;
 }
 
 /* A list of coordinates that grows. */
 typedef struct {
-    int *coord;
-    int64_t n, room;
+  int *coord;
+  int64_t n, room;
 } redist_priv_coords;
 
-REDIST_PRIV int redist_priv_append_coord(redist_priv_coords *list, int coord)
-{
-    if (list->n == 0 || list->coord[list->n - 1] != coord)
-        list->coord =
-            (int *)redist_priv_append(list->coord, &list->n, &list->room, &coord, sizeof coord);
-    return list->coord == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+REDIST_PRIV int redist_priv_append_coord(redist_priv_coords *list, int coord) {
+  if (list->n == 0 || list->coord[list->n - 1] != coord)
+    list->coord =
+        (int *)redist_priv_append(list->coord, &list->n, &list->room, &coord, sizeof coord);
+  return list->coord == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Whether a pattern has any of the view indices begin <= i < end. */
-REDIST_PRIV int redist_priv_has_any(const redist_priv_pattern *p, int64_t begin, int64_t end)
-{
-    int64_t t;
-    for (t = 0; t < p->tracks; t++) {
-        const int64_t beyond = begin - p->track[t].start - p->track[t].length + 1;
-        const int64_t k = redist_priv_max(redist_priv_ceil_div(beyond, p->period), 0);
-        if (p->track[t].start + k * p->period < end)
-            return 1;
-    }
-    return 0;
+REDIST_PRIV int redist_priv_has_any(const redist_priv_pattern *p, int64_t begin, int64_t end) {
+  int64_t t;
+  for (t = 0; t < p->tracks; t++) {
+    const int64_t beyond = begin - p->track[t].start - p->track[t].length + 1;
+    const int64_t k = redist_priv_max(redist_priv_ceil_div(beyond, p->period), 0);
+    if (p->track[t].start + k * p->period < end) return 1;
+  }
+  return 0;
 }
 
 /* Whether a coordinate of an axis of intervals holds any of what a pattern shows. */
 REDIST_PRIV int redist_priv_holds_any(const redist_axis *x, int coord,
-                                      const redist_priv_pattern *pattern)
-{
-    redist_priv_track track[REDIST_PRIV_IMAGES];
-    int t, any = 0, tracks = redist_priv_holdings(x, coord, REDIST_PRIV_ALL_IMAGES, track);
-    for (t = 0; t < tracks && !any; t++)
-        any = redist_priv_has_any(pattern, track[t].start, track[t].start + track[t].length);
-    return any;
+                                      const redist_priv_pattern *pattern) {
+  redist_priv_track track[REDIST_PRIV_IMAGES];
+  int t, any = 0, tracks = redist_priv_holdings(x, coord, REDIST_PRIV_ALL_IMAGES, track);
+  for (t = 0; t < tracks && !any; t++)
+    any = redist_priv_has_any(pattern, track[t].start, track[t].start + track[t].length);
+  return any;
 }
 
 /* Appends the coordinates of an axis with ghosts that may hold some of the view indices begin <= i
    < end: what they hold begins and ends in the order of their blocks, as seen from either side of
    the axis and from within. */
 REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redist_axis *x,
-                                           int64_t begin, int64_t end)
-{
-    const int64_t first = x->start + begin * x->step, last = x->start + (end - 1) * x->step;
-    const int64_t low = redist_priv_min(first, last) - x->high, high = redist_priv_max(first, last);
-    int64_t k, shift;
-    int code = REDIST_OK;
-    for (shift = -x->extent; shift <= x->extent && low + shift < x->extent; shift += x->extent) {
-        k = low + shift < 0 || x->procs == 1 ? 0 : redist_priv_block_of(x, low + shift);
-        for (; code == REDIST_OK && k < x->procs &&
-               redist_priv_block_start(x, k) - x->low <= high + shift;
-             k++)
-            code = redist_priv_append_coord(list, (int)((k + x->first) % x->procs));
-    }
-    return code;
+                                           int64_t begin, int64_t end) {
+  const int64_t first = x->start + begin * x->step, last = x->start + (end - 1) * x->step;
+  const int64_t low = redist_priv_min(first, last) - x->high, high = redist_priv_max(first, last);
+  int64_t k, shift;
+  int code = REDIST_OK;
+  for (shift = -x->extent; shift <= x->extent && low + shift < x->extent; shift += x->extent) {
+    k = low + shift < 0 || x->procs == 1 ? 0 : redist_priv_block_of(x, low + shift);
+    for (; code == REDIST_OK && k < x->procs &&
+           redist_priv_block_start(x, k) - x->low <= high + shift;
+         k++)
+      code = redist_priv_append_coord(list, (int)((k + x->first) % x->procs));
+  }
+  return code;
 }
 
 /* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`:
@@ -2518,204 +2313,185 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
    further than a period of `other`. */
 REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pattern *traversed,
                                  const redist_priv_pattern *pattern, const redist_axis *other,
-                                 int64_t end)
-{
-    const int64_t period = redist_priv_period(other);
-    redist_priv_track block;
-    int64_t t, at, i, last, next;
-    int code = REDIST_OK;
-    for (t = 0; t < traversed->tracks; t++)
-        for (at = traversed->track[t].start; at < end && code == REDIST_OK;
-             at += traversed->period) {
-            i = redist_priv_max(at, 0);
-            last =
-                redist_priv_min(redist_priv_min(at + traversed->track[t].length, i + period), end);
-            if (other->ghosts != 0)
-                code = redist_priv_append_holders(list, other, i, last);
-            for (; other->ghosts == 0 && i < last && code == REDIST_OK; i = next) {
-                block = redist_priv_block_at(other, i);
-                next = redist_priv_min(block.start + block.length, last);
-                if (traversed == pattern || redist_priv_has_any(pattern, i, next))
-                    code = redist_priv_append_coord(list, redist_owner(other, i));
-            }
-        }
-    return code;
+                                 int64_t end) {
+  const int64_t period = redist_priv_period(other);
+  redist_priv_track block;
+  int64_t t, at, i, last, next;
+  int code = REDIST_OK;
+  for (t = 0; t < traversed->tracks; t++)
+    for (at = traversed->track[t].start; at < end && code == REDIST_OK; at += traversed->period) {
+      i = redist_priv_max(at, 0);
+      last = redist_priv_min(redist_priv_min(at + traversed->track[t].length, i + period), end);
+      if (other->ghosts != 0) code = redist_priv_append_holders(list, other, i, last);
+      for (; other->ghosts == 0 && i < last && code == REDIST_OK; i = next) {
+        block = redist_priv_block_at(other, i);
+        next = redist_priv_min(block.start + block.length, last);
+        if (traversed == pattern || redist_priv_has_any(pattern, i, next))
+          code = redist_priv_append_coord(list, redist_owner(other, i));
+      }
+    }
+  return code;
 }
 
 /* How many elements a coordinate holds, each as often as it does. */
-REDIST_PRIV int64_t redist_priv_held(const redist_axis *x, int coord)
-{
-    redist_priv_track track[REDIST_PRIV_IMAGES];
-    int64_t held = 0;
-    int t;
-    if (x->ghosts == 0)
-        return redist_count(x, coord);
-    for (t = redist_priv_holdings(x, coord, REDIST_PRIV_ALL_IMAGES, track) - 1; t >= 0; t--)
-        held += track[t].length;
-    return held;
+REDIST_PRIV int64_t redist_priv_held(const redist_axis *x, int coord) {
+  redist_priv_track track[REDIST_PRIV_IMAGES];
+  int64_t held = 0;
+  int t;
+  if (x->ghosts == 0) return redist_count(x, coord);
+  for (t = redist_priv_holdings(x, coord, REDIST_PRIV_ALL_IMAGES, track) - 1; t >= 0; t--)
+    held += track[t].length;
+  return held;
 }
 
 /* The coordinates of `other` that own some of what `pattern` shows, ascending, found by walking the
    coarser of the two over one superblock. REDIST_ERR_MEMORY; free *coords even on failure. */
 REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redist_axis *other,
-                                  int **coords, int64_t *peers)
-{
-    const int64_t period = redist_priv_max(redist_priv_period(other), 1),
-                  mine = redist_priv_max(pattern->period, 1);
-    const int64_t end =
-        redist_priv_product(mine / redist_priv_gcd(mine, period), period, pattern->count);
-    const int64_t blocks =
-        redist_priv_is_interval(other) /* of `other` below `end`, roughly */
-            ? redist_priv_min(redist_priv_blocks(other), other->procs)
-            : end / redist_priv_max(other->block / redist_priv_abs(other->step), 1);
-    redist_priv_track whole = {0, period, 0};
-    const redist_priv_pattern all = {period, 0, 1, pattern->count, 1, &whole};
-    redist_priv_coords list = {NULL, 0, 0};
-    int64_t k;
-    const int finer = end / mine * pattern->tracks > blocks;
-    const int code = redist_priv_walk(&list, finer ? &all : pattern, pattern, other, end);
-    if (list.n > 0)
-        qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
-    *coords = list.coord;
-    *peers = 0;
-    for (k = 0; k < list.n && code == REDIST_OK; k++)
-        if ((*peers == 0 || list.coord[k] != list.coord[*peers - 1]) &&
-            (other->ghosts == 0 || redist_priv_holds_any(other, list.coord[k], pattern)))
-            list.coord[(*peers)++] = list.coord[k];
-    return code;
+                                  int **coords, int64_t *peers) {
+  const int64_t period = redist_priv_max(redist_priv_period(other), 1),
+                mine = redist_priv_max(pattern->period, 1);
+  const int64_t end =
+      redist_priv_product(mine / redist_priv_gcd(mine, period), period, pattern->count);
+  const int64_t blocks =
+      redist_priv_is_interval(other) /* of `other` below `end`, roughly */
+          ? redist_priv_min(redist_priv_blocks(other), other->procs)
+          : end / redist_priv_max(other->block / redist_priv_abs(other->step), 1);
+  redist_priv_track whole = {0, period, 0};
+  const redist_priv_pattern all = {period, 0, 1, pattern->count, 1, &whole};
+  redist_priv_coords list = {NULL, 0, 0};
+  int64_t k;
+  const int finer = end / mine * pattern->tracks > blocks;
+  const int code = redist_priv_walk(&list, finer ? &all : pattern, pattern, other, end);
+  if (list.n > 0) qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
+  *coords = list.coord;
+  *peers = 0;
+  for (k = 0; k < list.n && code == REDIST_OK; k++)
+    if ((*peers == 0 || list.coord[k] != list.coord[*peers - 1]) &&
+        (other->ghosts == 0 || redist_priv_holds_any(other, list.coord[k], pattern)))
+      list.coord[(*peers)++] = list.coord[k];
+  return code;
 }
 
 /* The elements that a place holds; at most 2^62. */
-REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *coords)
-{
-    int64_t held = 1;
-    int d;
-    for (d = 0; d < layout->ndim; d++)
-        held = redist_priv_product(held, redist_priv_held(&layout->dim[d].axis, coords[d]),
-                                   REDIST_PRIV_MAX_ELEMENTS);
-    return held;
+REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *coords) {
+  int64_t held = 1;
+  int d;
+  for (d = 0; d < layout->ndim; d++)
+    held = redist_priv_product(held, redist_priv_held(&layout->dim[d].axis, coords[d]),
+                               REDIST_PRIV_MAX_ELEMENTS);
+  return held;
 }
 
 /* -------------------------------------------------------------- messages: products of run lists */
 
 /* Whom one coordinate meets on the other side of its axis, and in which runs. */
 typedef struct {
-    int64_t peers;
-    int *coord; /* ascending */
-    /* of the source's coordinates: 1, or REDIST_PRIV_IMAGES of a periodic axis with ghosts */
-    int images;
-    redist_priv_runs *runs; /* runs[k * images + i]: what image i shares with coord[k] */
+  int64_t peers;
+  int *coord; /* ascending */
+  /* of the source's coordinates: 1, or REDIST_PRIV_IMAGES of a periodic axis with ghosts */
+  int images;
+  redist_priv_runs *runs; /* runs[k * images + i]: what image i shares with coord[k] */
 } redist_priv_axis_peers;
 
 /* Everything one place sends, or receives: the product of its axes' peers. `own` is its side,
    FROM or TO. */
 typedef struct {
-    int own, ndim;
-    /* the other side are boxes: message k is that with peer k of every axis, which is its box */
-    int listed;
-    int64_t messages; /* places that it shares elements with, of one copy */
-    redist_priv_axis_peers axis[REDIST_MAX_DIMS];
+  int own, ndim;
+  /* the other side are boxes: message k is that with peer k of every axis, which is its box */
+  int listed;
+  int64_t messages; /* places that it shares elements with, of one copy */
+  redist_priv_axis_peers axis[REDIST_MAX_DIMS];
 } redist_priv_place_peers;
 
 /* Elements that two places share, as runs along every axis, and how the three sides store them: the
    source array, the destination array, and a dense buffer of just these elements. Strides and
    origins in elements. */
 typedef struct {
-    int ndim;
-    int64_t elements;
-    const redist_priv_runs *axis[REDIST_MAX_DIMS];
-    /* the packed positions to copy; all of them by default */
-    int64_t begin[REDIST_MAX_DIMS], end[REDIST_MAX_DIMS];
-    int64_t stride[REDIST_PRIV_SIDES][REDIST_MAX_DIMS];
-    int64_t origin[REDIST_PRIV_SIDES];
+  int ndim;
+  int64_t elements;
+  const redist_priv_runs *axis[REDIST_MAX_DIMS];
+  /* the packed positions to copy; all of them by default */
+  int64_t begin[REDIST_MAX_DIMS], end[REDIST_MAX_DIMS];
+  int64_t stride[REDIST_PRIV_SIDES][REDIST_MAX_DIMS];
+  int64_t origin[REDIST_PRIV_SIDES];
 } redist_priv_message;
 
 /* What a coordinate of the source's axis, in one image or in all, shares with one of the
    destination's. REDIST_ERR_MEMORY. */
 REDIST_PRIV int redist_priv_meet_coords(const redist_axis *from, int from_coord, int image,
-                                        const redist_axis *to, int to_coord, redist_priv_runs *list)
-{
-    redist_priv_pattern theirs, mine;
-    int code = redist_priv_pattern_of(from, from_coord, image, &mine);
-    memset(&theirs, 0, sizeof theirs);
-    memset(list, 0, sizeof *list);
-    if (code == REDIST_OK)
-        code = redist_priv_pattern_of(to, to_coord, REDIST_PRIV_ALL_IMAGES, &theirs);
-    if (code == REDIST_OK)
-        code = redist_priv_meet(&mine, &theirs, list);
-    REDIST_FREE(mine.track);
-    REDIST_FREE(theirs.track);
-    return code;
+                                        const redist_axis *to, int to_coord,
+                                        redist_priv_runs *list) {
+  redist_priv_pattern theirs, mine;
+  int code = redist_priv_pattern_of(from, from_coord, image, &mine);
+  memset(&theirs, 0, sizeof theirs);
+  memset(list, 0, sizeof *list);
+  if (code == REDIST_OK)
+    code = redist_priv_pattern_of(to, to_coord, REDIST_PRIV_ALL_IMAGES, &theirs);
+  if (code == REDIST_OK) code = redist_priv_meet(&mine, &theirs, list);
+  REDIST_FREE(mine.track);
+  REDIST_FREE(theirs.track);
+  return code;
 }
 
 /* The runs of the peers found for a coordinate of x, which is on side `own`.
    REDIST_ERR_MEMORY. */
 REDIST_PRIV int redist_priv_meet_peers(const redist_axis *x, int coord, int own,
-                                       const redist_axis *other, redist_priv_axis_peers *p)
-{
-    const redist_axis *axis[2];
-    int64_t k;
-    int code = REDIST_OK;
-    axis[own] = x;
-    axis[!own] = other;
-    p->images = axis[REDIST_PRIV_FROM]->ghosts == 1 + (int)REDIST_PERIODIC ? REDIST_PRIV_IMAGES : 1;
-    p->runs = (redist_priv_runs *)redist_priv_zeroed(p->peers * p->images, sizeof *p->runs);
-    if (p->runs == NULL)
-        return REDIST_ERR_MEMORY;
-    for (k = 0; code == REDIST_OK && k < p->peers * p->images; k++) {
-        const int theirs = p->coord[k / p->images],
-                  image = p->images > 1 ? (int)(k % p->images) : REDIST_PRIV_ALL_IMAGES;
-        code = redist_priv_meet_coords(axis[REDIST_PRIV_FROM],
-                                       own == REDIST_PRIV_FROM ? coord : theirs, image,
-                                       axis[REDIST_PRIV_TO],
-                                       own == REDIST_PRIV_FROM ? theirs : coord, &p->runs[k]);
-    }
-    return code;
+                                       const redist_axis *other, redist_priv_axis_peers *p) {
+  const redist_axis *axis[2];
+  int64_t k;
+  int code = REDIST_OK;
+  axis[own] = x;
+  axis[!own] = other;
+  p->images = axis[REDIST_PRIV_FROM]->ghosts == 1 + (int)REDIST_PERIODIC ? REDIST_PRIV_IMAGES : 1;
+  p->runs = (redist_priv_runs *)redist_priv_zeroed(p->peers * p->images, sizeof *p->runs);
+  if (p->runs == NULL) return REDIST_ERR_MEMORY;
+  for (k = 0; code == REDIST_OK && k < p->peers * p->images; k++) {
+    const int theirs = p->coord[k / p->images],
+              image = p->images > 1 ? (int)(k % p->images) : REDIST_PRIV_ALL_IMAGES;
+    code = redist_priv_meet_coords(axis[REDIST_PRIV_FROM], own == REDIST_PRIV_FROM ? coord : theirs,
+                                   image, axis[REDIST_PRIV_TO],
+                                   own == REDIST_PRIV_FROM ? theirs : coord, &p->runs[k]);
+  }
+  return code;
 }
 
 /* The elements that a coordinate shares with its k-th peer, in all images. */
-REDIST_PRIV int64_t redist_priv_peer_elements(const redist_priv_axis_peers *p, int64_t k)
-{
-    int64_t elements = 0;
-    int i;
-    for (i = 0; i < p->images; i++)
-        elements += p->runs[k * p->images + i].elements;
-    return elements;
+REDIST_PRIV int64_t redist_priv_peer_elements(const redist_priv_axis_peers *p, int64_t k) {
+  int64_t elements = 0;
+  int i;
+  for (i = 0; i < p->images; i++) elements += p->runs[k * p->images + i].elements;
+  return elements;
 }
 
 /* Lists, for every axis, the boxes of `other` that share elements with a place of these
    patterns. */
 REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const redist_layout *other,
-                                       redist_priv_place_peers *n)
-{
-    redist_priv_coords list = {NULL, 0, 0};
-    int d, k, code = REDIST_OK;
-    for (k = 0; k < other->dim[0].axis.procs && code == REDIST_OK; k++) {
-        for (d = 0; d < n->ndim && redist_priv_holds_any(&other->dim[d].axis, k, &mine[d]); d++)
-            continue;
-        if (d == n->ndim)
-            code = redist_priv_append_coord(&list, k);
-    }
-    n->messages = list.n;
-    for (d = 0; d < n->ndim; d++) {
-        n->axis[d].coord = list.coord;
-        n->axis[d].peers = list.n;
-    }
-    return code;
+                                       redist_priv_place_peers *n) {
+  redist_priv_coords list = {NULL, 0, 0};
+  int d, k, code = REDIST_OK;
+  for (k = 0; k < other->dim[0].axis.procs && code == REDIST_OK; k++) {
+    for (d = 0; d < n->ndim && redist_priv_holds_any(&other->dim[d].axis, k, &mine[d]); d++)
+      continue;
+    if (d == n->ndim) code = redist_priv_append_coord(&list, k);
+  }
+  n->messages = list.n;
+  for (d = 0; d < n->ndim; d++) {
+    n->axis[d].coord = list.coord;
+    n->axis[d].peers = list.n;
+  }
+  return code;
 }
 
-REDIST_PRIV void redist_priv_place_peers_free(redist_priv_place_peers *n)
-{
-    int64_t k;
-    int d;
-    for (d = 0; d < n->ndim; d++) {
-        redist_priv_axis_peers *p = &n->axis[d];
-        for (k = 0; p->runs != NULL && k < p->peers * p->images; k++)
-            REDIST_FREE(p->runs[k].run);
-        REDIST_FREE(p->runs);
-        REDIST_FREE(n->listed && d > 0 ? NULL : p->coord); /* of boxes all axes share a list */
-    }
-    memset(n, 0, sizeof *n);
+REDIST_PRIV void redist_priv_place_peers_free(redist_priv_place_peers *n) {
+  int64_t k;
+  int d;
+  for (d = 0; d < n->ndim; d++) {
+    redist_priv_axis_peers *p = &n->axis[d];
+    for (k = 0; p->runs != NULL && k < p->peers * p->images; k++) REDIST_FREE(p->runs[k].run);
+    REDIST_FREE(p->runs);
+    REDIST_FREE(n->listed && d > 0 ? NULL : p->coord); /* of boxes all axes share a list */
+  }
+  memset(n, 0, sizeof *n);
 }
 
 /* The neighbours of the place at coords of layout `mine`, which is side `own` of the exchange, with
@@ -2723,164 +2499,153 @@ REDIST_PRIV void redist_priv_place_peers_free(redist_priv_place_peers *n)
    redist_priv_place_peers_free even on failure. */
 REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coords, int own,
                                        const redist_layout *other, int runs,
-                                       redist_priv_place_peers *n)
-{
-    redist_priv_pattern pattern[REDIST_MAX_DIMS];
-    int d, code = REDIST_OK;
-    memset(n, 0, sizeof *n);
-    memset(pattern, 0, sizeof pattern);
-    n->own = own;
-    n->ndim = mine->ndim;
-    n->listed = redist_priv_is_boxes(other);
-    n->messages = 1;
-    for (d = 0; d < n->ndim && code == REDIST_OK; d++)
-        code = redist_priv_pattern_of(&mine->dim[d].axis, coords[d], REDIST_PRIV_ALL_IMAGES,
-                                      &pattern[d]);
-    if (code == REDIST_OK && n->listed)
-        code = redist_priv_list_boxes(pattern, other, n);
-    for (d = 0; d < n->ndim && code == REDIST_OK && !n->listed; d++) {
-        code = redist_priv_peers(&pattern[d], &other->dim[d].axis, &n->axis[d].coord,
-                                 &n->axis[d].peers);
-        n->messages *= n->axis[d].peers;
-    }
-    for (d = 0; d < n->ndim && code == REDIST_OK && runs; d++)
-        code = redist_priv_meet_peers(&mine->dim[d].axis, coords[d], own, &other->dim[d].axis,
-                                      &n->axis[d]);
-    for (d = 0; d < n->ndim; d++)
-        REDIST_FREE(pattern[d].track);
-    return code;
+                                       redist_priv_place_peers *n) {
+  redist_priv_pattern pattern[REDIST_MAX_DIMS];
+  int d, code = REDIST_OK;
+  memset(n, 0, sizeof *n);
+  memset(pattern, 0, sizeof pattern);
+  n->own = own;
+  n->ndim = mine->ndim;
+  n->listed = redist_priv_is_boxes(other);
+  n->messages = 1;
+  for (d = 0; d < n->ndim && code == REDIST_OK; d++)
+    code =
+        redist_priv_pattern_of(&mine->dim[d].axis, coords[d], REDIST_PRIV_ALL_IMAGES, &pattern[d]);
+  if (code == REDIST_OK && n->listed) code = redist_priv_list_boxes(pattern, other, n);
+  for (d = 0; d < n->ndim && code == REDIST_OK && !n->listed; d++) {
+    code =
+        redist_priv_peers(&pattern[d], &other->dim[d].axis, &n->axis[d].coord, &n->axis[d].peers);
+    n->messages *= n->axis[d].peers;
+  }
+  for (d = 0; d < n->ndim && code == REDIST_OK && runs; d++)
+    code = redist_priv_meet_peers(&mine->dim[d].axis, coords[d], own, &other->dim[d].axis,
+                                  &n->axis[d]);
+  for (d = 0; d < n->ndim; d++) REDIST_FREE(pattern[d].track);
+  return code;
 }
 
 /* Which peer of each axis the k-th message is with, 0 <= k < messages. */
-REDIST_PRIV void redist_priv_peers_at(const redist_priv_place_peers *n, int64_t k, int64_t *peer)
-{
-    int d;
-    for (d = n->ndim - 1; d >= 0; d--) {
-        peer[d] = k % n->axis[d].peers;
-        k /= n->listed ? 1 : n->axis[d].peers;
-    }
+REDIST_PRIV void redist_priv_peers_at(const redist_priv_place_peers *n, int64_t k, int64_t *peer) {
+  int d;
+  for (d = n->ndim - 1; d >= 0; d--) {
+    peer[d] = k % n->axis[d].peers;
+    k /= n->listed ? 1 : n->axis[d].peers;
+  }
 }
 
 /* The coordinates of the other place of the k-th message; messages ascend by them. */
-REDIST_PRIV void redist_priv_peer_coords(const redist_priv_place_peers *n, int64_t k, int *coords)
-{
-    int64_t peer[REDIST_MAX_DIMS];
-    int d;
-    redist_priv_peers_at(n, k, peer);
-    for (d = 0; d < n->ndim; d++)
-        coords[d] = n->axis[d].coord[peer[d]];
+REDIST_PRIV void redist_priv_peer_coords(const redist_priv_place_peers *n, int64_t k, int *coords) {
+  int64_t peer[REDIST_MAX_DIMS];
+  int d;
+  redist_priv_peers_at(n, k, peer);
+  for (d = 0; d < n->ndim; d++) coords[d] = n->axis[d].coord[peer[d]];
 }
 
 /* Lays out the packed elements from `begin` to `end` one after the other, in the order of the
    source's memory. */
-REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_layout *from)
-{
-    int axes[REDIST_MAX_DIMS], k;
-    m->elements = 1;
-    m->origin[REDIST_PRIV_PACKED] = 0;
-    redist_priv_slow_to_fast(from, from->memory_order, axes);
-    for (k = m->ndim - 1; k >= 0; k--) {
-        const int d = axes[k];
-        REDIST_ASSERT(m->begin[d] >= 0 && m->begin[d] <= m->end[d] &&
-                      m->end[d] <= m->axis[d]->elements);
-        m->stride[REDIST_PRIV_PACKED][d] = m->elements;
-        m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * m->elements;
-        m->elements *= m->end[d] - m->begin[d];
-    }
+REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_layout *from) {
+  int axes[REDIST_MAX_DIMS], k;
+  m->elements = 1;
+  m->origin[REDIST_PRIV_PACKED] = 0;
+  redist_priv_slow_to_fast(from, from->memory_order, axes);
+  for (k = m->ndim - 1; k >= 0; k--) {
+    const int d = axes[k];
+    REDIST_ASSERT(m->begin[d] >= 0 && m->begin[d] <= m->end[d] &&
+                  m->end[d] <= m->axis[d]->elements);
+    m->stride[REDIST_PRIV_PACKED][d] = m->elements;
+    m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * m->elements;
+    m->elements *= m->end[d] - m->begin[d];
+  }
 }
 
 /* How many blocks a message has: one for each choice of images of the source's axes. An element
    that several images show comes once in each block, so the blocks' order is that of its
    contributions: as it is owned, then its images along axis 0, ... Blocks may be empty. */
-REDIST_PRIV int redist_priv_blocks_of(const redist_priv_place_peers *n)
-{
-    int d, blocks = 1;
-    for (d = 0; d < n->ndim; d++)
-        blocks *= n->axis[d].images;
-    return blocks;
+REDIST_PRIV int redist_priv_blocks_of(const redist_priv_place_peers *n) {
+  int d, blocks = 1;
+  for (d = 0; d < n->ndim; d++) blocks *= n->axis[d].images;
+  return blocks;
 }
 
 /* A block of the k-th message of a place, 0 <= k < messages, with the place or places at
    redist_priv_peer_coords, packed as redist_priv_pack_densely has it, which both sides know. The
    caller sets the strides and origins of FROM and TO. */
 REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_place_peers *n, int64_t k,
-                                                       int block, const redist_layout *from)
-{
-    redist_priv_message m;
-    int64_t peer[REDIST_MAX_DIMS];
-    int d;
-    memset(&m, 0, sizeof m);
-    m.ndim = n->ndim;
-    redist_priv_peers_at(n, k, peer);
-    for (d = 0; d < n->ndim; d++) {
-        const int images = n->axis[d].images;
-        m.axis[d] = &n->axis[d].runs[peer[d] * images + block % images];
-        m.end[d] = m.axis[d]->elements;
-        block /= images;
-    }
-    redist_priv_pack_densely(&m, from);
-    return m;
+                                                       int block, const redist_layout *from) {
+  redist_priv_message m;
+  int64_t peer[REDIST_MAX_DIMS];
+  int d;
+  memset(&m, 0, sizeof m);
+  m.ndim = n->ndim;
+  redist_priv_peers_at(n, k, peer);
+  for (d = 0; d < n->ndim; d++) {
+    const int images = n->axis[d].images;
+    m.axis[d] = &n->axis[d].runs[peer[d] * images + block % images];
+    m.end[d] = m.axis[d]->elements;
+    block /= images;
+  }
+  redist_priv_pack_densely(&m, from);
+  return m;
 }
 
 REDIST_PRIV void redist_priv_store(redist_priv_message *m, int side,
-                                   const redist_priv_storage *storage)
-{
-    memcpy(m->stride[side], storage->stride, sizeof storage->stride);
-    m->origin[side] = storage->origin;
+                                   const redist_priv_storage *storage) {
+  memcpy(m->stride[side], storage->stride, sizeof storage->stride);
+  m->origin[side] = storage->origin;
 }
 
 /* -------------------------------------------------------------------------------------- copying */
 
 /* One loop of a copy: n times, at these distances in bytes. */
 typedef struct {
-    int64_t n, from, to;
+  int64_t n, from, to;
 } redist_priv_loop;
 
 /* The store policy: elements replace what is there, or a function combines them with it. */
 typedef struct {
-    redist_combine *function; /* NULL: they replace it */
-    void *context;
-    int64_t element; /* bytes */
-    int alone;       /* the function is not thread-safe */
+  redist_combine *function; /* NULL: they replace it */
+  void *context;
+  int64_t element; /* bytes */
+  int alone;       /* the function is not thread-safe */
 } redist_priv_policy;
 
 /* How the units of a copy are written. */
 typedef struct {
-    /* stream: by non-temporal stores; far: the source is in no cache of this core */
-    int stream, far;
-    int64_t unit; /* contiguous bytes */
-    redist_priv_policy policy;
+  /* stream: by non-temporal stores; far: the source is in no cache of this core */
+  int stream, far;
+  int64_t unit; /* contiguous bytes */
+  redist_priv_policy policy;
 } redist_priv_writing;
 
 /* Two nested loops, and where they begin. */
 typedef struct {
-    redist_priv_loop outer, inner;
-    const char *from;
-    char *to;
+  redist_priv_loop outer, inner;
+  const char *from;
+  char *to;
 } redist_priv_plane;
 
 /* Tuned constants: what each decides, its unit, and the command that set it; chosen: none did. */
 enum {
-    REDIST_PRIV_LINE = 64, /* bytes of a cache line */
-    /* bytes on the stack in which lines are assembled; build/transposes */
-    REDIST_PRIV_TILE_BUFFER = 8192,
-    REDIST_PRIV_TILE_BUFFERS = 8, /* as many of those where strips are combined; build/halo */
-    REDIST_PRIV_HOT = 16384,      /* bytes that stay in the first-level cache; chosen */
-    /* bytes that stay in the second-level cache: larger tiles are prefetched; chosen */
-    REDIST_PRIV_NEAR = 262144,
-    REDIST_PRIV_PAGE = 4096, /* bytes: as wide as a tile is at most */
-    /* bytes of the shortest contiguous write that streams; build/transposes */
-    REDIST_PRIV_LONG = 128,
-    /* bytes: rows of a tile, perhaps each on a page of its own; build/transposes */
-    REDIST_PRIV_WIDTH = 256,
-    /* places, or coordinates of an axis, up to which they are assigned exactly; chosen */
-    REDIST_PRIV_EXACT_PLACES = 1024
+  REDIST_PRIV_LINE = 64, /* bytes of a cache line */
+  /* bytes on the stack in which lines are assembled; build/transposes */
+  REDIST_PRIV_TILE_BUFFER = 8192,
+  REDIST_PRIV_TILE_BUFFERS = 8, /* as many of those where strips are combined; build/halo */
+  REDIST_PRIV_HOT = 16384,      /* bytes that stay in the first-level cache; chosen */
+  /* bytes that stay in the second-level cache: larger tiles are prefetched; chosen */
+  REDIST_PRIV_NEAR = 262144,
+  REDIST_PRIV_PAGE = 4096, /* bytes: as wide as a tile is at most */
+  /* bytes of the shortest contiguous write that streams; build/transposes */
+  REDIST_PRIV_LONG = 128,
+  /* bytes: rows of a tile, perhaps each on a page of its own; build/transposes */
+  REDIST_PRIV_WIDTH = 256,
+  /* places, or coordinates of an axis, up to which they are assigned exactly; chosen */
+  REDIST_PRIV_EXACT_PLACES = 1024
 };
 
 /* Prefetches the cache line `bytes` after `from`, which need not exist. */
 #if defined __GNUC__
 #define REDIST_PRIV_PREFETCH(from, bytes) \
-    __builtin_prefetch((const void *)((uintptr_t)(from) + (uintptr_t)(bytes)))
+  __builtin_prefetch((const void *)((uintptr_t)(from) + (uintptr_t)(bytes)))
 #else
 #define REDIST_PRIV_PREFETCH(from, bytes) ((void)(from), (void)(bytes))
 #endif
@@ -2902,8 +2667,8 @@ typedef uint8x16_t redist_priv_vector;
 #define REDIST_PRIV_LOAD(from) vld1q_u8((const uint8_t *)(from))
 #define REDIST_PRIV_STORE(to, v) vst1q_u8((uint8_t *)(to), v)
 #define REDIST_PRIV_PAIR(zip, bits, a, b) \
-    vreinterpretq_u8_u##bits(             \
-        zip##_u##bits(vreinterpretq_u##bits##_u8(a), vreinterpretq_u##bits##_u8(b)))
+  vreinterpretq_u8_u##bits(               \
+      zip##_u##bits(vreinterpretq_u##bits##_u8(a), vreinterpretq_u##bits##_u8(b)))
 #define REDIST_PRIV_FIRST_4(a, b) REDIST_PRIV_PAIR(vzip1q, 32, a, b)
 #define REDIST_PRIV_LAST_4(a, b) REDIST_PRIV_PAIR(vzip2q, 32, a, b)
 #define REDIST_PRIV_FIRST_8(a, b) REDIST_PRIV_PAIR(vzip1q, 64, a, b)
@@ -2913,45 +2678,43 @@ typedef uint8x16_t redist_priv_vector;
 #ifdef REDIST_PRIV_VECTORS
 
 /* stream: by a non-temporal store, to a multiple of 16. */
-REDIST_PRIV_INLINE void redist_priv_store_16(int stream, char *to, redist_priv_vector value)
-{
+REDIST_PRIV_INLINE void redist_priv_store_16(int stream, char *to, redist_priv_vector value) {
 #ifdef REDIST_PRIV_STREAMS
-    if (stream) {
-        _mm_stream_si128((__m128i *)(void *)to, value);
-        return;
-    }
+  if (stream) {
+    _mm_stream_si128((__m128i *)(void *)to, value);
+    return;
+  }
 #endif
-    (void)stream;
-    REDIST_PRIV_STORE(to, value);
+  (void)stream;
+  REDIST_PRIV_STORE(to, value);
 }
 #endif
 
 /* Streamed bytes become visible before later stores. */
-REDIST_PRIV_FAST void redist_priv_fence(void)
-{
+REDIST_PRIV_FAST void redist_priv_fence(void) {
 #ifdef REDIST_PRIV_STREAMS
-    _mm_sfence();
+  _mm_sfence();
 #endif
 }
 
 /* Copies contiguous bytes, by non-temporal stores where the processor can: a plain store first
    reads the line it writes. ahead: distance from `from` of the bytes to prefetch, or 0. */
-REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t bytes, int64_t ahead)
-{
-    int64_t k = 0;
+REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t bytes,
+                                          int64_t ahead) {
+  int64_t k = 0;
 #ifdef REDIST_PRIV_STREAMS
-    const int64_t head = redist_priv_min((int64_t)(-(uintptr_t)to % REDIST_PRIV_LINE), bytes);
-    memcpy(to, from, (size_t)head);
-    for (k = head; k + REDIST_PRIV_LINE <= bytes; k += REDIST_PRIV_LINE) {
-        REDIST_PRIV_PREFETCH(from, k + ahead);
-        redist_priv_store_16(1, to + k, REDIST_PRIV_LOAD(from + k));
-        redist_priv_store_16(1, to + k + 16, REDIST_PRIV_LOAD(from + k + 16));
-        redist_priv_store_16(1, to + k + 32, REDIST_PRIV_LOAD(from + k + 32));
-        redist_priv_store_16(1, to + k + 48, REDIST_PRIV_LOAD(from + k + 48));
-    }
+  const int64_t head = redist_priv_min((int64_t)(-(uintptr_t)to % REDIST_PRIV_LINE), bytes);
+  memcpy(to, from, (size_t)head);
+  for (k = head; k + REDIST_PRIV_LINE <= bytes; k += REDIST_PRIV_LINE) {
+    REDIST_PRIV_PREFETCH(from, k + ahead);
+    redist_priv_store_16(1, to + k, REDIST_PRIV_LOAD(from + k));
+    redist_priv_store_16(1, to + k + 16, REDIST_PRIV_LOAD(from + k + 16));
+    redist_priv_store_16(1, to + k + 32, REDIST_PRIV_LOAD(from + k + 32));
+    redist_priv_store_16(1, to + k + 48, REDIST_PRIV_LOAD(from + k + 48));
+  }
 #endif
-    (void)ahead;
-    memcpy(to + k, from + k, (size_t)(bytes - k));
+  (void)ahead;
+  memcpy(to + k, from + k, (size_t)(bytes - k));
 }
 
 #if defined __GNUC__ && __GNUC__ >= 8 && !defined __clang__
@@ -2962,58 +2725,53 @@ REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t by
 #endif
 
 /* Two loops around a unit; short units have a size that the compiler knows. */
-#define REDIST_PRIV_COPY_LOOPS(unroll, unit)               \
-    for (j = 0; j < p.outer.n; j++)                        \
-        unroll for (i = 0; i < p.inner.n; i++)             \
-            memcpy(p.to + j * p.outer.to + i * p.inner.to, \
-                   p.from + j * p.outer.from + i * p.inner.from, (size_t)(unit));
+#define REDIST_PRIV_COPY_LOOPS(unroll, unit)           \
+  for (j = 0; j < p.outer.n; j++)                      \
+    unroll for (i = 0; i < p.inner.n; i++)             \
+        memcpy(p.to + j * p.outer.to + i * p.inner.to, \
+               p.from + j * p.outer.from + i * p.inner.from, (size_t)(unit));
 
 #define REDIST_PRIV_COPY_UNITS(unroll, bytes) \
-    case bytes:                               \
-        REDIST_PRIV_COPY_LOOPS(unroll, bytes) \
-        break;
+  case bytes: REDIST_PRIV_COPY_LOOPS(unroll, bytes) break;
 
-REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *plane)
-{
-    const redist_priv_plane p = *plane; /* a copy: no store can change it */
-    int64_t i, j;
-    switch (unit) {
-        REDIST_PRIV_COPY_UNITS(, 1)
-        REDIST_PRIV_COPY_UNITS(, 2)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(2), 4)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(2), 8)
-        REDIST_PRIV_COPY_UNITS(, 12)
-        REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(2), 16)
-        REDIST_PRIV_COPY_UNITS(, 24)
-        REDIST_PRIV_COPY_UNITS(, 32)
-        REDIST_PRIV_COPY_UNITS(, 48)
-        REDIST_PRIV_COPY_UNITS(, 64)
-        REDIST_PRIV_COPY_UNITS(, 128)
-    default:
-        REDIST_PRIV_COPY_LOOPS(, unit)
-    }
+REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *plane) {
+  const redist_priv_plane p = *plane; /* a copy: no store can change it */
+  int64_t i, j;
+  switch (unit) {
+    REDIST_PRIV_COPY_UNITS(, 1)
+    REDIST_PRIV_COPY_UNITS(, 2)
+    REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(2), 4)
+    REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(2), 8)
+    REDIST_PRIV_COPY_UNITS(, 12)
+    REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(2), 16)
+    REDIST_PRIV_COPY_UNITS(, 24)
+    REDIST_PRIV_COPY_UNITS(, 32)
+    REDIST_PRIV_COPY_UNITS(, 48)
+    REDIST_PRIV_COPY_UNITS(, 64)
+    REDIST_PRIV_COPY_UNITS(, 128)
+  default: REDIST_PRIV_COPY_LOOPS(, unit)
+  }
 }
 
 /* Writes a row of pieces of `bytes` contiguous bytes. */
 REDIST_PRIV void redist_priv_write(const redist_priv_writing *w, redist_priv_loop row,
-                                   int64_t bytes, const char *from, char *to)
-{
-    const redist_priv_policy *a = &w->policy;
-    for (; row.n > 0; row.n--, from += row.from, to += row.to)
-        if (a->function != NULL)
-            a->function(to, from, bytes / a->element, a->context);
-        else if (w->stream)
-            redist_priv_stream(to, from, bytes, row.from);
-        else
-            memcpy(to, from, (size_t)bytes);
+                                   int64_t bytes, const char *from, char *to) {
+  const redist_priv_policy *a = &w->policy;
+  for (; row.n > 0; row.n--, from += row.from, to += row.to)
+    if (a->function != NULL)
+      a->function(to, from, bytes / a->element, a->context);
+    else if (w->stream)
+      redist_priv_stream(to, from, bytes, row.from);
+    else
+      memcpy(to, from, (size_t)bytes);
 }
 
 /* How two loops are cut into tiles of wide x tall units, and how a tile is copied: in strips, by
    way of a buffer, by non-temporal stores, with lines prefetched. */
 typedef struct {
-    const redist_priv_writing *w;
-    int64_t wide, tall;
-    int strips, buffered, stream, far;
+  const redist_priv_writing *w;
+  int64_t wide, tall;
+  int strips, buffered, stream, far;
 } redist_priv_tiling;
 
 #ifdef REDIST_PRIV_VECTORS
@@ -3021,94 +2779,88 @@ typedef struct {
 /* Writes lines of the destination: of each pair of vectors first the lower halves, then, in the
    next row, the upper. */
 REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const redist_priv_vector *v, char *to,
-                                                 int64_t to_pitch)
-{
-    int k;
-    REDIST_PRIV_UNROLL(4)
-    for (k = 0; k < 4; k++)
-        redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_FIRST_8(v[2 * k], v[2 * k + 1]));
-    REDIST_PRIV_UNROLL(4)
-    for (k = 0; k < 4; k++)
-        redist_priv_store_16(stream, to + to_pitch + 16 * k,
-                             REDIST_PRIV_LAST_8(v[2 * k], v[2 * k + 1]));
+                                                 int64_t to_pitch) {
+  int k;
+  REDIST_PRIV_UNROLL(4)
+  for (k = 0; k < 4; k++)
+    redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_FIRST_8(v[2 * k], v[2 * k + 1]));
+  REDIST_PRIV_UNROLL(4)
+  for (k = 0; k < 4; k++)
+    redist_priv_store_16(stream, to + to_pitch + 16 * k,
+                         REDIST_PRIV_LAST_8(v[2 * k], v[2 * k + 1]));
 }
 
 /* Transposes 16 bytes of as many rows of the source as fill one line of each row of the
    destination. Lines are written one after another: alternating between incomplete lines takes
    twice the time. */
 REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const char *from,
-                                                    int64_t from_pitch, char *to, int64_t to_pitch)
-{
-    redist_priv_vector first[8], second[8];
-    int k;
-    if (unit == 16) {
-        REDIST_PRIV_UNROLL(4)
-        for (k = 0; k < 4; k++)
-            redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_LOAD(from + k * from_pitch));
-        return;
-    }
-    REDIST_PRIV_UNROLL(8)
-    for (k = 0; k < 8; k++) {
-        const char *row = from + k * (8 / unit) * from_pitch;
-        const redist_priv_vector a = REDIST_PRIV_LOAD(row),
-                                 b = REDIST_PRIV_LOAD(row + (unit == 4 ? from_pitch : 0));
-        first[k] = unit == 4 ? REDIST_PRIV_FIRST_4(a, b) : a;
-        second[k] = REDIST_PRIV_LAST_4(a, b);
-    }
-    redist_priv_store_halves(stream, first, to, to_pitch);
-    if (unit == 4)
-        redist_priv_store_halves(stream, second, to + 2 * to_pitch, to_pitch);
+                                                    int64_t from_pitch, char *to,
+                                                    int64_t to_pitch) {
+  redist_priv_vector first[8], second[8];
+  int k;
+  if (unit == 16) {
+    REDIST_PRIV_UNROLL(4)
+    for (k = 0; k < 4; k++)
+      redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_LOAD(from + k * from_pitch));
+    return;
+  }
+  REDIST_PRIV_UNROLL(8)
+  for (k = 0; k < 8; k++) {
+    const char *row = from + k * (8 / unit) * from_pitch;
+    const redist_priv_vector a = REDIST_PRIV_LOAD(row),
+                             b = REDIST_PRIV_LOAD(row + (unit == 4 ? from_pitch : 0));
+    first[k] = unit == 4 ? REDIST_PRIV_FIRST_4(a, b) : a;
+    second[k] = REDIST_PRIV_LAST_4(a, b);
+  }
+  redist_priv_store_halves(stream, first, to, to_pitch);
+  if (unit == 4) redist_priv_store_halves(stream, second, to + 2 * to_pitch, to_pitch);
 }
 
 /* Transposes `lines` x `columns` elements in strips, of a line of the destination each; ahead:
    prefetches the next. */
 REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int ahead, int64_t lines,
-                                                     int64_t columns, const redist_priv_plane *p)
-{
-    const int64_t rows = REDIST_PRIV_LINE / unit, side = 16 / unit, from_pitch = p->inner.from,
-                  to_pitch = p->outer.to;
-    int64_t i, j;
-    for (i = 0; i < lines; i += rows) {
-        const char *from = p->from + i * from_pitch;
-        char *to = p->to + i * unit;
-        for (j = 0; ahead && j < rows; j++)
-            REDIST_PRIV_PREFETCH(from, j * from_pitch + 2 * REDIST_PRIV_LINE);
-        for (j = 0; j < columns; j += side, from += 16, to += side * to_pitch)
-            redist_priv_transpose_strip(unit, stream, from, from_pitch, to, to_pitch);
-    }
+                                                     int64_t columns, const redist_priv_plane *p) {
+  const int64_t rows = REDIST_PRIV_LINE / unit, side = 16 / unit, from_pitch = p->inner.from,
+                to_pitch = p->outer.to;
+  int64_t i, j;
+  for (i = 0; i < lines; i += rows) {
+    const char *from = p->from + i * from_pitch;
+    char *to = p->to + i * unit;
+    for (j = 0; ahead && j < rows; j++)
+      REDIST_PRIV_PREFETCH(from, j * from_pitch + 2 * REDIST_PRIV_LINE);
+    for (j = 0; j < columns; j += side, from += 16, to += side * to_pitch)
+      redist_priv_transpose_strip(unit, stream, from, from_pitch, to, to_pitch);
+  }
 }
 
 /* Copies `columns` x `lines` units of a plane, from (column, line) on. */
 REDIST_PRIV_APART void redist_priv_copy_part(int64_t unit, const redist_priv_plane *p,
                                              int64_t column, int64_t columns, int64_t line,
-                                             int64_t lines)
-{
-    redist_priv_plane part = *p;
-    part.outer.n = columns;
-    part.inner.n = lines;
-    part.from += column * p->outer.from + line * p->inner.from;
-    part.to += column * p->outer.to + line * p->inner.to;
-    redist_priv_copy_units(unit, &part);
+                                             int64_t lines) {
+  redist_priv_plane part = *p;
+  part.outer.n = columns;
+  part.inner.n = lines;
+  part.from += column * p->outer.from + line * p->inner.from;
+  part.to += column * p->outer.to + line * p->inner.to;
+  redist_priv_copy_units(unit, &part);
 }
 
 /* Transposes two loops, the outer along contiguous elements of the source, the inner along those of
    the destination: strips, and the remainder at the two edges. */
 REDIST_PRIV_APART void redist_priv_transpose(const redist_priv_tiling *t, int stream,
-                                             const redist_priv_plane *p)
-{
-    const int64_t unit = t->w->unit, side = 16 / unit;
-    const int64_t lines = p->inner.n & -(REDIST_PRIV_LINE / unit), columns = p->outer.n & -side;
-    const int ahead = t->far && columns * unit <= REDIST_PRIV_LINE;
-    if (unit == 4)
-        redist_priv_transpose_strips(4, stream, ahead, lines, columns, p);
-    else if (unit == 8)
-        redist_priv_transpose_strips(8, stream, ahead, lines, columns, p);
-    else
-        redist_priv_transpose_strips(16, stream, ahead, lines, columns, p);
-    if (columns < p->outer.n)
-        redist_priv_copy_part(unit, p, columns, p->outer.n - columns, 0, p->inner.n);
-    if (lines < p->inner.n)
-        redist_priv_copy_part(unit, p, 0, columns, lines, p->inner.n - lines);
+                                             const redist_priv_plane *p) {
+  const int64_t unit = t->w->unit, side = 16 / unit;
+  const int64_t lines = p->inner.n & -(REDIST_PRIV_LINE / unit), columns = p->outer.n & -side;
+  const int ahead = t->far && columns * unit <= REDIST_PRIV_LINE;
+  if (unit == 4)
+    redist_priv_transpose_strips(4, stream, ahead, lines, columns, p);
+  else if (unit == 8)
+    redist_priv_transpose_strips(8, stream, ahead, lines, columns, p);
+  else
+    redist_priv_transpose_strips(16, stream, ahead, lines, columns, p);
+  if (columns < p->outer.n)
+    redist_priv_copy_part(unit, p, columns, p->outer.n - columns, 0, p->inner.n);
+  if (lines < p->inner.n) redist_priv_copy_part(unit, p, 0, columns, lines, p->inner.n - lines);
 }
 
 #else
@@ -3117,8 +2869,8 @@ REDIST_PRIV_APART void redist_priv_transpose(const redist_priv_tiling *t, int st
 
 /* The buffer in which a tile is assembled, aligned for numbers of any kind. */
 typedef union {
-    char bytes[REDIST_PRIV_TILE_BUFFER];
-    long double aligned;
+  char bytes[REDIST_PRIV_TILE_BUFFER];
+  long double aligned;
 } redist_priv_tile;
 
 /* Each line of either side should be visited once, while it is cached. Strips fill a whole line of
@@ -3128,221 +2880,202 @@ typedef union {
    long pieces. Strips that are combined use a larger buffer, so that the destination is read in
    long pieces, too. */
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_writing *w,
-                                                     const redist_priv_plane *p, int transposed)
-{
-    const int64_t unit = w->unit, pitch = p->outer.to;
-    const int combine = w->policy.function != NULL, contiguous = p->inner.to == unit;
-    const int even = pitch % 16 == 0 && (uintptr_t)p->to % 16 == 0;
-    redist_priv_tiling t;
-    int64_t across;
-    t.w = w;
-    t.strips =
-        transposed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
-    t.stream = w->stream && contiguous;
-    t.buffered = combine || (t.strips ? t.stream && !even : contiguous);
-    t.far = w->far || w->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
-    across = !transposed ? unit
-             : !t.strips ? (int64_t)REDIST_PRIV_WIDTH
-             : combine   ? 4 * (int64_t)REDIST_PRIV_WIDTH
-                         : (int64_t)REDIST_PRIV_LINE;
-    t.wide = transposed ? redist_priv_max(across / unit, 1) : 1;
-    t.tall =
-        (t.strips && combine ? REDIST_PRIV_TILE_BUFFERS : 1) * REDIST_PRIV_TILE_BUFFER / across;
-    if (!t.strips || t.buffered)
-        return t;
-    if (t.stream && pitch % REDIST_PRIV_LINE != 0) {
-        t.wide = 4; /* no more incomplete lines than the processor holds */
-    } else if (p->outer.n * unit >= 2 * REDIST_PRIV_WIDTH && (t.stream || unit < 16)) {
-        t.wide = 2 * REDIST_PRIV_WIDTH / unit;
-        t.tall = 2 * REDIST_PRIV_LINE / unit;
-    }
-    return t;
+                                                     const redist_priv_plane *p, int transposed) {
+  const int64_t unit = w->unit, pitch = p->outer.to;
+  const int combine = w->policy.function != NULL, contiguous = p->inner.to == unit;
+  const int even = pitch % 16 == 0 && (uintptr_t)p->to % 16 == 0;
+  redist_priv_tiling t;
+  int64_t across;
+  t.w = w;
+  t.strips =
+      transposed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+  t.stream = w->stream && contiguous;
+  t.buffered = combine || (t.strips ? t.stream && !even : contiguous);
+  t.far = w->far || w->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
+  across = !transposed ? unit
+           : !t.strips ? (int64_t)REDIST_PRIV_WIDTH
+           : combine   ? 4 * (int64_t)REDIST_PRIV_WIDTH
+                       : (int64_t)REDIST_PRIV_LINE;
+  t.wide = transposed ? redist_priv_max(across / unit, 1) : 1;
+  t.tall = (t.strips && combine ? REDIST_PRIV_TILE_BUFFERS : 1) * REDIST_PRIV_TILE_BUFFER / across;
+  if (!t.strips || t.buffered) return t;
+  if (t.stream && pitch % REDIST_PRIV_LINE != 0) {
+    t.wide = 4; /* no more incomplete lines than the processor holds */
+  } else if (p->outer.n * unit >= 2 * REDIST_PRIV_WIDTH && (t.stream || unit < 16)) {
+    t.wide = 2 * REDIST_PRIV_WIDTH / unit;
+    t.tall = 2 * REDIST_PRIV_LINE / unit;
+  }
+  return t;
 }
 
 /* Combines an assembled tile with a non-contiguous destination, by way of a second tile. */
 REDIST_PRIV void redist_priv_combine_tile(const redist_priv_writing *w, const redist_priv_plane *p,
-                                          const redist_priv_tile *tile)
-{
-    const int64_t unit = w->unit, row = p->inner.n * unit;
-    redist_priv_tile there;
-    redist_priv_plane in = {{p->outer.n, p->outer.to, row},
-                            {p->inner.n, p->inner.to, unit},
-                            p->to,
-                            there.bytes};
-    redist_priv_plane out = {{p->outer.n, row, p->outer.to},
-                             {p->inner.n, unit, p->inner.to},
-                             there.bytes,
-                             p->to};
-    redist_priv_copy_units(unit, &in);
-    w->policy.function(there.bytes, tile->bytes, p->outer.n * row / w->policy.element,
-                       w->policy.context);
-    redist_priv_copy_units(unit, &out);
+                                          const redist_priv_tile *tile) {
+  const int64_t unit = w->unit, row = p->inner.n * unit;
+  redist_priv_tile there;
+  redist_priv_plane in = {{p->outer.n, p->outer.to, row},
+                          {p->inner.n, p->inner.to, unit},
+                          p->to,
+                          there.bytes};
+  redist_priv_plane out = {{p->outer.n, row, p->outer.to},
+                           {p->inner.n, unit, p->inner.to},
+                           there.bytes,
+                           p->to};
+  redist_priv_copy_units(unit, &in);
+  w->policy.function(there.bytes, tile->bytes, p->outer.n * row / w->policy.element,
+                     w->policy.context);
+  redist_priv_copy_units(unit, &out);
 }
 
 /* Copies a tile, shorter at the edges, by way of a buffer. */
 REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const redist_priv_plane *p,
-                                           redist_priv_tile *tile)
-{
-    const int64_t unit = t->w->unit, bytes = p->inner.n * unit;
-    const int combine = t->w->policy.function != NULL;
-    char *at = (char *)tile;
-    redist_priv_plane in = {{p->outer.n, p->outer.from, bytes},
-                            {p->inner.n, p->inner.from, unit},
-                            p->from,
-                            at};
-    redist_priv_plane across = {in.inner, in.outer, p->from, at};
-    redist_priv_loop rows = {p->outer.n, bytes, p->outer.to};
-    int64_t k, line;
-    for (k = 0; combine && t->far && p->inner.to == unit && k < p->outer.n; k++)
-        for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
-            REDIST_PRIV_PREFETCH(p->to, k * p->outer.to + line);
-    if (t->strips)
-        redist_priv_transpose(t, 0, &in);
-    else
-        redist_priv_copy_units(unit, p->outer.n > 1 ? &across : &in);
-    if (p->inner.to == unit)
-        redist_priv_write(t->w, rows, bytes, at, p->to);
-    else
-        redist_priv_combine_tile(t->w, p, tile);
+                                           redist_priv_tile *tile) {
+  const int64_t unit = t->w->unit, bytes = p->inner.n * unit;
+  const int combine = t->w->policy.function != NULL;
+  char *at = (char *)tile;
+  redist_priv_plane in = {{p->outer.n, p->outer.from, bytes},
+                          {p->inner.n, p->inner.from, unit},
+                          p->from,
+                          at};
+  redist_priv_plane across = {in.inner, in.outer, p->from, at};
+  redist_priv_loop rows = {p->outer.n, bytes, p->outer.to};
+  int64_t k, line;
+  for (k = 0; combine && t->far && p->inner.to == unit && k < p->outer.n; k++)
+    for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
+      REDIST_PRIV_PREFETCH(p->to, k * p->outer.to + line);
+  if (t->strips)
+    redist_priv_transpose(t, 0, &in);
+  else
+    redist_priv_copy_units(unit, p->outer.n > 1 ? &across : &in);
+  if (p->inner.to == unit)
+    redist_priv_write(t->w, rows, bytes, at, p->to);
+  else
+    redist_priv_combine_tile(t->w, p, tile);
 }
 
 /* The same with a buffer on the stack, or with the larger one of strips that are combined. */
 REDIST_PRIV_APART void redist_priv_copy_small(const redist_priv_tiling *t,
-                                              const redist_priv_plane *p)
-{
-    redist_priv_tile tile;
-    redist_priv_copy_buffered(t, p, &tile);
+                                              const redist_priv_plane *p) {
+  redist_priv_tile tile;
+  redist_priv_copy_buffered(t, p, &tile);
 }
 
 REDIST_PRIV_APART void redist_priv_copy_large(const redist_priv_tiling *t,
-                                              const redist_priv_plane *p)
-{
-    redist_priv_tile tile[REDIST_PRIV_TILE_BUFFERS];
-    redist_priv_copy_buffered(t, p, tile);
+                                              const redist_priv_plane *p) {
+  redist_priv_tile tile[REDIST_PRIV_TILE_BUFFERS];
+  redist_priv_copy_buffered(t, p, tile);
 }
 
 /* How many units lead to the next cache line, at most `most`; `most` when `at` begins a line. */
-REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64_t most)
-{
-    const int64_t head = (int64_t)(-(uintptr_t)at % REDIST_PRIV_LINE) / unit;
-    return head > 0 ? redist_priv_min(head, most) : most;
+REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64_t most) {
+  const int64_t head = (int64_t)(-(uintptr_t)at % REDIST_PRIV_LINE) / unit;
+  return head > 0 ? redist_priv_min(head, most) : most;
 }
 
 /* Two loops in tiles, forwards along the source and one page of it at a time, so that the
    destination's pages stay in the translation cache. The first tiles are small, so that the others
    begin at cache lines. */
-REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, const redist_priv_plane *p)
-{
-    const int64_t unit = t->w->unit, page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
-    const int64_t top = p->inner.n > t->tall ? redist_priv_to_line(p->to, unit, t->tall) : t->tall;
-    const int64_t left = redist_priv_to_line(p->from, unit, t->wide);
-    redist_priv_plane tile = *p;
-    int64_t begin, end, i, j;
-    for (begin = 0; begin < p->outer.n; begin = end) {
-        end = redist_priv_min(begin == 0 && left < t->wide ? left : begin + page, p->outer.n);
-        for (i = 0; i < p->inner.n; i += tile.inner.n) {
-            tile.inner.n = redist_priv_min(i == 0 ? top : t->tall, p->inner.n - i);
-            for (j = begin; j < end; j += tile.outer.n) {
-                tile.outer.n = redist_priv_min(t->wide, end - j);
-                tile.from = p->from + j * p->outer.from + i * p->inner.from;
-                tile.to = p->to + j * p->outer.to + i * p->inner.to;
-                if (t->buffered && t->strips && t->w->policy.function != NULL)
-                    redist_priv_copy_large(t, &tile);
-                else if (t->buffered)
-                    redist_priv_copy_small(t, &tile);
-                else if (t->strips)
-                    redist_priv_transpose(t, t->stream, &tile);
-                else
-                    redist_priv_copy_units(unit, &tile);
-            }
-        }
+REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, const redist_priv_plane *p) {
+  const int64_t unit = t->w->unit, page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
+  const int64_t top = p->inner.n > t->tall ? redist_priv_to_line(p->to, unit, t->tall) : t->tall;
+  const int64_t left = redist_priv_to_line(p->from, unit, t->wide);
+  redist_priv_plane tile = *p;
+  int64_t begin, end, i, j;
+  for (begin = 0; begin < p->outer.n; begin = end) {
+    end = redist_priv_min(begin == 0 && left < t->wide ? left : begin + page, p->outer.n);
+    for (i = 0; i < p->inner.n; i += tile.inner.n) {
+      tile.inner.n = redist_priv_min(i == 0 ? top : t->tall, p->inner.n - i);
+      for (j = begin; j < end; j += tile.outer.n) {
+        tile.outer.n = redist_priv_min(t->wide, end - j);
+        tile.from = p->from + j * p->outer.from + i * p->inner.from;
+        tile.to = p->to + j * p->outer.to + i * p->inner.to;
+        if (t->buffered && t->strips && t->w->policy.function != NULL)
+          redist_priv_copy_large(t, &tile);
+        else if (t->buffered)
+          redist_priv_copy_small(t, &tile);
+        else if (t->strips)
+          redist_priv_transpose(t, t->stream, &tile);
+        else
+          redist_priv_copy_units(unit, &tile);
+      }
     }
+  }
 }
 
 /* Copies two loops around a unit. */
 REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_writing *w,
-                                              const redist_priv_plane *p, int transposed)
-{
-    const int combine = w->policy.function != NULL;
-    const int put_together =
-        w->stream && p->inner.to == w->unit && p->inner.n * w->unit >= REDIST_PRIV_LONG;
-    redist_priv_tiling tiling;
-    int64_t j;
-    if ((combine || w->stream) && w->unit >= REDIST_PRIV_LONG) {
-        for (j = 0; j < p->outer.n; j++)
-            redist_priv_write(w, p->inner, w->unit, p->from + j * p->outer.from,
-                              p->to + j * p->outer.to);
-    } else if (transposed || combine || put_together) {
-        tiling = redist_priv_tiles_for(w, p, transposed);
-        redist_priv_copy_tiles(&tiling, p);
-    } else {
-        redist_priv_copy_units(w->unit, p);
-    }
+                                              const redist_priv_plane *p, int transposed) {
+  const int combine = w->policy.function != NULL;
+  const int put_together =
+      w->stream && p->inner.to == w->unit && p->inner.n * w->unit >= REDIST_PRIV_LONG;
+  redist_priv_tiling tiling;
+  int64_t j;
+  if ((combine || w->stream) && w->unit >= REDIST_PRIV_LONG) {
+    for (j = 0; j < p->outer.n; j++)
+      redist_priv_write(w, p->inner, w->unit, p->from + j * p->outer.from, p->to + j * p->outer.to);
+  } else if (transposed || combine || put_together) {
+    tiling = redist_priv_tiles_for(w, p, transposed);
+    redist_priv_copy_tiles(&tiling, p);
+  } else {
+    redist_priv_copy_units(w->unit, p);
+  }
 }
 
 /* The default store policy: overwrite, elements of so many bytes. */
-REDIST_PRIV_FAST redist_priv_policy redist_priv_replacing(int64_t element_bytes)
-{
-    const redist_priv_policy policy = {NULL, NULL, element_bytes, 0};
-    return policy;
+REDIST_PRIV_FAST redist_priv_policy redist_priv_replacing(int64_t element_bytes) {
+  const redist_priv_policy policy = {NULL, NULL, element_bytes, 0};
+  return policy;
 }
 
 /* to = beta to + alpha from, of n real or complex numbers. */
-#define REDIST_PRIV_AXPBY(name, real)                                                   \
-    REDIST_PRIV void name(real *to, const real *from, int64_t n, const redist_axpby *c, \
-                          int complex_numbers)                                          \
-    {                                                                                   \
-        const real a = (real)c->alpha[0], b = (real)c->beta[0], ai = (real)c->alpha[1], \
-                   bi = (real)c->beta[1], minus_ai = -ai, minus_bi = -bi;               \
-        const real sign = c->conjugate ? (real)-1 : (real)1;                            \
-        const int keeps = c->beta[0] != 0 || (complex_numbers && c->beta[1] != 0);      \
-        int64_t k;                                                                      \
-        for (k = 0; !complex_numbers && !keeps && k < n; k++)                           \
-            to[k] = a * from[k];                                                        \
-        for (k = 0; !complex_numbers && keeps && k < n; k++)                            \
-            to[k] = b * to[k] + a * from[k];                                            \
-        for (k = 0; complex_numbers && k < 2 * n; k += 2) {                             \
-            const real x = from[k], y = sign * from[k + 1], u = keeps ? to[k] : 0,      \
-                       v = keeps ? to[k + 1] : 0;                                       \
-            to[k] = (b * u + minus_bi * v) + (a * x + minus_ai * y);                    \
-            to[k + 1] = (b * v + bi * u) + (a * y + ai * x);                            \
-        }                                                                               \
-    }
+#define REDIST_PRIV_AXPBY(name, real)                                                     \
+  REDIST_PRIV void name(real *to, const real *from, int64_t n, const redist_axpby *c,     \
+                        int complex_numbers) {                                            \
+    const real a = (real)c->alpha[0], b = (real)c->beta[0], ai = (real)c->alpha[1],       \
+               bi = (real)c->beta[1], minus_ai = -ai, minus_bi = -bi;                     \
+    const real sign = c->conjugate ? (real)-1 : (real)1;                                  \
+    const int keeps = c->beta[0] != 0 || (complex_numbers && c->beta[1] != 0);            \
+    int64_t k;                                                                            \
+    for (k = 0; !complex_numbers && !keeps && k < n; k++) to[k] = a * from[k];            \
+    for (k = 0; !complex_numbers && keeps && k < n; k++) to[k] = b * to[k] + a * from[k]; \
+    for (k = 0; complex_numbers && k < 2 * n; k += 2) {                                   \
+      const real x = from[k], y = sign * from[k + 1], u = keeps ? to[k] : 0,              \
+                 v = keeps ? to[k + 1] : 0;                                               \
+      to[k] = (b * u + minus_bi * v) + (a * x + minus_ai * y);                            \
+      to[k + 1] = (b * v + bi * u) + (a * y + ai * x);                                    \
+    }                                                                                     \
+  }
 
 REDIST_PRIV_AXPBY(redist_priv_axpby_float, float)
 REDIST_PRIV_AXPBY(redist_priv_axpby_double, double)
 
-REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void *context)
-{
-    const redist_axpby *c = (const redist_axpby *)context;
-    const int is_complex = c->type == REDIST_COMPLEX_FLOAT || c->type == REDIST_COMPLEX_DOUBLE;
-    if (c->type == REDIST_FLOAT || c->type == REDIST_COMPLEX_FLOAT)
-        redist_priv_axpby_float((float *)to, (const float *)from, n, c, is_complex);
-    else
-        redist_priv_axpby_double((double *)to, (const double *)from, n, c, is_complex);
+REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void *context) {
+  const redist_axpby *c = (const redist_axpby *)context;
+  const int is_complex = c->type == REDIST_COMPLEX_FLOAT || c->type == REDIST_COMPLEX_DOUBLE;
+  if (c->type == REDIST_FLOAT || c->type == REDIST_COMPLEX_FLOAT)
+    redist_priv_axpby_float((float *)to, (const float *)from, n, c, is_complex);
+  else
+    redist_priv_axpby_double((double *)to, (const double *)from, n, c, is_complex);
 }
 
 /* The axis of a message that is fastest on one side, among those with more than one element; the
    last if none. */
-REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side)
-{
-    int d, fastest = -1;
-    for (d = 0; d < m->ndim; d++)
-        if (m->axis[d]->elements > 1 &&
-            (fastest < 0 || m->stride[side][d] < m->stride[side][fastest]))
-            fastest = d;
-    return fastest < 0 ? m->ndim - 1 : fastest;
+REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side) {
+  int d, fastest = -1;
+  for (d = 0; d < m->ndim; d++)
+    if (m->axis[d]->elements > 1 && (fastest < 0 || m->stride[side][d] < m->stride[side][fastest]))
+      fastest = d;
+  return fastest < 0 ? m->ndim - 1 : fastest;
 }
 
 /* The axes of a message from the slowest to the fastest of a side. */
-REDIST_PRIV_APART void redist_priv_order_axes(const redist_priv_message *m, int side, int *axes)
-{
-    int a, b;
-    for (a = 0; a < m->ndim; a++) {
-        for (b = a; b > 0 && m->stride[side][axes[b - 1]] < m->stride[side][a]; b--)
-            axes[b] = axes[b - 1];
-        axes[b] = a;
-    }
+REDIST_PRIV_APART void redist_priv_order_axes(const redist_priv_message *m, int side, int *axes) {
+  int a, b;
+  for (a = 0; a < m->ndim; a++) {
+    for (b = a; b > 0 && m->stride[side][axes[b - 1]] < m->stride[side][a]; b--)
+      axes[b] = axes[b - 1];
+    axes[b] = a;
+  }
 }
 
 /* -------------------------------------------------------------------------------- copy programs */
@@ -3365,101 +3098,94 @@ REDIST_PRIV_APART void redist_priv_order_axes(const redist_priv_message *m, int 
 
    Identical slices are kept once, with their number and their distance. */
 typedef struct {
-    int64_t from, to;
+  int64_t from, to;
 } redist_priv_offset;
 
 typedef struct {
-    /* the outermost first; those that are not used have n = 1 */
-    redist_priv_loop loop[REDIST_PRIV_LEVELS];
-    int64_t from, to;        /* where it begins */
-    int64_t unit;            /* contiguous bytes; 0 where units are those of another level */
-    int64_t offset, offsets; /* offsets > 0: a table of so many units, from offset[offset] on */
-    int64_t buffered;        /* repetitions of a table that fill a tile without gaps; or 0 */
+  /* the outermost first; those that are not used have n = 1 */
+  redist_priv_loop loop[REDIST_PRIV_LEVELS];
+  int64_t from, to;        /* where it begins */
+  int64_t unit;            /* contiguous bytes; 0 where units are those of another level */
+  int64_t offset, offsets; /* offsets > 0: a table of so many units, from offset[offset] on */
+  int64_t buffered;        /* repetitions of a table that fill a tile without gaps; or 0 */
 } redist_priv_step;
 
 typedef struct {
-    int64_t first, steps;    /* step[first], ... */
-    int64_t elements;        /* along the axis, or the axes merged */
-    int64_t times, from, to; /* repetitions of the slice, and their distances */
-    /* rows of the level before that fit a cache together: steps visit them alternately */
-    int64_t rows;
+  int64_t first, steps;    /* step[first], ... */
+  int64_t elements;        /* along the axis, or the axes merged */
+  int64_t times, from, to; /* repetitions of the slice, and their distances */
+  /* rows of the level before that fit a cache together: steps visit them alternately */
+  int64_t rows;
 } redist_priv_slice;
 
 enum { REDIST_PRIV_MAX_LEVELS = REDIST_MAX_DIMS + 2 };
 
 typedef struct {
-    int levels, transposed;           /* transposed: the two innermost levels are transposed */
-    int far;                          /* the source is in no cache of this core */
-    int compact;                      /* the arrays below lie behind this in memory */
-    int shared;                       /* the level that threads share */
-    int turns, turn[REDIST_MAX_DIMS]; /* the levels with several slices, in the order of pieces */
-    /* slice[first[level]] to before slice[first[level + 1]] */
-    int64_t first[REDIST_PRIV_MAX_LEVELS + 1];
-    int64_t from, to, element;
-    int64_t room; /* bytes of a packed piece, or fewer at the edges */
-    /* not 0: the program is two loops around a unit of so many bytes */
-    int64_t unit, plane_from, plane_to;
-    redist_priv_loop plane[2];
-    int64_t slices, slice_room, steps, step_room, offsets, offset_room;
-    redist_priv_slice *slice;
-    redist_priv_step *step;
-    redist_priv_offset *offset;
+  int levels, transposed;           /* transposed: the two innermost levels are transposed */
+  int far;                          /* the source is in no cache of this core */
+  int compact;                      /* the arrays below lie behind this in memory */
+  int shared;                       /* the level that threads share */
+  int turns, turn[REDIST_MAX_DIMS]; /* the levels with several slices, in the order of pieces */
+  /* slice[first[level]] to before slice[first[level + 1]] */
+  int64_t first[REDIST_PRIV_MAX_LEVELS + 1];
+  int64_t from, to, element;
+  int64_t room; /* bytes of a packed piece, or fewer at the edges */
+  /* not 0: the program is two loops around a unit of so many bytes */
+  int64_t unit, plane_from, plane_to;
+  redist_priv_loop plane[2];
+  int64_t slices, slice_room, steps, step_room, offsets, offset_room;
+  redist_priv_slice *slice;
+  redist_priv_step *step;
+  redist_priv_offset *offset;
 } redist_priv_program;
 
 /* A piece of a program's message: a slice of every level, and which of its repetitions. All zero:
    the first piece. */
 typedef struct {
-    int64_t slice[REDIST_PRIV_MAX_LEVELS], time[REDIST_PRIV_MAX_LEVELS];
+  int64_t slice[REDIST_PRIV_MAX_LEVELS], time[REDIST_PRIV_MAX_LEVELS];
 } redist_priv_cursor;
 
-REDIST_PRIV_COLD void redist_priv_program_free(redist_priv_program **program)
-{
-    redist_priv_program *p = *program;
-    *program = NULL;
-    if (p == NULL)
-        return;
-    if (!p->compact) {
-        REDIST_FREE(p->slice);
-        REDIST_FREE(p->step);
-        REDIST_FREE(p->offset);
-    }
-    REDIST_FREE(p);
+REDIST_PRIV_COLD void redist_priv_program_free(redist_priv_program **program) {
+  redist_priv_program *p = *program;
+  *program = NULL;
+  if (p == NULL) return;
+  if (!p->compact) {
+    REDIST_FREE(p->slice);
+    REDIST_FREE(p->step);
+    REDIST_FREE(p->offset);
+  }
+  REDIST_FREE(p);
 }
 
 /* Advances to the next piece. Returns 0 after the last one, with the cursor at the first again. */
-REDIST_PRIV int redist_priv_advance(const redist_priv_program *p, redist_priv_cursor *c)
-{
-    int k;
-    for (k = 0; k < p->turns; k++) {
-        const int level = p->turn[k];
-        const int64_t slice = p->first[level] + c->slice[level];
-        if (++c->time[level] < p->slice[slice].times)
-            return 1;
-        c->time[level] = 0;
-        if (slice + 1 < p->first[level + 1]) {
-            c->slice[level]++;
-            return 1;
-        }
-        c->slice[level] = 0;
+REDIST_PRIV int redist_priv_advance(const redist_priv_program *p, redist_priv_cursor *c) {
+  int k;
+  for (k = 0; k < p->turns; k++) {
+    const int level = p->turn[k];
+    const int64_t slice = p->first[level] + c->slice[level];
+    if (++c->time[level] < p->slice[slice].times) return 1;
+    c->time[level] = 0;
+    if (slice + 1 < p->first[level + 1]) {
+      c->slice[level]++;
+      return 1;
     }
-    return 0;
+    c->slice[level] = 0;
+  }
+  return 0;
 }
 
 REDIST_PRIV_FAST const redist_priv_slice *
-redist_priv_slice_at(const redist_priv_program *p, const redist_priv_cursor *c, int level)
-{
-    return &p->slice[p->first[level] + c->slice[level]];
+redist_priv_slice_at(const redist_priv_program *p, const redist_priv_cursor *c, int level) {
+  return &p->slice[p->first[level] + c->slice[level]];
 }
 
 /* The bytes of a piece. */
 REDIST_PRIV int64_t redist_priv_piece_size(const redist_priv_program *p,
-                                           const redist_priv_cursor *c)
-{
-    int64_t bytes = p->element;
-    int level;
-    for (level = 0; level < p->levels; level++)
-        bytes *= redist_priv_slice_at(p, c, level)->elements;
-    return bytes;
+                                           const redist_priv_cursor *c) {
+  int64_t bytes = p->element;
+  int level;
+  for (level = 0; level < p->levels; level++) bytes *= redist_priv_slice_at(p, c, level)->elements;
+  return bytes;
 }
 
 /* --------------------------------------------------------------------- compiling a copy program */
@@ -3469,472 +3195,429 @@ enum { REDIST_PRIV_TABLE_UNITS = 128 };
 
 /* An axis of a message while its level is compiled. */
 typedef struct {
-    redist_priv_program *program;
-    const redist_priv_runs *runs;
-    int side[2];
-    int64_t bytes[2];   /* from one position of the axis to the next */
-    int64_t begin, end; /* packed positions of the slice at hand */
-    redist_priv_step step;
+  redist_priv_program *program;
+  const redist_priv_runs *runs;
+  int side[2];
+  int64_t bytes[2];   /* from one position of the axis to the next */
+  int64_t begin, end; /* packed positions of the slice at hand */
+  redist_priv_step step;
 } redist_priv_compiler;
 
 /* Which repetitions of a level of a run have packed positions in begin <= position < end:
    [bound[0], bound[3]); those that lie wholly inside: [bound[1], bound[2]). */
 REDIST_PRIV_COLD void redist_priv_clip(const redist_priv_run *run, int level, int64_t begin,
-                                       int64_t end, int64_t *bound)
-{
-    const int64_t n = run->n[level], stride = run->stride[level][REDIST_PRIV_PACKED];
-    const int64_t length = level == 0 ? 1 : level == 1 ? run->n[0] : run->n[0] * run->n[1];
-    bound[0] = bound[1] = 0;
-    bound[2] = bound[3] = n;
-    if (begin <= 0 && end >= (n - 1) * stride + length)
-        return;
-    bound[0] = redist_priv_clamp(redist_priv_floor_div(begin - length, stride) + 1, 0, n);
-    bound[1] = redist_priv_ceil_div(begin, stride);
-    bound[2] = redist_priv_min(redist_priv_floor_div(end - length, stride) + 1, n);
-    bound[3] = redist_priv_clamp(redist_priv_ceil_div(end, stride), 0, n);
+                                       int64_t end, int64_t *bound) {
+  const int64_t n = run->n[level], stride = run->stride[level][REDIST_PRIV_PACKED];
+  const int64_t length = level == 0 ? 1 : level == 1 ? run->n[0] : run->n[0] * run->n[1];
+  bound[0] = bound[1] = 0;
+  bound[2] = bound[3] = n;
+  if (begin <= 0 && end >= (n - 1) * stride + length) return;
+  bound[0] = redist_priv_clamp(redist_priv_floor_div(begin - length, stride) + 1, 0, n);
+  bound[1] = redist_priv_ceil_div(begin, stride);
+  bound[2] = redist_priv_min(redist_priv_floor_div(end - length, stride) + 1, n);
+  bound[3] = redist_priv_clamp(redist_priv_ceil_div(end, stride), 0, n);
 }
 
 /* Adds the part of a run, from its packed position `at` on, that lies in the slice. Repetitions
    that lie wholly inside become one loop; one that is cut recurses. */
 REDIST_PRIV_COLD int redist_priv_add_run_steps(redist_priv_compiler *c, const redist_priv_run *run,
-                                               int level, int64_t at, int64_t from, int64_t to)
-{
-    redist_priv_program *p = c->program;
-    redist_priv_loop *loop = &c->step.loop[REDIST_PRIV_LEVELS - 1 - level];
-    int64_t k, bound[4];
-    int code = REDIST_OK;
-    loop->from = run->stride[level][c->side[0]] * c->bytes[0];
-    loop->to = run->stride[level][c->side[1]] * c->bytes[1];
-    redist_priv_clip(run, level, c->begin - at, c->end - at, bound);
-    for (k = bound[0]; k < bound[3] && code == REDIST_OK; k += loop->n) {
-        loop->n = k >= bound[1] && k < bound[2] ? bound[2] - k : 1;
-        c->step.from = from + k * loop->from;
-        c->step.to = to + k * loop->to;
-        if (level > 0) {
-            code = redist_priv_add_run_steps(c, run, level - 1,
-                                             at + k * run->stride[level][REDIST_PRIV_PACKED],
-                                             c->step.from, c->step.to);
-        } else {
-            p->step = (redist_priv_step *)redist_priv_append(p->step, &p->steps, &p->step_room,
-                                                             &c->step, sizeof c->step);
-            code = p->step == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-        }
+                                               int level, int64_t at, int64_t from, int64_t to) {
+  redist_priv_program *p = c->program;
+  redist_priv_loop *loop = &c->step.loop[REDIST_PRIV_LEVELS - 1 - level];
+  int64_t k, bound[4];
+  int code = REDIST_OK;
+  loop->from = run->stride[level][c->side[0]] * c->bytes[0];
+  loop->to = run->stride[level][c->side[1]] * c->bytes[1];
+  redist_priv_clip(run, level, c->begin - at, c->end - at, bound);
+  for (k = bound[0]; k < bound[3] && code == REDIST_OK; k += loop->n) {
+    loop->n = k >= bound[1] && k < bound[2] ? bound[2] - k : 1;
+    c->step.from = from + k * loop->from;
+    c->step.to = to + k * loop->to;
+    if (level > 0) {
+      code = redist_priv_add_run_steps(c, run, level - 1,
+                                       at + k * run->stride[level][REDIST_PRIV_PACKED],
+                                       c->step.from, c->step.to);
+    } else {
+      p->step = (redist_priv_step *)redist_priv_append(p->step, &p->steps, &p->step_room, &c->step,
+                                                       sizeof c->step);
+      code = p->step == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     }
-    return code;
+  }
+  return code;
 }
 
 /* Whether a slice just compiled repeats the one before, so many bytes further on each side. */
 REDIST_PRIV_COLD int redist_priv_repeats(const redist_priv_program *p,
                                          const redist_priv_slice *before,
-                                         const redist_priv_slice *s, int64_t *shift)
-{
-    const redist_priv_step *a = &p->step[before->first], *b = &p->step[s->first];
-    int64_t k;
-    int same = before->steps == s->steps && before->elements == s->elements;
-    shift[0] = b->from - a->from - (before->times - 1) * before->from;
-    shift[1] = b->to - a->to - (before->times - 1) * before->to;
-    same = same && (before->times == 1 || (shift[0] == before->from && shift[1] == before->to));
-    for (k = 0; same && k < s->steps; k++)
-        same = memcmp(a[k].loop, b[k].loop, sizeof a->loop) == 0 &&
-               b[k].from - a[k].from == b->from - a->from && b[k].to - a[k].to == b->to - a->to;
-    return same;
+                                         const redist_priv_slice *s, int64_t *shift) {
+  const redist_priv_step *a = &p->step[before->first], *b = &p->step[s->first];
+  int64_t k;
+  int same = before->steps == s->steps && before->elements == s->elements;
+  shift[0] = b->from - a->from - (before->times - 1) * before->from;
+  shift[1] = b->to - a->to - (before->times - 1) * before->to;
+  same = same && (before->times == 1 || (shift[0] == before->from && shift[1] == before->to));
+  for (k = 0; same && k < s->steps; k++)
+    same = memcmp(a[k].loop, b[k].loop, sizeof a->loop) == 0 &&
+           b[k].from - a[k].from == b->from - a->from && b[k].to - a[k].to == b->to - a->to;
+  return same;
 }
 
 /* Compiles the level of an axis, cut into slices of `size` elements. Packed positions count from
    the slice's first. */
-REDIST_PRIV_COLD int redist_priv_add_level(redist_priv_compiler *c, int64_t size)
-{
-    redist_priv_program *p = c->program;
-    const redist_priv_runs *list = c->runs;
-    const int packed = c->side[0] == REDIST_PRIV_PACKED   ? 0
-                       : c->side[1] == REDIST_PRIV_PACKED ? 1
-                                                          : -1;
-    int64_t r, shift[2];
-    int code = REDIST_OK;
-    p->first[p->levels] = p->slices;
-    for (c->begin = 0; c->begin < list->elements && code == REDIST_OK; c->begin = c->end) {
-        redist_priv_slice s = {p->steps, 0, 0, 1, 0, 0, REDIST_PRIV_MAX_ELEMENTS}, *before;
-        c->end = redist_priv_min(c->begin + size, list->elements);
-        s.elements = c->end - c->begin;
-        shift[0] = packed == 0 ? c->begin * c->bytes[0] : 0;
-        shift[1] = packed == 1 ? c->begin * c->bytes[1] : 0;
-        for (r = 0; r < list->runs && code == REDIST_OK; r++)
-            code = redist_priv_add_run_steps(c, &list->run[r], REDIST_PRIV_LEVELS - 1,
-                                             list->run[r].at[REDIST_PRIV_PACKED],
-                                             list->run[r].at[c->side[0]] * c->bytes[0] - shift[0],
-                                             list->run[r].at[c->side[1]] * c->bytes[1] - shift[1]);
-        s.steps = p->steps - s.first;
-        before = p->slices > p->first[p->levels] ? &p->slice[p->slices - 1] : NULL;
-        if (code == REDIST_OK && before != NULL && redist_priv_repeats(p, before, &s, shift)) {
-            before->from = shift[0];
-            before->to = shift[1];
-            before->times++;
-            p->steps = s.first;
-        } else if (code == REDIST_OK) {
-            p->slice = (redist_priv_slice *)redist_priv_append(p->slice, &p->slices, &p->slice_room,
-                                                               &s, sizeof s);
-            code = p->slice == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-        }
+REDIST_PRIV_COLD int redist_priv_add_level(redist_priv_compiler *c, int64_t size) {
+  redist_priv_program *p = c->program;
+  const redist_priv_runs *list = c->runs;
+  const int packed = c->side[0] == REDIST_PRIV_PACKED   ? 0
+                     : c->side[1] == REDIST_PRIV_PACKED ? 1
+                                                        : -1;
+  int64_t r, shift[2];
+  int code = REDIST_OK;
+  p->first[p->levels] = p->slices;
+  for (c->begin = 0; c->begin < list->elements && code == REDIST_OK; c->begin = c->end) {
+    redist_priv_slice s = {p->steps, 0, 0, 1, 0, 0, REDIST_PRIV_MAX_ELEMENTS}, *before;
+    c->end = redist_priv_min(c->begin + size, list->elements);
+    s.elements = c->end - c->begin;
+    shift[0] = packed == 0 ? c->begin * c->bytes[0] : 0;
+    shift[1] = packed == 1 ? c->begin * c->bytes[1] : 0;
+    for (r = 0; r < list->runs && code == REDIST_OK; r++)
+      code = redist_priv_add_run_steps(c, &list->run[r], REDIST_PRIV_LEVELS - 1,
+                                       list->run[r].at[REDIST_PRIV_PACKED],
+                                       list->run[r].at[c->side[0]] * c->bytes[0] - shift[0],
+                                       list->run[r].at[c->side[1]] * c->bytes[1] - shift[1]);
+    s.steps = p->steps - s.first;
+    before = p->slices > p->first[p->levels] ? &p->slice[p->slices - 1] : NULL;
+    if (code == REDIST_OK && before != NULL && redist_priv_repeats(p, before, &s, shift)) {
+      before->from = shift[0];
+      before->to = shift[1];
+      before->times++;
+      p->steps = s.first;
+    } else if (code == REDIST_OK) {
+      p->slice = (redist_priv_slice *)redist_priv_append(p->slice, &p->slices, &p->slice_room, &s,
+                                                         sizeof s);
+      code = p->slice == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
     }
-    p->first[++p->levels] = p->slices;
-    return code;
+  }
+  p->first[++p->levels] = p->slices;
+  return code;
 }
 
 /* Adds the elements of repetitions begin <= k < end of a step's outermost loop to the table of
    offsets. */
 REDIST_PRIV_COLD int redist_priv_add_offsets(redist_priv_program *p, const redist_priv_step *s,
-                                             int64_t begin, int64_t end)
-{
-    const redist_priv_loop *loop = s->loop;
-    int64_t i, j, k;
-    for (i = begin; i < end; i++)
-        for (j = 0; j < loop[1].n; j++)
-            for (k = 0; k < loop[2].n; k++) {
-                const redist_priv_offset at = {s->from + i * loop[0].from + j * loop[1].from +
-                                                   k * loop[2].from,
-                                               s->to + i * loop[0].to + j * loop[1].to +
-                                                   k * loop[2].to};
-                p->offset =
-                    (redist_priv_offset *)redist_priv_append(p->offset, &p->offsets,
+                                             int64_t begin, int64_t end) {
+  const redist_priv_loop *loop = s->loop;
+  int64_t i, j, k;
+  for (i = begin; i < end; i++)
+    for (j = 0; j < loop[1].n; j++)
+      for (k = 0; k < loop[2].n; k++) {
+        const redist_priv_offset at = {s->from + i * loop[0].from + j * loop[1].from +
+                                           k * loop[2].from,
+                                       s->to + i * loop[0].to + j * loop[1].to + k * loop[2].to};
+        p->offset = (redist_priv_offset *)redist_priv_append(p->offset, &p->offsets,
                                                              &p->offset_room, &at, sizeof at);
-                if (p->offset == NULL)
-                    return REDIST_ERR_MEMORY;
-            }
-    return REDIST_OK;
+        if (p->offset == NULL) return REDIST_ERR_MEMORY;
+      }
+  return REDIST_OK;
 }
 
-REDIST_PRIV_COLD int redist_priv_compare_offsets(const void *a, const void *b)
-{
-    const int64_t x = ((const redist_priv_offset *)a)->to, y = ((const redist_priv_offset *)b)->to;
-    return (x > y) - (x < y);
+REDIST_PRIV_COLD int redist_priv_compare_offsets(const void *a, const void *b) {
+  const int64_t x = ((const redist_priv_offset *)a)->to, y = ((const redist_priv_offset *)b)->to;
+  return (x > y) - (x < y);
 }
 
 /* Sorts the table of offsets that begins at `first` by destination, and makes it a step. */
 REDIST_PRIV_COLD redist_priv_step redist_priv_table_step(redist_priv_program *p, int64_t first,
-                                                         redist_priv_loop loop)
-{
-    redist_priv_step s = {{{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}, 0, 0, 0, 0, 0, 0};
-    const int64_t n = p->offsets - first, bytes = n * p->element;
-    int64_t k;
-    int gaps = loop.n > 1 && loop.to != bytes;
-    qsort(p->offset + first, (size_t)n, sizeof *p->offset, redist_priv_compare_offsets);
-    for (k = 0; k < n; k++)
-        gaps |= p->offset[first + k].to != p->offset[first].to + k * p->element;
-    s.loop[0] = loop;
-    s.unit = p->element;
-    s.offset = first;
-    s.offsets = n;
-    s.buffered = gaps || bytes * loop.n < REDIST_PRIV_LONG
-                     ? 0
-                     : redist_priv_max(REDIST_PRIV_TILE_BUFFER / bytes, 1);
-    return s;
+                                                         redist_priv_loop loop) {
+  redist_priv_step s = {{{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}, 0, 0, 0, 0, 0, 0};
+  const int64_t n = p->offsets - first, bytes = n * p->element;
+  int64_t k;
+  int gaps = loop.n > 1 && loop.to != bytes;
+  qsort(p->offset + first, (size_t)n, sizeof *p->offset, redist_priv_compare_offsets);
+  for (k = 0; k < n; k++) gaps |= p->offset[first + k].to != p->offset[first].to + k * p->element;
+  s.loop[0] = loop;
+  s.unit = p->element;
+  s.offset = first;
+  s.offsets = n;
+  s.buffered = gaps || bytes * loop.n < REDIST_PRIV_LONG
+                   ? 0
+                   : redist_priv_max(REDIST_PRIV_TILE_BUFFER / bytes, 1);
+  return s;
 }
 
 /* Adds the periodic steps of a slice, repetitions begin <= k < end, to the table. all: and the
    steps that are not periodic. */
 REDIST_PRIV_COLD int redist_priv_add_steps(redist_priv_program *p, const redist_priv_slice *s,
                                            redist_priv_loop period, int64_t begin, int64_t end,
-                                           int all)
-{
-    int64_t k;
-    int code = REDIST_OK;
-    for (k = 0; k < s->steps && code == REDIST_OK; k++) {
-        const redist_priv_step *step = &p->step[s->first + k];
-        const int periodic = period.n > 1 && memcmp(&period, step->loop, sizeof period) == 0;
-        if (periodic || all)
-            code = redist_priv_add_offsets(p, step, periodic ? begin : 0,
-                                           periodic ? end : step->loop->n);
-    }
-    return code;
+                                           int all) {
+  int64_t k;
+  int code = REDIST_OK;
+  for (k = 0; k < s->steps && code == REDIST_OK; k++) {
+    const redist_priv_step *step = &p->step[s->first + k];
+    const int periodic = period.n > 1 && memcmp(&period, step->loop, sizeof period) == 0;
+    if (periodic || all)
+      code = redist_priv_add_offsets(p, step, periodic ? begin : 0, periodic ? end : step->loop->n);
+  }
+  return code;
 }
 
 /* Turns the steps of a slice into tables of offsets where runs are short: one of some superblocks,
    which is repeated, and one of the remainder. Run by run, each cache line would be visited many
    times. */
-REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_program *p, redist_priv_slice *s)
-{
-    redist_priv_loop period = {1, 0, 0}, loop = period;
-    redist_priv_step table[2];
-    int64_t k, first = p->offsets, runs = 0, in_runs = 0, all = 0, each = 0, blocks, done;
-    int tables = 0, code = REDIST_OK;
-    for (k = 0; k < s->steps; k++) {
-        const redist_priv_loop *l = p->step[s->first + k].loop;
-        period = period.n == 1 ? l[0] : period;
-        runs += l[1].n;
-        in_runs += l[1].n * l[2].n;
-        all += l[0].n * l[1].n * l[2].n;
-        each += period.n > 1 && memcmp(&period, l, sizeof period) == 0 ? l[1].n * l[2].n : 0;
-    }
-    blocks = all <= REDIST_PRIV_TABLE_UNITS || period.n == 1
-                 ? 0
-                 : redist_priv_min(REDIST_PRIV_TABLE_UNITS / each, period.n);
-    done = blocks == 0 ? 0 : period.n / blocks * blocks;
-    if (s->steps < 2 || in_runs > 4 * runs || all - done * each > 4 * REDIST_PRIV_TABLE_UNITS)
-        return REDIST_OK;
-    if (done > 0) {
-        loop.n = period.n / blocks;
-        loop.from = blocks * period.from;
-        loop.to = blocks * period.to;
-        code = redist_priv_add_steps(p, s, period, 0, blocks, 0);
-        if (code == REDIST_OK)
-            table[tables++] = redist_priv_table_step(p, first, loop);
-    }
-    if (code == REDIST_OK && all > done * each) {
-        const redist_priv_loop once = {1, 0, 0};
-        first = p->offsets;
-        code = redist_priv_add_steps(p, s, period, done, period.n, 1);
-        if (code == REDIST_OK)
-            table[tables++] = redist_priv_table_step(p, first, once);
-    }
-    memcpy(&p->step[s->first], table, (size_t)tables * sizeof *table);
-    s->steps = tables;
-    return code;
+REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_program *p, redist_priv_slice *s) {
+  redist_priv_loop period = {1, 0, 0}, loop = period;
+  redist_priv_step table[2];
+  int64_t k, first = p->offsets, runs = 0, in_runs = 0, all = 0, each = 0, blocks, done;
+  int tables = 0, code = REDIST_OK;
+  for (k = 0; k < s->steps; k++) {
+    const redist_priv_loop *l = p->step[s->first + k].loop;
+    period = period.n == 1 ? l[0] : period;
+    runs += l[1].n;
+    in_runs += l[1].n * l[2].n;
+    all += l[0].n * l[1].n * l[2].n;
+    each += period.n > 1 && memcmp(&period, l, sizeof period) == 0 ? l[1].n * l[2].n : 0;
+  }
+  blocks = all <= REDIST_PRIV_TABLE_UNITS || period.n == 1
+               ? 0
+               : redist_priv_min(REDIST_PRIV_TABLE_UNITS / each, period.n);
+  done = blocks == 0 ? 0 : period.n / blocks * blocks;
+  if (s->steps < 2 || in_runs > 4 * runs || all - done * each > 4 * REDIST_PRIV_TABLE_UNITS)
+    return REDIST_OK;
+  if (done > 0) {
+    loop.n = period.n / blocks;
+    loop.from = blocks * period.from;
+    loop.to = blocks * period.to;
+    code = redist_priv_add_steps(p, s, period, 0, blocks, 0);
+    if (code == REDIST_OK) table[tables++] = redist_priv_table_step(p, first, loop);
+  }
+  if (code == REDIST_OK && all > done * each) {
+    const redist_priv_loop once = {1, 0, 0};
+    first = p->offsets;
+    code = redist_priv_add_steps(p, s, period, done, period.n, 1);
+    if (code == REDIST_OK) table[tables++] = redist_priv_table_step(p, first, once);
+  }
+  memcpy(&p->step[s->first], table, (size_t)tables * sizeof *table);
+  s->steps = tables;
+  return code;
 }
 
 /* Puts the used loops of a step last, and reverses those that go backwards on a side. */
-REDIST_PRIV_COLD void redist_priv_tidy(redist_priv_step *s, int by_source)
-{
-    const redist_priv_loop unused = {1, 0, 0};
-    int k, kept = REDIST_PRIV_LEVELS;
-    for (k = REDIST_PRIV_LEVELS - 1; k >= 0; k--) {
-        redist_priv_loop l = s->loop[k];
-        if (l.n == 1)
-            continue;
-        if ((by_source ? l.from : l.to) < 0) {
-            s->from += (l.n - 1) * l.from;
-            s->to += (l.n - 1) * l.to;
-            l.from = -l.from;
-            l.to = -l.to;
-        }
-        s->loop[--kept] = l;
+REDIST_PRIV_COLD void redist_priv_tidy(redist_priv_step *s, int by_source) {
+  const redist_priv_loop unused = {1, 0, 0};
+  int k, kept = REDIST_PRIV_LEVELS;
+  for (k = REDIST_PRIV_LEVELS - 1; k >= 0; k--) {
+    redist_priv_loop l = s->loop[k];
+    if (l.n == 1) continue;
+    if ((by_source ? l.from : l.to) < 0) {
+      s->from += (l.n - 1) * l.from;
+      s->to += (l.n - 1) * l.to;
+      l.from = -l.from;
+      l.to = -l.to;
     }
-    while (kept > 0)
-        s->loop[--kept] = unused;
+    s->loop[--kept] = l;
+  }
+  while (kept > 0) s->loop[--kept] = unused;
 }
 
 /* Whether the next level, which a piece takes whole, continues all steps of a level. */
-REDIST_PRIV_COLD int redist_priv_continues(const redist_priv_program *p, int level)
-{
-    const redist_priv_slice *next = &p->slice[p->first[level + 1]];
-    const redist_priv_step *inner = &p->step[next->first];
-    const redist_priv_loop *l = &inner->loop[2];
-    int64_t k, all;
-    int together = p->first[level + 2] - p->first[level + 1] == 1 && next->times == 1 &&
-                   next->steps == 1 && inner->offsets == 0 && inner->loop[1].n == 1;
-    for (all = p->first[level]; together && all < p->first[level + 1]; all++)
-        for (k = 0; k < p->slice[all].steps; k++) {
-            const redist_priv_loop *outer = &p->step[p->slice[all].first + k].loop[2];
-            together &=
-                outer->n == 1 || (outer->from == l->n * l->from && outer->to == l->n * l->to);
-        }
-    return together;
+REDIST_PRIV_COLD int redist_priv_continues(const redist_priv_program *p, int level) {
+  const redist_priv_slice *next = &p->slice[p->first[level + 1]];
+  const redist_priv_step *inner = &p->step[next->first];
+  const redist_priv_loop *l = &inner->loop[2];
+  int64_t k, all;
+  int together = p->first[level + 2] - p->first[level + 1] == 1 && next->times == 1 &&
+                 next->steps == 1 && inner->offsets == 0 && inner->loop[1].n == 1;
+  for (all = p->first[level]; together && all < p->first[level + 1]; all++)
+    for (k = 0; k < p->slice[all].steps; k++) {
+      const redist_priv_loop *outer = &p->step[p->slice[all].first + k].loop[2];
+      together &= outer->n == 1 || (outer->from == l->n * l->from && outer->to == l->n * l->to);
+    }
+  return together;
 }
 
 /* Merges a level with the next, which continues it. */
-REDIST_PRIV_COLD void redist_priv_merge(redist_priv_program *p, int level)
-{
-    const int64_t gone = p->first[level + 1];
-    const redist_priv_slice next = p->slice[gone];
-    const redist_priv_step inner = p->step[next.first];
-    int64_t k, all;
-    for (all = p->first[level]; all < gone; all++) {
-        p->slice[all].elements *= next.elements;
-        for (k = 0; k < p->slice[all].steps; k++) {
-            redist_priv_step *s = &p->step[p->slice[all].first + k];
-            s->from += inner.from;
-            s->to += inner.to;
-            s->loop[2].from = inner.loop[2].from;
-            s->loop[2].to = inner.loop[2].to;
-            s->loop[2].n *= inner.loop[2].n;
-        }
+REDIST_PRIV_COLD void redist_priv_merge(redist_priv_program *p, int level) {
+  const int64_t gone = p->first[level + 1];
+  const redist_priv_slice next = p->slice[gone];
+  const redist_priv_step inner = p->step[next.first];
+  int64_t k, all;
+  for (all = p->first[level]; all < gone; all++) {
+    p->slice[all].elements *= next.elements;
+    for (k = 0; k < p->slice[all].steps; k++) {
+      redist_priv_step *s = &p->step[p->slice[all].first + k];
+      s->from += inner.from;
+      s->to += inner.to;
+      s->loop[2].from = inner.loop[2].from;
+      s->loop[2].to = inner.loop[2].to;
+      s->loop[2].n *= inner.loop[2].n;
     }
-    memmove(&p->slice[gone], &p->slice[gone + 1], (size_t)(--p->slices - gone) * sizeof *p->slice);
-    for (level++; level < p->levels; level++)
-        p->first[level] = p->first[level + 1] - 1;
-    p->levels--;
+  }
+  memmove(&p->slice[gone], &p->slice[gone + 1], (size_t)(--p->slices - gone) * sizeof *p->slice);
+  for (level++; level < p->levels; level++) p->first[level] = p->first[level + 1] - 1;
+  p->levels--;
 }
 
 /* The innermost level: what is contiguous on both sides becomes the unit. */
-REDIST_PRIV_COLD void redist_priv_finish_slice(redist_priv_program *p, redist_priv_slice *slice)
-{
-    int64_t k, bytes = 0;
-    for (k = 0; k < slice->steps; k++) {
-        redist_priv_step *s = &p->step[slice->first + k];
-        redist_priv_loop *l = &s->loop[2];
-        s->unit = p->element;
-        if (s->offsets == 0 && l->from == p->element && l->to == p->element) {
-            s->unit *= l->n;
-            l->n = 1;
-            redist_priv_tidy(s, 0);
-        }
-        bytes +=
-            s->unit * redist_priv_max(s->offsets, 1) * s->loop[0].n * s->loop[1].n * s->loop[2].n;
+REDIST_PRIV_COLD void redist_priv_finish_slice(redist_priv_program *p, redist_priv_slice *slice) {
+  int64_t k, bytes = 0;
+  for (k = 0; k < slice->steps; k++) {
+    redist_priv_step *s = &p->step[slice->first + k];
+    redist_priv_loop *l = &s->loop[2];
+    s->unit = p->element;
+    if (s->offsets == 0 && l->from == p->element && l->to == p->element) {
+      s->unit *= l->n;
+      l->n = 1;
+      redist_priv_tidy(s, 0);
     }
-    if (slice->steps > 1 && !p->transposed)
-        slice->rows = redist_priv_max(REDIST_PRIV_HOT / bytes, 1);
+    bytes += s->unit * redist_priv_max(s->offsets, 1) * s->loop[0].n * s->loop[1].n * s->loop[2].n;
+  }
+  if (slice->steps > 1 && !p->transposed) slice->rows = redist_priv_max(REDIST_PRIV_HOT / bytes, 1);
 }
 
 /* The level that threads share: the first with enough iterations for many, or the one with most. */
-REDIST_PRIV_COLD int redist_priv_level_to_share(const redist_priv_program *p)
-{
-    enum { MANY = 32 };
-    int64_t most = 0, n;
-    int level, best = 0;
-    for (level = 0; level < p->levels && most < MANY; level++) {
-        const redist_priv_step *s = &p->step[p->slice[p->first[level]].first];
-        n = s->loop[0].n > 1 ? s->loop[0].n : s->loop[1].n > 1 ? s->loop[1].n : s->loop[2].n;
-        n = redist_priv_max(n, s->unit / REDIST_PRIV_PAGE);
-        best = n > most ? level : best;
-        most = redist_priv_max(n, most);
-    }
-    return best;
+REDIST_PRIV_COLD int redist_priv_level_to_share(const redist_priv_program *p) {
+  enum { MANY = 32 };
+  int64_t most = 0, n;
+  int level, best = 0;
+  for (level = 0; level < p->levels && most < MANY; level++) {
+    const redist_priv_step *s = &p->step[p->slice[p->first[level]].first];
+    n = s->loop[0].n > 1 ? s->loop[0].n : s->loop[1].n > 1 ? s->loop[1].n : s->loop[2].n;
+    n = redist_priv_max(n, s->unit / REDIST_PRIV_PAGE);
+    best = n > most ? level : best;
+    most = redist_priv_max(n, most);
+  }
+  return best;
 }
 
 /* Adds a level for an axis, or an empty one. */
 REDIST_PRIV_COLD int redist_priv_add_axis(redist_priv_program *p, const redist_priv_message *m,
-                                          int axis, int from_side, int to_side, int64_t size)
-{
-    redist_priv_run one = {{1, 1, 1}, {0, 0, 0}, {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}}};
-    const redist_priv_runs nothing = {&one, 1, 1, 1};
-    redist_priv_compiler c;
-    memset(&c, 0, sizeof c);
-    c.program = p;
-    c.side[0] = from_side;
-    c.side[1] = to_side;
-    c.runs = axis < 0 ? &nothing : m->axis[axis];
-    c.bytes[0] = axis < 0 ? 0 : m->stride[from_side][axis] * p->element;
-    c.bytes[1] = axis < 0 ? 0 : m->stride[to_side][axis] * p->element;
-    return redist_priv_add_level(&c, axis < 0 ? 1 : size);
+                                          int axis, int from_side, int to_side, int64_t size) {
+  redist_priv_run one = {{1, 1, 1}, {0, 0, 0}, {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}}};
+  const redist_priv_runs nothing = {&one, 1, 1, 1};
+  redist_priv_compiler c;
+  memset(&c, 0, sizeof c);
+  c.program = p;
+  c.side[0] = from_side;
+  c.side[1] = to_side;
+  c.runs = axis < 0 ? &nothing : m->axis[axis];
+  c.bytes[0] = axis < 0 ? 0 : m->stride[from_side][axis] * p->element;
+  c.bytes[1] = axis < 0 ? 0 : m->stride[to_side][axis] * p->element;
+  return redist_priv_add_level(&c, axis < 0 ? 1 : size);
 }
 
 /* The axes of a message with several elements, in the order of their levels. Returns how many. */
 REDIST_PRIV_COLD int redist_priv_order_levels(redist_priv_program *p, const redist_priv_message *m,
-                                              int from_side, int to_side, int *axes)
-{
-    const int fastest = redist_priv_fastest(m, from_side);
-    int all[REDIST_MAX_DIMS], k, n = 0;
-    redist_priv_order_axes(m, to_side, all);
-    for (k = 0; k < m->ndim; k++)
-        if (m->axis[all[k]]->elements > 1 && all[k] != fastest)
-            axes[n++] = all[k];
-    if (m->axis[fastest]->elements <= 1)
-        return n;
-    axes[n] = fastest;
-    if (n > 0 && m->stride[to_side][fastest] > m->stride[to_side][axes[n - 1]]) {
-        axes[n] = axes[n - 1];
-        axes[n - 1] = fastest;
-        p->transposed = p->element < REDIST_PRIV_LINE;
-    }
-    return n + 1;
+                                              int from_side, int to_side, int *axes) {
+  const int fastest = redist_priv_fastest(m, from_side);
+  int all[REDIST_MAX_DIMS], k, n = 0;
+  redist_priv_order_axes(m, to_side, all);
+  for (k = 0; k < m->ndim; k++)
+    if (m->axis[all[k]]->elements > 1 && all[k] != fastest) axes[n++] = all[k];
+  if (m->axis[fastest]->elements <= 1) return n;
+  axes[n] = fastest;
+  if (n > 0 && m->stride[to_side][fastest] > m->stride[to_side][axes[n - 1]]) {
+    axes[n] = axes[n - 1];
+    axes[n - 1] = fastest;
+    p->transposed = p->element < REDIST_PRIV_LINE;
+  }
+  return n + 1;
 }
 
 /* Tidies a level just compiled; the innermost may have tables. */
-REDIST_PRIV_COLD int redist_priv_finish_level(redist_priv_program *p, int innermost, int by_source)
-{
-    const int tables =
-        innermost && !p->transposed && (p->element == 4 || p->element == 8 || p->element == 16);
-    int64_t k, step;
-    int code = REDIST_OK;
-    for (k = p->first[p->levels - 1]; k < p->slices && code == REDIST_OK; k++) {
-        redist_priv_slice *s = &p->slice[k];
-        if (tables)
-            code = redist_priv_tabulate(p, s);
-        for (step = s->first; step < s->first + s->steps && code == REDIST_OK; step++)
-            redist_priv_tidy(&p->step[step], by_source);
-    }
-    return code;
+REDIST_PRIV_COLD int redist_priv_finish_level(redist_priv_program *p, int innermost,
+                                              int by_source) {
+  const int tables =
+      innermost && !p->transposed && (p->element == 4 || p->element == 8 || p->element == 16);
+  int64_t k, step;
+  int code = REDIST_OK;
+  for (k = p->first[p->levels - 1]; k < p->slices && code == REDIST_OK; k++) {
+    redist_priv_slice *s = &p->slice[k];
+    if (tables) code = redist_priv_tabulate(p, s);
+    for (step = s->first; step < s->first + s->steps && code == REDIST_OK; step++)
+      redist_priv_tidy(&p->step[step], by_source);
+  }
+  return code;
 }
 
 /* Finds out whether a program is two loops around a unit, as that of a strip of ghost cells is, and
    keeps them. */
-REDIST_PRIV_COLD void redist_priv_find_plane(redist_priv_program *p)
-{
-    int level, k, loops = 2;
-    p->plane_from = p->from;
-    p->plane_to = p->to;
-    p->plane[0].n = p->plane[1].n = 1;
-    for (level = p->levels - 1; level >= 0; level--) {
-        const redist_priv_slice *slice = &p->slice[p->first[level]];
-        const redist_priv_step *step = &p->step[slice->first];
-        if (p->transposed || p->first[level + 1] - p->first[level] > 1 || slice->times > 1 ||
-            slice->steps > 1 || step->offsets > 0)
-            return;
-        p->plane_from += step->from;
-        p->plane_to += step->to;
-        for (k = REDIST_PRIV_LEVELS - 1; k >= 0; k--)
-            if (step->loop[k].n > 1 && loops-- > 0)
-                p->plane[loops] = step->loop[k];
-        if (loops < 0)
-            return;
-    }
-    p->unit = p->step[p->slice[p->first[p->levels - 1]].first].unit;
+REDIST_PRIV_COLD void redist_priv_find_plane(redist_priv_program *p) {
+  int level, k, loops = 2;
+  p->plane_from = p->from;
+  p->plane_to = p->to;
+  p->plane[0].n = p->plane[1].n = 1;
+  for (level = p->levels - 1; level >= 0; level--) {
+    const redist_priv_slice *slice = &p->slice[p->first[level]];
+    const redist_priv_step *step = &p->step[slice->first];
+    if (p->transposed || p->first[level + 1] - p->first[level] > 1 || slice->times > 1 ||
+        slice->steps > 1 || step->offsets > 0)
+      return;
+    p->plane_from += step->from;
+    p->plane_to += step->to;
+    for (k = REDIST_PRIV_LEVELS - 1; k >= 0; k--)
+      if (step->loop[k].n > 1 && loops-- > 0) p->plane[loops] = step->loop[k];
+    if (loops < 0) return;
+  }
+  p->unit = p->step[p->slice[p->first[p->levels - 1]].first].unit;
 }
 
 /* Merges levels, from the innermost on, and records which of them pieces step through. at: the axis
    of each level. */
 REDIST_PRIV_COLD void redist_priv_finish(redist_priv_program *p, int *at, const int *order,
-                                         int ndim)
-{
-    int64_t slice;
-    int k, level;
-    for (level = p->levels - 2; level >= 0 && p->levels > 2; level--)
-        if (redist_priv_continues(p, level)) {
-            p->transposed = p->transposed && level < p->levels - 2;
-            redist_priv_merge(p, level);
-            memmove(&at[level + 1], &at[level + 2], (size_t)(p->levels - level - 1) * sizeof *at);
-        }
-    for (slice = p->first[p->levels - 1]; slice < p->slices; slice++)
-        redist_priv_finish_slice(p, &p->slice[slice]);
-    p->shared = redist_priv_level_to_share(p);
-    for (k = ndim - 1; k >= 0; k--)
-        for (level = 0; level < p->levels; level++)
-            if (at[level] == order[k] &&
-                (p->first[level + 1] - p->first[level] > 1 || p->slice[p->first[level]].times > 1))
-                p->turn[p->turns++] = level;
-    redist_priv_find_plane(p);
+                                         int ndim) {
+  int64_t slice;
+  int k, level;
+  for (level = p->levels - 2; level >= 0 && p->levels > 2; level--)
+    if (redist_priv_continues(p, level)) {
+      p->transposed = p->transposed && level < p->levels - 2;
+      redist_priv_merge(p, level);
+      memmove(&at[level + 1], &at[level + 2], (size_t)(p->levels - level - 1) * sizeof *at);
+    }
+  for (slice = p->first[p->levels - 1]; slice < p->slices; slice++)
+    redist_priv_finish_slice(p, &p->slice[slice]);
+  p->shared = redist_priv_level_to_share(p);
+  for (k = ndim - 1; k >= 0; k--)
+    for (level = 0; level < p->levels; level++)
+      if (at[level] == order[k] &&
+          (p->first[level + 1] - p->first[level] > 1 || p->slice[p->first[level]].times > 1))
+        p->turn[p->turns++] = level;
+  redist_priv_find_plane(p);
 }
 
 /* Where a program begins on a side: the axes with one element have no levels. */
-REDIST_PRIV_COLD int64_t redist_priv_base(const redist_priv_message *m, int side, int64_t element)
-{
-    int64_t base = m->origin[side];
-    int d;
-    for (d = 0; d < m->ndim; d++)
-        if (m->axis[d]->elements == 1)
-            base += m->axis[d]->run->at[side] * m->stride[side][d];
-    return side == REDIST_PRIV_PACKED ? 0 : base * element;
+REDIST_PRIV_COLD int64_t redist_priv_base(const redist_priv_message *m, int side, int64_t element) {
+  int64_t base = m->origin[side];
+  int d;
+  for (d = 0; d < m->ndim; d++)
+    if (m->axis[d]->elements == 1) base += m->axis[d]->run->at[side] * m->stride[side][d];
+  return side == REDIST_PRIV_PACKED ? 0 : base * element;
 }
 
 /* Moves a program and its arrays into one allocation, without what merging left unused. */
-REDIST_PRIV_COLD int redist_priv_compact(redist_priv_program **program)
-{
-    redist_priv_program *p = *program, *made;
-    int64_t k, steps = 0;
-    for (k = 0; k < p->slices; k++)
-        steps += p->slice[k].steps;
-    made = (redist_priv_program *)redist_priv_alloc(1, sizeof *p +
-                                                           (size_t)p->slices * sizeof *p->slice +
-                                                           (size_t)steps * sizeof *p->step +
-                                                           (size_t)p->offsets * sizeof *p->offset);
-    if (made == NULL)
-        return REDIST_ERR_MEMORY;
-    *made = *p;
-    made->compact = 1;
-    made->slice = (redist_priv_slice *)(void *)(made + 1);
-    made->step = (redist_priv_step *)(void *)(made->slice + p->slices);
-    made->offset = (redist_priv_offset *)(void *)(made->step + steps);
-    for (k = 0, steps = 0; k < p->slices; k++) {
-        made->slice[k] = p->slice[k];
-        made->slice[k].first = steps;
-        memcpy(made->step + steps, p->step + p->slice[k].first,
-               (size_t)p->slice[k].steps * sizeof *p->step);
-        steps += p->slice[k].steps;
-    }
-    if (p->offsets > 0)
-        memcpy(made->offset, p->offset, (size_t)p->offsets * sizeof *p->offset);
-    redist_priv_program_free(program);
-    *program = made;
-    return REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_compact(redist_priv_program **program) {
+  redist_priv_program *p = *program, *made;
+  int64_t k, steps = 0;
+  for (k = 0; k < p->slices; k++) steps += p->slice[k].steps;
+  made =
+      (redist_priv_program *)redist_priv_alloc(1, sizeof *p + (size_t)p->slices * sizeof *p->slice +
+                                                      (size_t)steps * sizeof *p->step +
+                                                      (size_t)p->offsets * sizeof *p->offset);
+  if (made == NULL) return REDIST_ERR_MEMORY;
+  *made = *p;
+  made->compact = 1;
+  made->slice = (redist_priv_slice *)(void *)(made + 1);
+  made->step = (redist_priv_step *)(void *)(made->slice + p->slices);
+  made->offset = (redist_priv_offset *)(void *)(made->step + steps);
+  for (k = 0, steps = 0; k < p->slices; k++) {
+    made->slice[k] = p->slice[k];
+    made->slice[k].first = steps;
+    memcpy(made->step + steps, p->step + p->slice[k].first,
+           (size_t)p->slice[k].steps * sizeof *p->step);
+    steps += p->slice[k].steps;
+  }
+  if (p->offsets > 0) memcpy(made->offset, p->offset, (size_t)p->offsets * sizeof *p->offset);
+  redist_priv_program_free(program);
+  *program = made;
+  return REDIST_OK;
 }
 
 /* Compiles the copy of a message from one of its sides to another, in pieces of at most size[axis]
@@ -3944,419 +3627,386 @@ REDIST_PRIV_COLD int redist_priv_compact(redist_priv_program **program)
 REDIST_PRIV_COLD int redist_priv_compile(redist_priv_program **program,
                                          const redist_priv_message *message, const int *order,
                                          const int64_t *size, int from_side, int to_side,
-                                         int64_t element)
-{
-    enum { PADDING = 2 }; /* empty levels, merged with others where there are enough */
-    redist_priv_program *p = (redist_priv_program *)redist_priv_zeroed(1, sizeof *p);
-    redist_priv_message m = *message;
-    int axes[REDIST_MAX_DIMS], at[REDIST_PRIV_MAX_LEVELS], n, k, code = REDIST_OK;
-    int64_t dense = 1;
-    *program = p;
-    if (p == NULL)
-        return REDIST_ERR_MEMORY;
-    p->element = element;
-    p->far = from_side == REDIST_PRIV_PACKED; /* another core wrote it */
-    for (k = m.ndim - 1; k >= 0; k--) {
-        m.stride[REDIST_PRIV_PACKED][order[k]] = dense;
-        dense *= size != NULL ? size[order[k]] : m.axis[order[k]]->elements;
-    }
-    p->room = dense * element;
-    p->from = redist_priv_base(&m, from_side, element);
-    p->to = redist_priv_base(&m, to_side, element);
-    n = redist_priv_order_levels(p, &m, from_side, to_side, axes);
-    for (k = -PADDING; k < n && code == REDIST_OK; k++) {
-        at[k + PADDING] = k < 0 ? -1 : axes[k];
-        code =
-            redist_priv_add_axis(p, &m, at[k + PADDING], from_side, to_side,
-                                 k < 0 || size == NULL ? REDIST_PRIV_MAX_ELEMENTS : size[axes[k]]);
-        if (code == REDIST_OK)
-            code = redist_priv_finish_level(p, k == n - 1, p->transposed && k == n - 2);
-    }
+                                         int64_t element) {
+  enum { PADDING = 2 }; /* empty levels, merged with others where there are enough */
+  redist_priv_program *p = (redist_priv_program *)redist_priv_zeroed(1, sizeof *p);
+  redist_priv_message m = *message;
+  int axes[REDIST_MAX_DIMS], at[REDIST_PRIV_MAX_LEVELS], n, k, code = REDIST_OK;
+  int64_t dense = 1;
+  *program = p;
+  if (p == NULL) return REDIST_ERR_MEMORY;
+  p->element = element;
+  p->far = from_side == REDIST_PRIV_PACKED; /* another core wrote it */
+  for (k = m.ndim - 1; k >= 0; k--) {
+    m.stride[REDIST_PRIV_PACKED][order[k]] = dense;
+    dense *= size != NULL ? size[order[k]] : m.axis[order[k]]->elements;
+  }
+  p->room = dense * element;
+  p->from = redist_priv_base(&m, from_side, element);
+  p->to = redist_priv_base(&m, to_side, element);
+  n = redist_priv_order_levels(p, &m, from_side, to_side, axes);
+  for (k = -PADDING; k < n && code == REDIST_OK; k++) {
+    at[k + PADDING] = k < 0 ? -1 : axes[k];
+    code = redist_priv_add_axis(p, &m, at[k + PADDING], from_side, to_side,
+                                k < 0 || size == NULL ? REDIST_PRIV_MAX_ELEMENTS : size[axes[k]]);
     if (code == REDIST_OK)
-        redist_priv_finish(p, at, order, m.ndim);
-    return code == REDIST_OK ? redist_priv_compact(program) : code;
+      code = redist_priv_finish_level(p, k == n - 1, p->transposed && k == n - 2);
+  }
+  if (code == REDIST_OK) redist_priv_finish(p, at, order, m.ndim);
+  return code == REDIST_OK ? redist_priv_compact(program) : code;
 }
 
 /* ----------------------------------------------------------------------- running a copy program */
 
 /* A piece of a program while it is copied. */
 typedef struct {
-    const redist_priv_program *program;
-    const redist_priv_slice *slice[REDIST_PRIV_MAX_LEVELS];
-    redist_priv_writing writing;
-    int thread, threads;
+  const redist_priv_program *program;
+  const redist_priv_slice *slice[REDIST_PRIV_MAX_LEVELS];
+  redist_priv_writing writing;
+  int thread, threads;
 } redist_priv_running;
 
 #ifdef _OPENMP
 
 /* How many threads share a copy. */
-REDIST_PRIV int redist_priv_team(int64_t bytes)
-{
-    if (bytes < REDIST_THREAD_BYTES || omp_in_parallel())
-        return 1;
-    return (int)redist_priv_min(omp_get_max_threads(), 4 * bytes / REDIST_THREAD_BYTES);
+REDIST_PRIV int redist_priv_team(int64_t bytes) {
+  if (bytes < REDIST_THREAD_BYTES || omp_in_parallel()) return 1;
+  return (int)redist_priv_min(omp_get_max_threads(), 4 * bytes / REDIST_THREAD_BYTES);
 }
 
 /* Narrows a loop, or contiguous units, to a thread's share. */
 REDIST_PRIV void redist_priv_take_share(const redist_priv_running *r, int level,
-                                        redist_priv_step *s)
-{
-    const int64_t t = r->thread, all = r->threads;
-    /* whole lines; and whole elements, for the function that combines them */
-    const int64_t grain =
-        REDIST_PRIV_LINE * (r->writing.policy.function == NULL ? 1 : r->program->element);
-    int64_t begin, end;
-    int k = 0;
-    if (all == 1 || level != r->program->shared)
-        return;
-    while (k < REDIST_PRIV_LEVELS - 1 && s->loop[k].n == 1)
-        k++;
-    if (s->loop[k].n > 1 || s->offsets > 0 || s->unit == 0) {
-        begin = s->loop[k].n * t / all;
-        end = s->loop[k].n * (t + 1) / all;
-        s->loop[k].n = end - begin;
-        s->from += begin * s->loop[k].from;
-        s->to += begin * s->loop[k].to;
-    } else {
-        begin = s->unit / grain * t / all * grain;
-        end = t + 1 == all ? s->unit : s->unit / grain * (t + 1) / all * grain;
-        s->unit = end - begin;
-        s->from += begin;
-        s->to += begin;
-    }
+                                        redist_priv_step *s) {
+  const int64_t t = r->thread, all = r->threads;
+  /* whole lines; and whole elements, for the function that combines them */
+  const int64_t grain =
+      REDIST_PRIV_LINE * (r->writing.policy.function == NULL ? 1 : r->program->element);
+  int64_t begin, end;
+  int k = 0;
+  if (all == 1 || level != r->program->shared) return;
+  while (k < REDIST_PRIV_LEVELS - 1 && s->loop[k].n == 1) k++;
+  if (s->loop[k].n > 1 || s->offsets > 0 || s->unit == 0) {
+    begin = s->loop[k].n * t / all;
+    end = s->loop[k].n * (t + 1) / all;
+    s->loop[k].n = end - begin;
+    s->from += begin * s->loop[k].from;
+    s->to += begin * s->loop[k].to;
+  } else {
+    begin = s->unit / grain * t / all * grain;
+    end = t + 1 == all ? s->unit : s->unit / grain * (t + 1) / all * grain;
+    s->unit = end - begin;
+    s->from += begin;
+    s->to += begin;
+  }
 }
 #else
 #define redist_priv_take_share(r, level, step) ((void)0)
 #endif
 
 #define REDIST_PRIV_COPY_TABLE(bytes)                                            \
-    case bytes:                                                                  \
-        for (j = 0; j < p.outer.n; j++)                                          \
-            for (i = 0; i < p.inner.n; i++) {                                    \
-                const char *from = p.from + j * p.outer.from + i * p.inner.from; \
-                char *to = p.to + j * p.outer.to + i * p.inner.to;               \
-                REDIST_PRIV_UNROLL(4)                                            \
-                for (k = 0; k < n; k++)                                          \
-                    memcpy(to + at[k].to, from + at[k].from, bytes);             \
-            }                                                                    \
-        break;
+  case bytes:                                                                    \
+    for (j = 0; j < p.outer.n; j++)                                              \
+      for (i = 0; i < p.inner.n; i++) {                                          \
+        const char *from = p.from + j * p.outer.from + i * p.inner.from;         \
+        char *to = p.to + j * p.outer.to + i * p.inner.to;                       \
+        REDIST_PRIV_UNROLL(4)                                                    \
+        for (k = 0; k < n; k++) memcpy(to + at[k].to, from + at[k].from, bytes); \
+      }                                                                          \
+    break;
 
 /* Copies a table of n units for each iteration of a plane. */
 REDIST_PRIV void redist_priv_copy_table(int64_t unit, const redist_priv_offset *at, int64_t n,
-                                        const redist_priv_plane *plane)
-{
-    const redist_priv_plane p = *plane;
-    int64_t i, j, k;
-    switch (unit) {
-        REDIST_PRIV_COPY_TABLE(4)
-        REDIST_PRIV_COPY_TABLE(8)
-        REDIST_PRIV_COPY_TABLE(16)
-    }
+                                        const redist_priv_plane *plane) {
+  const redist_priv_plane p = *plane;
+  int64_t i, j, k;
+  switch (unit) {
+    REDIST_PRIV_COPY_TABLE(4)
+    REDIST_PRIV_COPY_TABLE(8)
+    REDIST_PRIV_COPY_TABLE(16)
+  }
 }
 
 /* The same through a tile that is then streamed, where the table fills its destination without
    gaps. */
 REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redist_priv_offset *at,
-                                          const redist_priv_plane *p)
-{
-    const int64_t bytes = s->offsets * s->unit;
-    /* rows follow each other: lines are streamed whole */
-    const int across = p->inner.n == 1 && p->outer.to == bytes;
-    const redist_priv_loop outer = across ? p->inner : p->outer,
-                           inner = across ? p->outer : p->inner;
-    redist_priv_tile tile;
-    redist_priv_plane part = {{1, 0, 0}, {0, inner.from, bytes}, NULL, NULL};
-    int64_t i, j;
-    /* the table's first unit begins the tile */
-    part.to = (char *)((uintptr_t)tile.bytes - (uintptr_t)at->to);
-    for (j = 0; j < outer.n; j++)
-        for (i = 0; i < inner.n; i += part.inner.n) {
-            part.inner.n = redist_priv_min(s->buffered, inner.n - i);
-            part.from = p->from + j * outer.from + i * inner.from;
-            redist_priv_copy_table(s->unit, at, s->offsets, &part);
-            redist_priv_stream(p->to + j * outer.to + i * inner.to + at->to, tile.bytes,
-                               part.inner.n * bytes, 0);
-        }
+                                          const redist_priv_plane *p) {
+  const int64_t bytes = s->offsets * s->unit;
+  /* rows follow each other: lines are streamed whole */
+  const int across = p->inner.n == 1 && p->outer.to == bytes;
+  const redist_priv_loop outer = across ? p->inner : p->outer, inner = across ? p->outer : p->inner;
+  redist_priv_tile tile;
+  redist_priv_plane part = {{1, 0, 0}, {0, inner.from, bytes}, NULL, NULL};
+  int64_t i, j;
+  /* the table's first unit begins the tile */
+  part.to = (char *)((uintptr_t)tile.bytes - (uintptr_t)at->to);
+  for (j = 0; j < outer.n; j++)
+    for (i = 0; i < inner.n; i += part.inner.n) {
+      part.inner.n = redist_priv_min(s->buffered, inner.n - i);
+      part.from = p->from + j * outer.from + i * inner.from;
+      redist_priv_copy_table(s->unit, at, s->offsets, &part);
+      redist_priv_stream(p->to + j * outer.to + i * inner.to + at->to, tile.bytes,
+                         part.inner.n * bytes, 0);
+    }
 }
 
-#define REDIST_PRIV_PASS_UNITS(bytes)                      \
-    case bytes:                                            \
-        if (scatters)                                      \
-            for (; n > 0; n--, offset += 2, tile += bytes) \
-                memcpy(array + *offset, tile, bytes);      \
-        else                                               \
-            for (; n > 0; n--, offset += 2, tile += bytes) \
-                memcpy(tile, array + *offset, bytes);      \
-        break;
+#define REDIST_PRIV_PASS_UNITS(bytes)                                                      \
+  case bytes:                                                                              \
+    if (scatters)                                                                          \
+      for (; n > 0; n--, offset += 2, tile += bytes) memcpy(array + *offset, tile, bytes); \
+    else                                                                                   \
+      for (; n > 0; n--, offset += 2, tile += bytes) memcpy(tile, array + *offset, bytes); \
+    break;
 
 /* Gathers n units from one side of a table, every second number of offset, into a tile; or scatters
    them. */
 REDIST_PRIV_APART void redist_priv_pass_table(int64_t unit, const int64_t *offset, int64_t n,
-                                              char *array, char *tile, int scatters)
-{
-    switch (unit) {
-        REDIST_PRIV_PASS_UNITS(4)
-        REDIST_PRIV_PASS_UNITS(8)
-        REDIST_PRIV_PASS_UNITS(16)
-    }
+                                              char *array, char *tile, int scatters) {
+  switch (unit) {
+    REDIST_PRIV_PASS_UNITS(4)
+    REDIST_PRIV_PASS_UNITS(8)
+    REDIST_PRIV_PASS_UNITS(16)
+  }
 }
 
 /* Combines the n units of a table with their destination, for `rows` repetitions at once, by way of
    two tiles. */
 REDIST_PRIV void redist_priv_combine_units(const redist_priv_writing *w,
                                            const redist_priv_offset *at, int64_t n,
-                                           redist_priv_loop rows, const char *from, char *to)
-{
-    const int64_t unit = w->unit, bytes = n * unit;
-    redist_priv_tile there, arrived;
-    int64_t k = 0;
-    do {
-        redist_priv_pass_table(unit, &at->from, n, (char *)(uintptr_t)from + k * rows.from,
-                               arrived.bytes + k * bytes, 0);
-        redist_priv_pass_table(unit, &at->to, n, to + k * rows.to, there.bytes + k * bytes, 0);
-    } while (++k < rows.n);
-    w->policy.function(there.bytes, arrived.bytes, rows.n * bytes / w->policy.element,
-                       w->policy.context);
-    for (k = 0; k < rows.n; k++)
-        redist_priv_pass_table(unit, &at->to, n, to + k * rows.to, there.bytes + k * bytes, 1);
+                                           redist_priv_loop rows, const char *from, char *to) {
+  const int64_t unit = w->unit, bytes = n * unit;
+  redist_priv_tile there, arrived;
+  int64_t k = 0;
+  do {
+    redist_priv_pass_table(unit, &at->from, n, (char *)(uintptr_t)from + k * rows.from,
+                           arrived.bytes + k * bytes, 0);
+    redist_priv_pass_table(unit, &at->to, n, to + k * rows.to, there.bytes + k * bytes, 0);
+  } while (++k < rows.n);
+  w->policy.function(there.bytes, arrived.bytes, rows.n * bytes / w->policy.element,
+                     w->policy.context);
+  for (k = 0; k < rows.n; k++)
+    redist_priv_pass_table(unit, &at->to, n, to + k * rows.to, there.bytes + k * bytes, 1);
 }
 
 /* The same for each iteration of a plane: as much at a time as fits a tile. */
 REDIST_PRIV_APART void redist_priv_combine_table(const redist_priv_writing *w,
                                                  const redist_priv_offset *at, int64_t n,
-                                                 const redist_priv_plane *p)
-{
-    const int64_t most = REDIST_PRIV_TILE_BUFFER / w->unit, units = redist_priv_min(n, most);
-    redist_priv_loop rows = p->inner;
-    int64_t i, j, k;
-    for (j = 0; j < p->outer.n; j++)
-        for (i = 0; i < p->inner.n; i += rows.n) {
-            rows.n = redist_priv_min(most / units, p->inner.n - i);
-            for (k = 0; k < n; k += units)
-                redist_priv_combine_units(w, at + k, redist_priv_min(units, n - k), rows,
-                                          p->from + j * p->outer.from + i * p->inner.from,
-                                          p->to + j * p->outer.to + i * p->inner.to);
-        }
+                                                 const redist_priv_plane *p) {
+  const int64_t most = REDIST_PRIV_TILE_BUFFER / w->unit, units = redist_priv_min(n, most);
+  redist_priv_loop rows = p->inner;
+  int64_t i, j, k;
+  for (j = 0; j < p->outer.n; j++)
+    for (i = 0; i < p->inner.n; i += rows.n) {
+      rows.n = redist_priv_min(most / units, p->inner.n - i);
+      for (k = 0; k < n; k += units)
+        redist_priv_combine_units(w, at + k, redist_priv_min(units, n - k), rows,
+                                  p->from + j * p->outer.from + i * p->inner.from,
+                                  p->to + j * p->outer.to + i * p->inner.to);
+    }
 }
 
 /* Copies a step of the innermost level, for some rows of the level before. */
 REDIST_PRIV void redist_priv_copy_step(redist_priv_running *r, const redist_priv_step *s,
-                                       redist_priv_loop rows, const char *from, char *to)
-{
-    const redist_priv_offset *at = r->program->offset + s->offset;
-    redist_priv_plane p;
-    int64_t i, j;
-    r->writing.unit = s->unit;
-    for (i = 0; i < s->loop[0].n; i++)
-        for (j = 0; j < s->loop[1].n; j++) {
-            p.outer = s->loop[2].n > 1 || s->offsets > 0 ? rows : s->loop[2];
-            p.inner = s->loop[2].n > 1 || s->offsets > 0 ? s->loop[2] : rows;
-            p.from = from + s->from + i * s->loop[0].from + j * s->loop[1].from;
-            p.to = to + s->to + i * s->loop[0].to + j * s->loop[1].to;
-            if (s->offsets == 0)
-                redist_priv_copy_plane(&r->writing, &p, r->program->transposed && p.outer.n > 1);
-            else if (r->writing.policy.function != NULL)
-                redist_priv_combine_table(&r->writing, at, s->offsets, &p);
-            else if (r->writing.stream && s->buffered > 0)
-                redist_priv_stream_table(s, at, &p);
-            else
-                redist_priv_copy_table(s->unit, at, s->offsets, &p);
-        }
+                                       redist_priv_loop rows, const char *from, char *to) {
+  const redist_priv_offset *at = r->program->offset + s->offset;
+  redist_priv_plane p;
+  int64_t i, j;
+  r->writing.unit = s->unit;
+  for (i = 0; i < s->loop[0].n; i++)
+    for (j = 0; j < s->loop[1].n; j++) {
+      p.outer = s->loop[2].n > 1 || s->offsets > 0 ? rows : s->loop[2];
+      p.inner = s->loop[2].n > 1 || s->offsets > 0 ? s->loop[2] : rows;
+      p.from = from + s->from + i * s->loop[0].from + j * s->loop[1].from;
+      p.to = to + s->to + i * s->loop[0].to + j * s->loop[1].to;
+      if (s->offsets == 0)
+        redist_priv_copy_plane(&r->writing, &p, r->program->transposed && p.outer.n > 1);
+      else if (r->writing.policy.function != NULL)
+        redist_priv_combine_table(&r->writing, at, s->offsets, &p);
+      else if (r->writing.stream && s->buffered > 0)
+        redist_priv_stream_table(s, at, &p);
+      else
+        redist_priv_copy_table(s->unit, at, s->offsets, &p);
+    }
 }
 
 /* Copies rows of a step of the last level but one, as many at a time as stay cached for the
    innermost steps. */
 REDIST_PRIV void redist_priv_copy_rows(redist_priv_running *r, redist_priv_loop rows,
-                                       const char *from, char *to)
-{
-    const int level = r->program->levels - 1;
-    const redist_priv_slice *slice = r->slice[level];
-    const int64_t all = rows.n;
-    int64_t row, k;
-    for (row = 0; row < all; row += rows.n) {
-        rows.n = redist_priv_min(slice->rows, all - row);
-        for (k = 0; k < slice->steps; k++) {
-            redist_priv_step s = r->program->step[slice->first + k];
-            redist_priv_take_share(r, level, &s);
-            if (s.unit > 0) /* a thread's share of a short one may be nothing */
-                redist_priv_copy_step(r, &s, rows, from + row * rows.from, to + row * rows.to);
-        }
+                                       const char *from, char *to) {
+  const int level = r->program->levels - 1;
+  const redist_priv_slice *slice = r->slice[level];
+  const int64_t all = rows.n;
+  int64_t row, k;
+  for (row = 0; row < all; row += rows.n) {
+    rows.n = redist_priv_min(slice->rows, all - row);
+    for (k = 0; k < slice->steps; k++) {
+      redist_priv_step s = r->program->step[slice->first + k];
+      redist_priv_take_share(r, level, &s);
+      if (s.unit > 0) /* a thread's share of a short one may be nothing */
+        redist_priv_copy_step(r, &s, rows, from + row * rows.from, to + row * rows.to);
     }
+  }
 }
 
 REDIST_PRIV void redist_priv_copy_level(redist_priv_running *r, int level, const char *from,
-                                        char *to)
-{
-    const redist_priv_slice *slice = r->slice[level];
-    const int last = level == r->program->levels - 2;
-    int64_t h, i, j, k;
-    for (k = 0; k < slice->steps; k++) {
-        redist_priv_step s = r->program->step[slice->first + k];
-        const redist_priv_loop *l = s.loop;
-        redist_priv_take_share(r, level, &s);
-        for (h = 0; h < l[0].n; h++)
-            for (i = 0; i < l[1].n; i++) {
-                const char *there = from + s.from + h * l[0].from + i * l[1].from;
-                char *here = to + s.to + h * l[0].to + i * l[1].to;
-                if (last)
-                    redist_priv_copy_rows(r, l[2], there, here);
-                for (j = 0; j < l[2].n && !last; j++)
-                    redist_priv_copy_level(r, level + 1, there + j * l[2].from, here + j * l[2].to);
-            }
-    }
+                                        char *to) {
+  const redist_priv_slice *slice = r->slice[level];
+  const int last = level == r->program->levels - 2;
+  int64_t h, i, j, k;
+  for (k = 0; k < slice->steps; k++) {
+    redist_priv_step s = r->program->step[slice->first + k];
+    const redist_priv_loop *l = s.loop;
+    redist_priv_take_share(r, level, &s);
+    for (h = 0; h < l[0].n; h++)
+      for (i = 0; i < l[1].n; i++) {
+        const char *there = from + s.from + h * l[0].from + i * l[1].from;
+        char *here = to + s.to + h * l[0].to + i * l[1].to;
+        if (last) redist_priv_copy_rows(r, l[2], there, here);
+        for (j = 0; j < l[2].n && !last; j++)
+          redist_priv_copy_level(r, level + 1, there + j * l[2].from, here + j * l[2].to);
+      }
+  }
 }
 
 /* redist_priv_copy, by one thread of several. */
 REDIST_PRIV void redist_priv_copy_share(const redist_priv_program *p,
                                         const redist_priv_cursor *piece, const char *from, char *to,
                                         redist_priv_policy policy, int stream, int thread,
-                                        int threads)
-{
-    redist_priv_running r;
-    int level;
-    r.program = p;
-    r.thread = thread;
-    r.threads = threads;
-    r.writing.stream = stream;
-    r.writing.far = p->far;
-    r.writing.policy = policy;
-    from += p->from;
-    to += p->to;
-    for (level = 0; level < p->levels; level++) {
-        r.slice[level] = redist_priv_slice_at(p, piece, level);
-        from += piece->time[level] * r.slice[level]->from;
-        to += piece->time[level] * r.slice[level]->to;
-    }
-    redist_priv_copy_level(&r, 0, from, to);
-    if (stream)
-        redist_priv_fence();
+                                        int threads) {
+  redist_priv_running r;
+  int level;
+  r.program = p;
+  r.thread = thread;
+  r.threads = threads;
+  r.writing.stream = stream;
+  r.writing.far = p->far;
+  r.writing.policy = policy;
+  from += p->from;
+  to += p->to;
+  for (level = 0; level < p->levels; level++) {
+    r.slice[level] = redist_priv_slice_at(p, piece, level);
+    from += piece->time[level] * r.slice[level]->from;
+    to += piece->time[level] * r.slice[level]->to;
+  }
+  redist_priv_copy_level(&r, 0, from, to);
+  if (stream) redist_priv_fence();
 }
 
 /* Copies a piece of a program; `from` and `to` point at the beginnings of the arrays, or of the
    packed piece. stream: the destination will not be read while it could still be in a cache. */
 REDIST_PRIV void redist_priv_copy(const redist_priv_program *p, const redist_priv_cursor *piece,
-                                  const char *from, char *to, redist_priv_policy policy, int stream)
-{
-    const int64_t bytes = redist_priv_piece_size(p, piece);
-    REDIST_COPIED(bytes);
-    (void)bytes;
+                                  const char *from, char *to, redist_priv_policy policy,
+                                  int stream) {
+  const int64_t bytes = redist_priv_piece_size(p, piece);
+  REDIST_COPIED(bytes);
+  (void)bytes;
 #ifdef _OPENMP
-    if (!policy.alone && redist_priv_team(bytes) > 1) {
+  if (!policy.alone && redist_priv_team(bytes) > 1) {
 #pragma omp parallel num_threads(redist_priv_team(bytes))
-        redist_priv_copy_share(p, piece, from, to, policy, stream, omp_get_thread_num(),
-                               omp_get_num_threads());
-        return;
-    }
+    redist_priv_copy_share(p, piece, from, to, policy, stream, omp_get_thread_num(),
+                           omp_get_num_threads());
+    return;
+  }
 #endif
-    if (p->unit > 0 && !stream && policy.function == NULL) {
-        redist_priv_plane plane;
-        plane.outer = p->plane[0];
-        plane.inner = p->plane[1];
-        plane.from = from + p->plane_from;
-        plane.to = to + p->plane_to;
-        redist_priv_copy_units(p->unit, &plane);
-        return;
-    }
-    redist_priv_copy_share(p, piece, from, to, policy, stream, 0, 1);
+  if (p->unit > 0 && !stream && policy.function == NULL) {
+    redist_priv_plane plane;
+    plane.outer = p->plane[0];
+    plane.inner = p->plane[1];
+    plane.from = from + p->plane_from;
+    plane.to = to + p->plane_to;
+    redist_priv_copy_units(p->unit, &plane);
+    return;
+  }
+  redist_priv_copy_share(p, piece, from, to, policy, stream, 0, 1);
 }
 
 /* ------------------------------------------------------ pairs of places: which copy serves whom */
 
 /* Iterates over the pairs of places that exchange a message with a place, and their messages. */
 typedef struct {
-    const redist_layout *layout[2];
-    int all;     /* all replicas of the source contribute, rather than one of them */
-    int grid[2]; /* places of one replica */
-    redist_priv_rank_place *rank_places; /* of a replicated source on listed ranks */
-    const redist_priv_place_peers *n;    /* of the place at hand */
-    int mine; /* of a source, in replica 0: the pairs are those of all its replicas */
-    int64_t at, end;
-    int code;        /* REDIST_ERR_MEMORY: there are more pairs */
-    int64_t message; /* of the pair at hand */
-    int place[2];
+  const redist_layout *layout[2];
+  int all;     /* all replicas of the source contribute, rather than one of them */
+  int grid[2]; /* places of one replica */
+  redist_priv_rank_place *rank_places; /* of a replicated source on listed ranks */
+  const redist_priv_place_peers *n;    /* of the place at hand */
+  int mine; /* of a source, in replica 0: the pairs are those of all its replicas */
+  int64_t at, end;
+  int code;        /* REDIST_ERR_MEMORY: there are more pairs */
+  int64_t message; /* of the pair at hand */
+  int place[2];
 } redist_priv_pairs;
 
 /* REDIST_ERR_MEMORY; free p->rank_places even on failure. Allocates nothing unless the source is
    replicated. */
 REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_layout *from,
-                                            const redist_layout *to, int all)
-{
-    memset(p, 0, sizeof *p);
-    p->all = all || from->copies == 1;
-    p->layout[REDIST_PRIV_FROM] = from;
-    p->layout[REDIST_PRIV_TO] = to;
-    p->grid[REDIST_PRIV_FROM] = redist_priv_grid_places(from);
-    p->grid[REDIST_PRIV_TO] = redist_priv_grid_places(to);
-    p->code = p->all ? REDIST_OK : redist_priv_list_ranks(from, &p->rank_places);
-    return p->code;
+                                            const redist_layout *to, int all) {
+  memset(p, 0, sizeof *p);
+  p->all = all || from->copies == 1;
+  p->layout[REDIST_PRIV_FROM] = from;
+  p->layout[REDIST_PRIV_TO] = to;
+  p->grid[REDIST_PRIV_FROM] = redist_priv_grid_places(from);
+  p->grid[REDIST_PRIV_TO] = redist_priv_grid_places(to);
+  p->code = p->all ? REDIST_OK : redist_priv_list_ranks(from, &p->rank_places);
+  return p->code;
 }
 
 /* Begins the pairs of a place. n: its neighbours, of all replicas; must live until the last
    pair. */
 REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place,
-                                           const redist_priv_place_peers *n)
-{
-    const int source = n->own == REDIST_PRIV_FROM;
-    p->n = n;
-    p->mine = source && !p->all ? place % p->grid[REDIST_PRIV_FROM] : place;
-    p->at = 0;
-    p->end = source || p->all ? n->messages * p->layout[!n->own]->copies : n->messages;
+                                           const redist_priv_place_peers *n) {
+  const int source = n->own == REDIST_PRIV_FROM;
+  p->n = n;
+  p->mine = source && !p->all ? place % p->grid[REDIST_PRIV_FROM] : place;
+  p->at = 0;
+  p->end = source || p->all ? n->messages * p->layout[!n->own]->copies : n->messages;
 }
 
 /* The number of a destination place among the receivers of a source place of replica 0. */
-REDIST_PRIV_COLD int64_t redist_priv_receiver_number(redist_priv_pairs *p, int place, int reader)
-{
-    const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
-    redist_priv_place_peers readers;
-    int64_t number = reader / p->grid[REDIST_PRIV_TO], at;
-    int d, coords[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
-    redist_priv_coords_of_place(from, place, coords);
-    redist_priv_coords_of_place(to, reader, own);
-    p->code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, to, 0, &readers);
-    for (d = 0; p->code == REDIST_OK && d < (readers.listed ? 1 : readers.ndim); d++) {
-        for (at = 0; at < readers.axis[d].peers && readers.axis[d].coord[at] < own[d]; at++)
-            continue;
-        number = number * readers.axis[d].peers + at;
-    }
-    redist_priv_place_peers_free(&readers);
-    return number;
+REDIST_PRIV_COLD int64_t redist_priv_receiver_number(redist_priv_pairs *p, int place, int reader) {
+  const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
+  redist_priv_place_peers readers;
+  int64_t number = reader / p->grid[REDIST_PRIV_TO], at;
+  int d, coords[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
+  redist_priv_coords_of_place(from, place, coords);
+  redist_priv_coords_of_place(to, reader, own);
+  p->code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, to, 0, &readers);
+  for (d = 0; p->code == REDIST_OK && d < (readers.listed ? 1 : readers.ndim); d++) {
+    for (at = 0; at < readers.axis[d].peers && readers.axis[d].coord[at] < own[d]; at++) continue;
+    number = number * readers.axis[d].peers + at;
+  }
+  redist_priv_place_peers_free(&readers);
+  return number;
 }
 
 /* The replica of a source place that sends to a receiver: the one on the receiver's own rank, else
    round-robin by the receiver's number (-1: not known). */
 REDIST_PRIV_COLD int redist_priv_sender_of(redist_priv_pairs *p, int place, int reader,
-                                           int64_t number)
-{
-    const int grid = p->grid[REDIST_PRIV_FROM],
-              rank = redist_priv_rank_at(p->layout[REDIST_PRIV_TO], reader);
-    int held = -1;
-    do
-        held = redist_priv_next_place(p->layout[REDIST_PRIV_FROM], p->rank_places, rank, held);
-    while (held >= 0 && held % grid != place);
-    if (held >= 0)
-        return held;
-    number = number < 0 ? redist_priv_receiver_number(p, place, reader) : number;
-    return place + (int)(number % p->layout[REDIST_PRIV_FROM]->copies) * grid;
+                                           int64_t number) {
+  const int grid = p->grid[REDIST_PRIV_FROM],
+            rank = redist_priv_rank_at(p->layout[REDIST_PRIV_TO], reader);
+  int held = -1;
+  do held = redist_priv_next_place(p->layout[REDIST_PRIV_FROM], p->rank_places, rank, held);
+  while (held >= 0 && held % grid != place);
+  if (held >= 0) return held;
+  number = number < 0 ? redist_priv_receiver_number(p, place, reader) : number;
+  return place + (int)(number % p->layout[REDIST_PRIV_FROM]->copies) * grid;
 }
 
 /* The next pair; 0 when there are no more, or p->code says why not. */
-REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p)
-{
-    const int own = p->n->own;
-    int coords[REDIST_MAX_DIMS];
-    if (p->at == p->end)
-        return 0;
-    p->message = p->at % p->n->messages;
-    redist_priv_peer_coords(p->n, p->message, coords);
-    p->place[own] = p->mine;
-    p->place[!own] = redist_priv_place_of(p->layout[!own], coords) +
-                     (int)(p->at / p->n->messages) * p->grid[!own];
-    if (!p->all)
-        p->place[REDIST_PRIV_FROM] =
-            redist_priv_sender_of(p, p->place[REDIST_PRIV_FROM], p->place[REDIST_PRIV_TO],
-                                  own == REDIST_PRIV_FROM ? p->at : -1);
-    p->at++;
-    return p->code == REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p) {
+  const int own = p->n->own;
+  int coords[REDIST_MAX_DIMS];
+  if (p->at == p->end) return 0;
+  p->message = p->at % p->n->messages;
+  redist_priv_peer_coords(p->n, p->message, coords);
+  p->place[own] = p->mine;
+  p->place[!own] =
+      redist_priv_place_of(p->layout[!own], coords) + (int)(p->at / p->n->messages) * p->grid[!own];
+  if (!p->all)
+    p->place[REDIST_PRIV_FROM] =
+        redist_priv_sender_of(p, p->place[REDIST_PRIV_FROM], p->place[REDIST_PRIV_TO],
+                              own == REDIST_PRIV_FROM ? p->at : -1);
+  p->at++;
+  return p->code == REDIST_OK;
 }
 
 /* --------------------------------------------------------------- moving on one process (bodies) */
@@ -4368,110 +4018,98 @@ typedef void redist_priv_visit(void *context, const redist_priv_pairs *pair);
    REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to,
                                              int all, int runs, redist_priv_visit *visit,
-                                             void *context)
-{
-    const int places = all ? redist_layout_places(from) : redist_priv_grid_places(from);
-    redist_priv_place_peers n;
-    redist_priv_pairs pairs;
-    int place, coords[REDIST_MAX_DIMS], code = redist_priv_pairs_open(&pairs, from, to, all);
-    for (place = 0; place < places && code == REDIST_OK; place++) {
-        redist_priv_coords_of_place(from, place, coords);
-        code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, to, runs, &n);
-        redist_priv_pairs_of(&pairs, place, &n);
-        while (code == REDIST_OK && redist_priv_next_pair(&pairs))
-            visit(context, &pairs);
-        redist_priv_place_peers_free(&n);
-    }
-    REDIST_FREE(pairs.rank_places);
-    return code;
+                                             void *context) {
+  const int places = all ? redist_layout_places(from) : redist_priv_grid_places(from);
+  redist_priv_place_peers n;
+  redist_priv_pairs pairs;
+  int place, coords[REDIST_MAX_DIMS], code = redist_priv_pairs_open(&pairs, from, to, all);
+  for (place = 0; place < places && code == REDIST_OK; place++) {
+    redist_priv_coords_of_place(from, place, coords);
+    code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, to, runs, &n);
+    redist_priv_pairs_of(&pairs, place, &n);
+    while (code == REDIST_OK && redist_priv_next_pair(&pairs)) visit(context, &pairs);
+    redist_priv_place_peers_free(&n);
+  }
+  REDIST_FREE(pairs.rank_places);
+  return code;
 }
 
 typedef struct {
-    const void *const *from;
-    void *const *to;
-    redist_priv_policy policy;
-    int code;
+  const void *const *from;
+  void *const *to;
+  redist_priv_policy policy;
+  int code;
 } redist_priv_mover;
 
 /* Copies a block of a pair's message. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m,
-                                            const redist_priv_pairs *pair, int block)
-{
-    const redist_layout *from = pair->layout[REDIST_PRIV_FROM];
-    redist_priv_message message = redist_priv_message_of(pair->n, pair->message, block, from);
-    redist_priv_storage storage;
-    redist_priv_program *program;
-    redist_priv_cursor whole;
-    int side, code, coords[REDIST_MAX_DIMS], order[REDIST_MAX_DIMS];
-    if (message.elements == 0)
-        return REDIST_OK;
-    for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
-        redist_priv_coords_of_place(pair->layout[side], pair->place[side], coords);
-        storage = redist_priv_storage_at(pair->layout[side], coords);
-        redist_priv_store(&message, side, &storage);
-    }
-    redist_priv_slow_to_fast(from, from->memory_order, order);
-    code = redist_priv_compile(&program, &message, order, NULL, REDIST_PRIV_FROM, REDIST_PRIV_TO,
-                               m->policy.element);
-    memset(&whole, 0, sizeof whole);
-    if (code == REDIST_OK)
-        redist_priv_copy(program, &whole, (const char *)m->from[pair->place[REDIST_PRIV_FROM]],
-                         (char *)m->to[pair->place[REDIST_PRIV_TO]], m->policy,
-                         storage.size * m->policy.element >= REDIST_STREAM_BYTES);
-    redist_priv_program_free(&program);
-    return code;
+                                            const redist_priv_pairs *pair, int block) {
+  const redist_layout *from = pair->layout[REDIST_PRIV_FROM];
+  redist_priv_message message = redist_priv_message_of(pair->n, pair->message, block, from);
+  redist_priv_storage storage;
+  redist_priv_program *program;
+  redist_priv_cursor whole;
+  int side, code, coords[REDIST_MAX_DIMS], order[REDIST_MAX_DIMS];
+  if (message.elements == 0) return REDIST_OK;
+  for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
+    redist_priv_coords_of_place(pair->layout[side], pair->place[side], coords);
+    storage = redist_priv_storage_at(pair->layout[side], coords);
+    redist_priv_store(&message, side, &storage);
+  }
+  redist_priv_slow_to_fast(from, from->memory_order, order);
+  code = redist_priv_compile(&program, &message, order, NULL, REDIST_PRIV_FROM, REDIST_PRIV_TO,
+                             m->policy.element);
+  memset(&whole, 0, sizeof whole);
+  if (code == REDIST_OK)
+    redist_priv_copy(program, &whole, (const char *)m->from[pair->place[REDIST_PRIV_FROM]],
+                     (char *)m->to[pair->place[REDIST_PRIV_TO]], m->policy,
+                     storage.size * m->policy.element >= REDIST_STREAM_BYTES);
+  redist_priv_program_free(&program);
+  return code;
 }
 
-REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pairs *pair)
-{
-    redist_priv_mover *m = (redist_priv_mover *)context;
-    int block;
-    for (block = 0; block < redist_priv_blocks_of(pair->n) && m->code == REDIST_OK; block++)
-        m->code = redist_priv_move_block(m, pair, block);
+REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pairs *pair) {
+  redist_priv_mover *m = (redist_priv_mover *)context;
+  int block;
+  for (block = 0; block < redist_priv_blocks_of(pair->n) && m->code == REDIST_OK; block++)
+    m->code = redist_priv_move_block(m, pair, block);
 }
 
 /* Whether every place that owns elements has an array with enough room. */
 REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout,
-                                              const void *const *arrays)
-{
-    int coords[REDIST_MAX_DIMS];
-    int place, places = redist_layout_places(layout);
-    for (place = 0; place < places; place++) {
-        redist_priv_coords_of_place(layout, place, coords);
-        if (arrays[place] == NULL && redist_priv_held_at(layout, coords) > 0)
-            return REDIST_ERR_ARGUMENT;
-        if (redist_priv_check_extent(layout, coords, NULL, 0) != REDIST_OK)
-            return REDIST_ERR_LAYOUT;
-    }
-    return REDIST_OK;
+                                              const void *const *arrays) {
+  int coords[REDIST_MAX_DIMS];
+  int place, places = redist_layout_places(layout);
+  for (place = 0; place < places; place++) {
+    redist_priv_coords_of_place(layout, place, coords);
+    if (arrays[place] == NULL && redist_priv_held_at(layout, coords) > 0)
+      return REDIST_ERR_ARGUMENT;
+    if (redist_priv_check_extent(layout, coords, NULL, 0) != REDIST_OK) return REDIST_ERR_LAYOUT;
+  }
+  return REDIST_OK;
 }
 
 REDIST_API int redist_move_combining(const redist_layout *from, const void *const *from_arrays,
                                      const redist_layout *to, void *const *to_arrays,
-                                     size_t element_bytes, redist_combine *combine, void *context)
-{
-    redist_layout source;
-    redist_priv_mover m = {from_arrays,
-                           to_arrays,
-                           {combine, context, (int64_t)element_bytes, 0},
-                           REDIST_OK};
-    int code = redist_priv_check_pair(from, to, combine != NULL, &source);
-    if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
-        code = REDIST_ERR_ARGUMENT;
-    if (code == REDIST_OK)
-        code = redist_priv_check_arrays(from, from_arrays);
-    if (code == REDIST_OK)
-        code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
-    if (code != REDIST_OK)
-        return code;
-    code = redist_priv_visit_pairs(&source, to, combine != NULL, 1, redist_priv_move_pair, &m);
-    return code == REDIST_OK ? m.code : code;
+                                     size_t element_bytes, redist_combine *combine, void *context) {
+  redist_layout source;
+  redist_priv_mover m = {from_arrays,
+                         to_arrays,
+                         {combine, context, (int64_t)element_bytes, 0},
+                         REDIST_OK};
+  int code = redist_priv_check_pair(from, to, combine != NULL, &source);
+  if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
+    code = REDIST_ERR_ARGUMENT;
+  if (code == REDIST_OK) code = redist_priv_check_arrays(from, from_arrays);
+  if (code == REDIST_OK) code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
+  if (code != REDIST_OK) return code;
+  code = redist_priv_visit_pairs(&source, to, combine != NULL, 1, redist_priv_move_pair, &m);
+  return code == REDIST_OK ? m.code : code;
 }
 
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays,
-                           const redist_layout *to, void *const *to_arrays, size_t element_bytes)
-{
-    return redist_move_combining(from, from_arrays, to, to_arrays, element_bytes, NULL, NULL);
+                           const redist_layout *to, void *const *to_arrays, size_t element_bytes) {
+  return redist_move_combining(from, from_arrays, to, to_arrays, element_bytes, NULL, NULL);
 }
 
 /* ------------------------------------------------------------------------------- how many peers */
@@ -4482,431 +4120,392 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 
 /* The greatest common divisor of two block-cyclic axes' cycles, if the view shows a whole
    superblock; else 0. */
-REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y)
-{
-    const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
-    const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS),
-                  g = redist_priv_gcd(a, b);
-    const int whole = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count;
-    return whole && redist_priv_is_plain(x) && redist_priv_is_plain(y) ? g : 0;
+REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y) {
+  const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
+  const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS),
+                g = redist_priv_gcd(a, b);
+  const int whole = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count;
+  return whole && redist_priv_is_plain(x) && redist_priv_is_plain(y) ? g : 0;
 }
 
 /* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their
    superblock. Blocks of r on P and of s on Q meet somewhere in it when s q - r p, modulo g = gcd(r
    P, s Q), lies strictly between -s and r. Over all q, s q mod g takes every multiple of e = gcd(s,
    g) equally often; over all p, r p mod e every multiple of gcd(r, e). */
-REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y)
-{
-    const int64_t r = x->block, s = y->block, g = redist_priv_common_cycle(x, y),
-                  e = redist_priv_gcd(s, g);
-    if (g == 0)
-        return 0;
-    return redist_priv_min(y->procs,
-                           y->procs * e / g *
-                               (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
+REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y) {
+  const int64_t r = x->block, s = y->block, g = redist_priv_common_cycle(x, y),
+                e = redist_priv_gcd(s, g);
+  if (g == 0) return 0;
+  return redist_priv_min(y->procs,
+                         y->procs * e / g *
+                             (s / e + redist_priv_ceil_div(r - redist_priv_gcd(r, e), e)));
 }
 
 /* Whether coordinates of x own one interval of the view each, and these intervals meet every block
    of y between their ends. */
-REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redist_axis *y)
-{
-    const int64_t step = redist_priv_abs(y->step);
-    return redist_priv_is_interval(x) &&
-           (y->kind == REDIST_PRIV_CYCLIC ? step <= y->block
-                                          : y->kind == REDIST_PRIV_BALANCED && step == 1);
+REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redist_axis *y) {
+  const int64_t step = redist_priv_abs(y->step);
+  return redist_priv_is_interval(x) &&
+         (y->kind == REDIST_PRIV_CYCLIC ? step <= y->block
+                                        : y->kind == REDIST_PRIV_BALANCED && step == 1);
 }
 
 /* What a place exchanges, with its own rank too at first. */
 typedef struct {
-    int64_t messages, elements;
+  int64_t messages, elements;
 } redist_priv_load;
 
 /* The loads of all places of two layouts. */
 typedef struct {
-    int places[2];
-    redist_priv_load *place[2]; /* one block of memory */
+  int places[2];
+  redist_priv_load *place[2]; /* one block of memory */
 } redist_priv_tally;
 
 /* For such axes, how many coordinates of the other each meets; of_y first accumulates a difference
    array, prefix-summed below. */
 REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_priv_load *of_x,
-                                                  const redist_axis *y, redist_priv_load *of_y)
-{
-    int64_t i, a, b, first, past;
-    int c;
-    for (c = 0; c < x->procs; c++) {
-        i = redist_priv_distance(x, c, 0);
-        if (i < 0)
-            continue;
-        a = redist_priv_block_of(y, redist_priv_axis_index(y, i));
-        b = redist_priv_block_of(y, redist_priv_axis_index(y, i + redist_count(x, c) - 1));
-        of_x[c].messages = redist_priv_min(y->procs, 1 + redist_priv_abs(b - a));
-        first = (redist_priv_min(a, b) + y->first) % y->procs;
-        past = first + of_x[c].messages;
-        of_y[first].messages++;
-        of_y[0].messages += past >= y->procs;
-        of_y[past % y->procs].messages--;
-    }
-    for (c = 1; c < y->procs; c++)
-        of_y[c].messages += of_y[c - 1].messages;
+                                                  const redist_axis *y, redist_priv_load *of_y) {
+  int64_t i, a, b, first, past;
+  int c;
+  for (c = 0; c < x->procs; c++) {
+    i = redist_priv_distance(x, c, 0);
+    if (i < 0) continue;
+    a = redist_priv_block_of(y, redist_priv_axis_index(y, i));
+    b = redist_priv_block_of(y, redist_priv_axis_index(y, i + redist_count(x, c) - 1));
+    of_x[c].messages = redist_priv_min(y->procs, 1 + redist_priv_abs(b - a));
+    first = (redist_priv_min(a, b) + y->first) % y->procs;
+    past = first + of_x[c].messages;
+    of_y[first].messages++;
+    of_y[0].messages += past >= y->procs;
+    of_y[past % y->procs].messages--;
+  }
+  for (c = 1; c < y->procs; c++) of_y[c].messages += of_y[c - 1].messages;
 }
 
 /* The elements of a pair's message; 0 where its runs are not known. */
-REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pairs *pair)
-{
-    int64_t peer[REDIST_MAX_DIMS], elements = 1;
-    int d;
-    redist_priv_peers_at(pair->n, pair->message, peer);
-    for (d = 0; d < pair->n->ndim; d++)
-        elements *= pair->n->axis[d].runs == NULL
-                        ? 0
-                        : redist_priv_peer_elements(&pair->n->axis[d], peer[d]);
-    return elements;
+REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pairs *pair) {
+  int64_t peer[REDIST_MAX_DIMS], elements = 1;
+  int d;
+  redist_priv_peers_at(pair->n, pair->message, peer);
+  for (d = 0; d < pair->n->ndim; d++)
+    elements *=
+        pair->n->axis[d].runs == NULL ? 0 : redist_priv_peer_elements(&pair->n->axis[d], peer[d]);
+  return elements;
 }
 
-REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_pairs *pair)
-{
-    const int64_t elements = redist_priv_elements_of(pair);
-    int side;
-    for (side = 0; side < 2; side++) {
-        redist_priv_load *load = &((redist_priv_tally *)context)->place[side][pair->place[side]];
-        load->messages++;
-        load->elements += elements;
-    }
+REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_pairs *pair) {
+  const int64_t elements = redist_priv_elements_of(pair);
+  int side;
+  for (side = 0; side < 2; side++) {
+    redist_priv_load *load = &((redist_priv_tally *)context)->place[side][pair->place[side]];
+    load->messages++;
+    load->elements += elements;
+  }
 }
 
 /* Begins a tally. REDIST_ERR_MEMORY; free t->place[0] even on failure. */
-REDIST_PRIV_COLD int redist_priv_tally_open(redist_priv_tally *t, int from_places, int to_places)
-{
-    t->places[REDIST_PRIV_FROM] = from_places;
-    t->places[REDIST_PRIV_TO] = to_places;
-    t->place[0] = (redist_priv_load *)redist_priv_zeroed((int64_t)from_places + to_places,
-                                                         sizeof *t->place[0]);
-    t->place[1] = t->place[0] == NULL ? NULL : t->place[0] + from_places;
-    return t->place[0] == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_tally_open(redist_priv_tally *t, int from_places, int to_places) {
+  t->places[REDIST_PRIV_FROM] = from_places;
+  t->places[REDIST_PRIV_TO] = to_places;
+  t->place[0] =
+      (redist_priv_load *)redist_priv_zeroed((int64_t)from_places + to_places, sizeof *t->place[0]);
+  t->place[1] = t->place[0] == NULL ? NULL : t->place[0] + from_places;
+  return t->place[0] == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* The messages of all places, and with runs their elements. */
 REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to,
-                                             int all, int runs, redist_priv_tally *t)
-{
-    const int code =
-        redist_priv_tally_open(t, redist_layout_places(from), redist_layout_places(to));
-    return code == REDIST_OK
-               ? redist_priv_visit_pairs(from, to, all, runs, redist_priv_tally_pair, t)
-               : code;
+                                             int all, int runs, redist_priv_tally *t) {
+  const int code = redist_priv_tally_open(t, redist_layout_places(from), redist_layout_places(to));
+  return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, runs, redist_priv_tally_pair, t)
+                           : code;
 }
 
 /* The messages of all coordinates of two axes; O(coordinates) where a side has such intervals. */
-REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_priv_tally *t)
-{
-    const redist_layout from = redist_layout_nd(1, x[0]), to = redist_layout_nd(1, x[1]);
-    const int own = redist_priv_has_stretches(x[1], x[0]);
-    int code;
-    if (!own && !redist_priv_has_stretches(x[0], x[1]))
-        return redist_priv_tally_pairs(&from, &to, 0, 0, t);
-    code = redist_priv_tally_open(t, x[0]->procs, x[1]->procs);
-    if (code == REDIST_OK)
-        redist_priv_tally_stretches(x[own], t->place[own], x[!own], t->place[!own]);
-    return code;
+REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_priv_tally *t) {
+  const redist_layout from = redist_layout_nd(1, x[0]), to = redist_layout_nd(1, x[1]);
+  const int own = redist_priv_has_stretches(x[1], x[0]);
+  int code;
+  if (!own && !redist_priv_has_stretches(x[0], x[1]))
+    return redist_priv_tally_pairs(&from, &to, 0, 0, t);
+  code = redist_priv_tally_open(t, x[0]->procs, x[1]->procs);
+  if (code == REDIST_OK)
+    redist_priv_tally_stretches(x[own], t->place[own], x[!own], t->place[!own]);
+  return code;
 }
 
 /* The most messages of any place of a side, and the most elements. */
-REDIST_PRIV_COLD redist_priv_load redist_priv_most_of(const redist_priv_tally *t, int side)
-{
-    redist_priv_load most = {0, 0};
-    int k;
-    for (k = 0; k < t->places[side]; k++) {
-        most.messages = redist_priv_max(most.messages, t->place[side][k].messages);
-        most.elements = redist_priv_max(most.elements, t->place[side][k].elements);
-    }
-    return most;
+REDIST_PRIV_COLD redist_priv_load redist_priv_most_of(const redist_priv_tally *t, int side) {
+  redist_priv_load most = {0, 0};
+  int k;
+  for (k = 0; k < t->places[side]; k++) {
+    most.messages = redist_priv_max(most.messages, t->place[side][k].messages);
+    most.elements = redist_priv_max(most.elements, t->place[side][k].elements);
+  }
+  return most;
 }
 
 /* The most coordinates of the other side that a coordinate of either meets: by the theorem, or
    counted. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_most_peers(const redist_axis *const *x, int64_t *most)
-{
-    const int same = redist_priv_same_axis(x[0], x[1]);
-    redist_priv_tally t;
-    int side, code;
-    for (side = 0; side < 2; side++)
-        most[side] = same ? x[side]->count > 0 : redist_priv_superblock_degree(x[side], x[!side]);
-    if (x[0]->count == 0 || most[0] > 0)
-        return REDIST_OK;
-    code = redist_priv_tally_axis(x, &t);
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
-        most[side] = redist_priv_most_of(&t, side).messages;
-    REDIST_FREE(t.place[0]);
-    return code;
+REDIST_PRIV_COLD int redist_priv_most_peers(const redist_axis *const *x, int64_t *most) {
+  const int same = redist_priv_same_axis(x[0], x[1]);
+  redist_priv_tally t;
+  int side, code;
+  for (side = 0; side < 2; side++)
+    most[side] = same ? x[side]->count > 0 : redist_priv_superblock_degree(x[side], x[!side]);
+  if (x[0]->count == 0 || most[0] > 0) return REDIST_OK;
+  code = redist_priv_tally_axis(x, &t);
+  for (side = 0; side < 2 && code == REDIST_OK; side++)
+    most[side] = redist_priv_most_of(&t, side).messages;
+  REDIST_FREE(t.place[0]);
+  return code;
 }
 
 /* ------------------------------------------------------------------- traffic, on paper (bodies) */
 
 /* The elements that two places share; -1 when memory is exhausted. */
 REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int from_place,
-                                               const redist_layout *to, int to_place)
-{
-    int from_coords[REDIST_MAX_DIMS], to_coords[REDIST_MAX_DIMS];
-    redist_priv_runs list;
-    int64_t volume = 1;
-    int d, code;
-    redist_priv_coords_of_place(from, from_place, from_coords);
-    redist_priv_coords_of_place(to, to_place, to_coords);
-    for (d = 0; d < from->ndim && volume > 0; d++) {
-        code = redist_priv_meet_coords(&from->dim[d].axis, from_coords[d], REDIST_PRIV_ALL_IMAGES,
-                                       &to->dim[d].axis, to_coords[d], &list);
-        volume = code == REDIST_OK
-                     ? redist_priv_product(volume, list.elements, REDIST_PRIV_MAX_ELEMENTS)
-                     : -1;
-        REDIST_FREE(list.run);
-    }
-    return volume;
+                                               const redist_layout *to, int to_place) {
+  int from_coords[REDIST_MAX_DIMS], to_coords[REDIST_MAX_DIMS];
+  redist_priv_runs list;
+  int64_t volume = 1;
+  int d, code;
+  redist_priv_coords_of_place(from, from_place, from_coords);
+  redist_priv_coords_of_place(to, to_place, to_coords);
+  for (d = 0; d < from->ndim && volume > 0; d++) {
+    code = redist_priv_meet_coords(&from->dim[d].axis, from_coords[d], REDIST_PRIV_ALL_IMAGES,
+                                   &to->dim[d].axis, to_coords[d], &list);
+    volume = code == REDIST_OK
+                 ? redist_priv_product(volume, list.elements, REDIST_PRIV_MAX_ELEMENTS)
+                 : -1;
+    REDIST_FREE(list.run);
+  }
+  return volume;
 }
 
 /* The elements that one place sends another; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_served(redist_priv_pairs *pairs, int from_place, int to_place)
-{
-    const int64_t shared =
-        redist_priv_shared_by(pairs->layout[0], from_place, pairs->layout[1], to_place);
-    int server;
-    if (shared <= 0 || pairs->all)
-        return shared;
-    server = redist_priv_sender_of(pairs, from_place % pairs->grid[REDIST_PRIV_FROM], to_place, -1);
-    return pairs->code != REDIST_OK ? -1 : server == from_place ? shared : 0;
+REDIST_PRIV_COLD int64_t redist_priv_served(redist_priv_pairs *pairs, int from_place,
+                                            int to_place) {
+  const int64_t shared =
+      redist_priv_shared_by(pairs->layout[0], from_place, pairs->layout[1], to_place);
+  int server;
+  if (shared <= 0 || pairs->all) return shared;
+  server = redist_priv_sender_of(pairs, from_place % pairs->grid[REDIST_PRIV_FROM], to_place, -1);
+  return pairs->code != REDIST_OK ? -1 : server == from_place ? shared : 0;
 }
 
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to,
-                                 int rank_to)
-{
-    redist_layout source;
-    redist_priv_pairs pairs;
-    int64_t all = 0, one;
-    int i = -1, k;
-    if (redist_priv_check_pair(from, to, 0, &source) != REDIST_OK)
-        return -1;
-    all = redist_priv_pairs_open(&pairs, &source, to, 0) == REDIST_OK ? 0 : -1;
-    while (all >= 0 && (i = redist_priv_next_place(from, NULL, rank_from, i)) >= 0)
-        for (k = -1; all >= 0 && (k = redist_priv_next_place(to, NULL, rank_to, k)) >= 0;) {
-            one = redist_priv_served(&pairs, i, k);
-            all = one < 0 ? -1 : all + one;
-        }
-    REDIST_FREE(pairs.rank_places);
-    return all;
+                                 int rank_to) {
+  redist_layout source;
+  redist_priv_pairs pairs;
+  int64_t all = 0, one;
+  int i = -1, k;
+  if (redist_priv_check_pair(from, to, 0, &source) != REDIST_OK) return -1;
+  all = redist_priv_pairs_open(&pairs, &source, to, 0) == REDIST_OK ? 0 : -1;
+  while (all >= 0 && (i = redist_priv_next_place(from, NULL, rank_from, i)) >= 0)
+    for (k = -1; all >= 0 && (k = redist_priv_next_place(to, NULL, rank_to, k)) >= 0;) {
+      one = redist_priv_served(&pairs, i, k);
+      all = one < 0 ? -1 : all + one;
+    }
+  REDIST_FREE(pairs.rank_places);
+  return all;
 }
 
 /* Messages and elements of all places where both are products over axes. */
 REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const redist_layout *to,
-                                            redist_priv_tally *t)
-{
-    const redist_layout *layout[2] = {from, to};
-    int coords[REDIST_MAX_DIMS];
-    int d, k, side,
-        code = redist_priv_tally_open(t, redist_layout_places(from), redist_layout_places(to));
-    for (d = 0; d < from->ndim && code == REDIST_OK; d++) {
-        const redist_axis *x[2] = {&from->dim[d].axis, &to->dim[d].axis};
-        redist_priv_tally axis;
-        code = redist_priv_tally_axis(x, &axis);
-        for (side = 0; side < 2 && code == REDIST_OK; side++)
-            for (k = 0; k < t->places[side]; k++) {
-                redist_priv_load *p = &t->place[side][k];
-                redist_priv_coords_of_place(layout[side], k, coords);
-                p->messages = (d == 0 ? 1 : p->messages) * axis.place[side][coords[d]].messages;
-                p->elements =
-                    redist_priv_product(d == 0 ? 1 : p->elements, redist_count(x[side], coords[d]),
-                                        REDIST_PRIV_MAX_ELEMENTS);
-            }
-        REDIST_FREE(axis.place[0]);
-    }
-    return code;
+                                            redist_priv_tally *t) {
+  const redist_layout *layout[2] = {from, to};
+  int coords[REDIST_MAX_DIMS];
+  int d, k, side,
+      code = redist_priv_tally_open(t, redist_layout_places(from), redist_layout_places(to));
+  for (d = 0; d < from->ndim && code == REDIST_OK; d++) {
+    const redist_axis *x[2] = {&from->dim[d].axis, &to->dim[d].axis};
+    redist_priv_tally axis;
+    code = redist_priv_tally_axis(x, &axis);
+    for (side = 0; side < 2 && code == REDIST_OK; side++)
+      for (k = 0; k < t->places[side]; k++) {
+        redist_priv_load *p = &t->place[side][k];
+        redist_priv_coords_of_place(layout[side], k, coords);
+        p->messages = (d == 0 ? 1 : p->messages) * axis.place[side][coords[d]].messages;
+        p->elements =
+            redist_priv_product(d == 0 ? 1 : p->elements, redist_count(x[side], coords[d]),
+                                REDIST_PRIV_MAX_ELEMENTS);
+      }
+    REDIST_FREE(axis.place[0]);
+  }
+  return code;
 }
 
 /* Takes what stays on a rank from the tally, and adds it to `kept`. */
 REDIST_PRIV_COLD int redist_priv_tally_local(redist_priv_tally *t, const redist_layout *from,
-                                             const redist_layout *to, int64_t *kept)
-{
-    redist_priv_rank_place *rank_places;
-    int k, side, code = redist_priv_list_ranks(from, &rank_places);
-    for (k = 0; k < t->places[REDIST_PRIV_TO] && code == REDIST_OK; k++) {
-        const int place[2] = {redist_priv_next_place(from, rank_places, redist_priv_rank_at(to, k),
-                                                     -1),
-                              k};
-        const int64_t shared = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
-        code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-        *kept += shared;
-        for (side = 0; side < 2 && shared > 0; side++) {
-            t->place[side][place[side]].messages--;
-            t->place[side][place[side]].elements -= shared;
-        }
+                                             const redist_layout *to, int64_t *kept) {
+  redist_priv_rank_place *rank_places;
+  int k, side, code = redist_priv_list_ranks(from, &rank_places);
+  for (k = 0; k < t->places[REDIST_PRIV_TO] && code == REDIST_OK; k++) {
+    const int place[2] = {redist_priv_next_place(from, rank_places, redist_priv_rank_at(to, k), -1),
+                          k};
+    const int64_t shared = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
+    code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+    *kept += shared;
+    for (side = 0; side < 2 && shared > 0; side++) {
+      t->place[side][place[side]].messages--;
+      t->place[side][place[side]].elements -= shared;
     }
-    REDIST_FREE(rank_places);
-    return code;
+  }
+  REDIST_FREE(rank_places);
+  return code;
 }
 
-REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_traffic *traffic)
-{
-    int k;
-    for (k = 0; k < t->places[REDIST_PRIV_TO]; k++) {
-        traffic->messages += t->place[REDIST_PRIV_TO][k].messages;
-        traffic->moved += t->place[REDIST_PRIV_TO][k].elements;
-    }
-    traffic->total = traffic->kept + traffic->moved;
-    traffic->max_sends = redist_priv_most_of(t, REDIST_PRIV_FROM).messages;
-    traffic->max_receives = redist_priv_most_of(t, REDIST_PRIV_TO).messages;
-    traffic->max_sent = redist_priv_most_of(t, REDIST_PRIV_FROM).elements;
-    traffic->max_received = redist_priv_most_of(t, REDIST_PRIV_TO).elements;
+REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_traffic *traffic) {
+  int k;
+  for (k = 0; k < t->places[REDIST_PRIV_TO]; k++) {
+    traffic->messages += t->place[REDIST_PRIV_TO][k].messages;
+    traffic->moved += t->place[REDIST_PRIV_TO][k].elements;
+  }
+  traffic->total = traffic->kept + traffic->moved;
+  traffic->max_sends = redist_priv_most_of(t, REDIST_PRIV_FROM).messages;
+  traffic->max_receives = redist_priv_most_of(t, REDIST_PRIV_TO).messages;
+  traffic->max_sent = redist_priv_most_of(t, REDIST_PRIV_FROM).elements;
+  traffic->max_received = redist_priv_most_of(t, REDIST_PRIV_TO).elements;
 }
 
 /* What one rank sends another, or itself. */
 typedef struct {
-    int rank[2];
-    int64_t elements;
+  int rank[2];
+  int64_t elements;
 } redist_priv_flow;
 
 /* Of all pairs of ranks that exchange anything: where ranks hold several places, places do not
    count. */
 typedef struct {
-    int64_t flows, room;
-    redist_priv_flow *flow;
-    int code;
+  int64_t flows, room;
+  redist_priv_flow *flow;
+  int code;
 } redist_priv_flows;
 
-REDIST_PRIV_COLD int redist_priv_compare_flows(const void *a, const void *b)
-{
-    const redist_priv_flow *x = (const redist_priv_flow *)a, *y = (const redist_priv_flow *)b;
-    const int first = (x->rank[0] > y->rank[0]) - (x->rank[0] < y->rank[0]);
-    return first != 0 ? first : (x->rank[1] > y->rank[1]) - (x->rank[1] < y->rank[1]);
+REDIST_PRIV_COLD int redist_priv_compare_flows(const void *a, const void *b) {
+  const redist_priv_flow *x = (const redist_priv_flow *)a, *y = (const redist_priv_flow *)b;
+  const int first = (x->rank[0] > y->rank[0]) - (x->rank[0] < y->rank[0]);
+  return first != 0 ? first : (x->rank[1] > y->rank[1]) - (x->rank[1] < y->rank[1]);
 }
 
-REDIST_PRIV_COLD void redist_priv_note_flow(void *context, const redist_priv_pairs *pair)
-{
-    redist_priv_flows *list = (redist_priv_flows *)context;
-    redist_priv_flow flow;
-    int side;
-    for (side = 0; side < 2; side++)
-        flow.rank[side] = redist_priv_rank_at(pair->layout[side], pair->place[side]);
-    flow.elements = redist_priv_elements_of(pair);
-    if (list->code == REDIST_OK && flow.elements > 0)
-        list->flow = (redist_priv_flow *)redist_priv_append(list->flow, &list->flows, &list->room,
-                                                            &flow, sizeof flow);
-    if (list->flows > 0 && list->flow == NULL)
-        list->code = REDIST_ERR_MEMORY;
+REDIST_PRIV_COLD void redist_priv_note_flow(void *context, const redist_priv_pairs *pair) {
+  redist_priv_flows *list = (redist_priv_flows *)context;
+  redist_priv_flow flow;
+  int side;
+  for (side = 0; side < 2; side++)
+    flow.rank[side] = redist_priv_rank_at(pair->layout[side], pair->place[side]);
+  flow.elements = redist_priv_elements_of(pair);
+  if (list->code == REDIST_OK && flow.elements > 0)
+    list->flow = (redist_priv_flow *)redist_priv_append(list->flow, &list->flows, &list->room,
+                                                        &flow, sizeof flow);
+  if (list->flows > 0 && list->flow == NULL) list->code = REDIST_ERR_MEMORY;
 }
 
 /* REDIST_ERR_MEMORY; free list->flow even on failure. */
 REDIST_PRIV_COLD int redist_priv_list_flows(const redist_layout *from, const redist_layout *to,
-                                            redist_priv_flows *list)
-{
-    int64_t k, n = 0;
-    int code;
-    memset(list, 0, sizeof *list);
-    code = redist_priv_visit_pairs(from, to, 0, 1, redist_priv_note_flow, list);
-    if (code != REDIST_OK || list->code != REDIST_OK || list->flows == 0)
-        return code != REDIST_OK ? code : list->code;
-    qsort(list->flow, (size_t)list->flows, sizeof *list->flow, redist_priv_compare_flows);
-    for (k = 1; k < list->flows; k++)
-        if (redist_priv_compare_flows(&list->flow[n], &list->flow[k]) == 0)
-            list->flow[n].elements += list->flow[k].elements;
-        else
-            list->flow[++n] = list->flow[k];
-    list->flows = n + 1;
-    return REDIST_OK;
+                                            redist_priv_flows *list) {
+  int64_t k, n = 0;
+  int code;
+  memset(list, 0, sizeof *list);
+  code = redist_priv_visit_pairs(from, to, 0, 1, redist_priv_note_flow, list);
+  if (code != REDIST_OK || list->code != REDIST_OK || list->flows == 0)
+    return code != REDIST_OK ? code : list->code;
+  qsort(list->flow, (size_t)list->flows, sizeof *list->flow, redist_priv_compare_flows);
+  for (k = 1; k < list->flows; k++)
+    if (redist_priv_compare_flows(&list->flow[n], &list->flow[k]) == 0)
+      list->flow[n].elements += list->flow[k].elements;
+    else
+      list->flow[++n] = list->flow[k];
+  list->flows = n + 1;
+  return REDIST_OK;
 }
 
 /* The most messages of any rank of a side, and the most elements. own: to itself, too. */
 REDIST_PRIV_COLD redist_priv_load redist_priv_most_of_flows(redist_priv_flows *list, int side,
-                                                            int own)
-{
-    redist_priv_load most = {0, 0}, load = {0, 0};
-    int64_t k;
-    for (k = 0; k < list->flows; k++) {
-        redist_priv_flow *flow = &list->flow[k];
-        const int first = flow->rank[0];
-        flow->rank[0] = flow->rank[side];
-        flow->rank[1] = side == 0 ? flow->rank[1] : first;
-    }
-    if (list->flows > 0)
-        qsort(list->flow, (size_t)list->flows, sizeof *list->flow, redist_priv_compare_flows);
-    for (k = 0; k < list->flows; k++) {
-        const redist_priv_flow *flow = &list->flow[k];
-        if (k == 0 || flow->rank[0] != flow[-1].rank[0])
-            load.messages = load.elements = 0;
-        load.messages += own || flow->rank[0] != flow->rank[1];
-        load.elements += own || flow->rank[0] != flow->rank[1] ? flow->elements : 0;
-        most.messages = redist_priv_max(most.messages, load.messages);
-        most.elements = redist_priv_max(most.elements, load.elements);
-    }
-    return most;
+                                                            int own) {
+  redist_priv_load most = {0, 0}, load = {0, 0};
+  int64_t k;
+  for (k = 0; k < list->flows; k++) {
+    redist_priv_flow *flow = &list->flow[k];
+    const int first = flow->rank[0];
+    flow->rank[0] = flow->rank[side];
+    flow->rank[1] = side == 0 ? flow->rank[1] : first;
+  }
+  if (list->flows > 0)
+    qsort(list->flow, (size_t)list->flows, sizeof *list->flow, redist_priv_compare_flows);
+  for (k = 0; k < list->flows; k++) {
+    const redist_priv_flow *flow = &list->flow[k];
+    if (k == 0 || flow->rank[0] != flow[-1].rank[0]) load.messages = load.elements = 0;
+    load.messages += own || flow->rank[0] != flow->rank[1];
+    load.elements += own || flow->rank[0] != flow->rank[1] ? flow->elements : 0;
+    most.messages = redist_priv_max(most.messages, load.messages);
+    most.elements = redist_priv_max(most.elements, load.elements);
+  }
+  return most;
 }
 
 REDIST_PRIV_COLD int redist_priv_traffic_of_flows(const redist_layout *from,
-                                                  const redist_layout *to, redist_traffic *traffic)
-{
-    redist_priv_flows list;
-    redist_priv_load sent, received;
-    int64_t k;
-    const int code = redist_priv_list_flows(from, to, &list);
-    for (k = 0; k < list.flows && code == REDIST_OK; k++) {
-        const int kept = list.flow[k].rank[0] == list.flow[k].rank[1];
-        traffic->messages += !kept;
-        *(kept ? &traffic->kept : &traffic->moved) += list.flow[k].elements;
-    }
-    if (code == REDIST_OK) {
-        sent = redist_priv_most_of_flows(&list, REDIST_PRIV_FROM, 0);
-        received = redist_priv_most_of_flows(&list, REDIST_PRIV_TO, 0);
-        traffic->max_sends = sent.messages;
-        traffic->max_sent = sent.elements;
-        traffic->max_receives = received.messages;
-        traffic->max_received = received.elements;
-        traffic->total = traffic->kept + traffic->moved;
-    }
-    REDIST_FREE(list.flow);
-    return code;
+                                                  const redist_layout *to,
+                                                  redist_traffic *traffic) {
+  redist_priv_flows list;
+  redist_priv_load sent, received;
+  int64_t k;
+  const int code = redist_priv_list_flows(from, to, &list);
+  for (k = 0; k < list.flows && code == REDIST_OK; k++) {
+    const int kept = list.flow[k].rank[0] == list.flow[k].rank[1];
+    traffic->messages += !kept;
+    *(kept ? &traffic->kept : &traffic->moved) += list.flow[k].elements;
+  }
+  if (code == REDIST_OK) {
+    sent = redist_priv_most_of_flows(&list, REDIST_PRIV_FROM, 0);
+    received = redist_priv_most_of_flows(&list, REDIST_PRIV_TO, 0);
+    traffic->max_sends = sent.messages;
+    traffic->max_sent = sent.elements;
+    traffic->max_receives = received.messages;
+    traffic->max_received = received.elements;
+    traffic->total = traffic->kept + traffic->moved;
+  }
+  REDIST_FREE(list.flow);
+  return code;
 }
 
 /* The elements that all holders of a destination receive; -1 above 2^62. */
-REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to)
-{
-    const int boxes = redist_priv_is_boxes(to), axes = boxes ? 1 : to->ndim;
-    int64_t elements = to->copies;
-    int d, c, coords[REDIST_MAX_DIMS];
-    for (d = 0; d < axes; d++) {
-        const redist_axis *x = &to->dim[d].axis;
-        const int counted = boxes || x->ghosts != 0;
-        int64_t held = counted ? 0 : x->count;
-        for (c = 0; counted && c < x->procs && held <= REDIST_PRIV_MAX_ELEMENTS; c++) {
-            redist_priv_coords_of_place(to, c, coords);
-            held += boxes ? redist_priv_held_at(to, coords) : redist_priv_held(x, c);
-        }
-        elements = redist_priv_product(elements, held, REDIST_PRIV_MAX_ELEMENTS + 1);
+REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to) {
+  const int boxes = redist_priv_is_boxes(to), axes = boxes ? 1 : to->ndim;
+  int64_t elements = to->copies;
+  int d, c, coords[REDIST_MAX_DIMS];
+  for (d = 0; d < axes; d++) {
+    const redist_axis *x = &to->dim[d].axis;
+    const int counted = boxes || x->ghosts != 0;
+    int64_t held = counted ? 0 : x->count;
+    for (c = 0; counted && c < x->procs && held <= REDIST_PRIV_MAX_ELEMENTS; c++) {
+      redist_priv_coords_of_place(to, c, coords);
+      held += boxes ? redist_priv_held_at(to, coords) : redist_priv_held(x, c);
     }
-    return elements > REDIST_PRIV_MAX_ELEMENTS ? -1 : elements;
+    elements = redist_priv_product(elements, held, REDIST_PRIV_MAX_ELEMENTS + 1);
+  }
+  return elements > REDIST_PRIV_MAX_ELEMENTS ? -1 : elements;
 }
 
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to,
-                                      redist_traffic *traffic)
-{
-    redist_priv_tally t;
-    redist_layout source;
-    int several,
-        code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
-    if (traffic != NULL)
-        memset(traffic, 0, sizeof *traffic);
-    if (code == REDIST_OK && redist_priv_received(to) < 0)
-        code = REDIST_ERR_OVERFLOW;
-    several = code == REDIST_OK ? redist_priv_check_single(&source, to) : code;
-    if (several == REDIST_ERR_RANK && code == REDIST_OK)
-        return redist_priv_traffic_of_flows(&source, to, traffic);
-    if (several != REDIST_OK)
-        return several;
-    code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&source, to, &t)
-                                               : redist_priv_tally_pairs(&source, to, 0, 1, &t);
-    if (code == REDIST_OK)
-        code = redist_priv_tally_local(&t, &source, to, &traffic->kept);
-    if (code == REDIST_OK)
-        redist_priv_sum_tally(&t, traffic);
-    REDIST_FREE(t.place[0]);
-    return code;
+                                      redist_traffic *traffic) {
+  redist_priv_tally t;
+  redist_layout source;
+  int several,
+      code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
+  if (traffic != NULL) memset(traffic, 0, sizeof *traffic);
+  if (code == REDIST_OK && redist_priv_received(to) < 0) code = REDIST_ERR_OVERFLOW;
+  several = code == REDIST_OK ? redist_priv_check_single(&source, to) : code;
+  if (several == REDIST_ERR_RANK && code == REDIST_OK)
+    return redist_priv_traffic_of_flows(&source, to, traffic);
+  if (several != REDIST_OK) return several;
+  code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&source, to, &t)
+                                             : redist_priv_tally_pairs(&source, to, 0, 1, &t);
+  if (code == REDIST_OK) code = redist_priv_tally_local(&t, &source, to, &traffic->kept);
+  if (code == REDIST_OK) redist_priv_sum_tally(&t, traffic);
+  REDIST_FREE(t.place[0]);
+  return code;
 }
 
 /* --------------------------------------------------------------------------- schedules (bodies) */
@@ -4921,29 +4520,29 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
    takes P). Only where the degrees of a table do not divide are all pairs coloured together. */
 
 enum {
-    REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r: coloured by formulas (Walker and Otto 1996) */
-    /* peers have consecutive numbers on both sides, or all, or all but a few, meet */
-    REDIST_PRIV_SUM,
-    REDIST_PRIV_TABLE /* coloured by alternating paths (Koenig 1916), and kept */
+  REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r: coloured by formulas (Walker and Otto 1996) */
+  /* peers have consecutive numbers on both sides, or all, or all but a few, meet */
+  REDIST_PRIV_SUM,
+  REDIST_PRIV_TABLE /* coloured by alternating paths (Koenig 1916), and kept */
 };
 
 /* The parameters of Walker and Otto's schedule: blocks of r and of ratio * r on the same
    processes. */
 typedef struct {
-    int small;                    /* the side with blocks of r   */
-    int64_t procs, ratio, common; /* P, K and g = gcd(P, K)      */
-    int64_t inverse;              /* of K / g modulo P / g       */
-    int64_t blocks;               /* how many blocks of r in all */
+  int small;                    /* the side with blocks of r   */
+  int64_t procs, ratio, common; /* P, K and g = gcd(P, K)      */
+  int64_t inverse;              /* of K / g modulo P / g       */
+  int64_t blocks;               /* how many blocks of r in all */
 } redist_priv_walker;
 
 /* A coloured bipartite graph: the edges of a vertex, ascending by colour. */
 typedef struct {
-    int colour, peer;
+  int colour, peer;
 } redist_priv_edge;
 
 typedef struct {
-    redist_priv_edge *edge;
-    int64_t n;
+  redist_priv_edge *edge;
+  int64_t n;
 } redist_priv_row;
 
 /* An axis of a schedule, or all places. A step is a round and a colour for each axis. Each side has
@@ -4954,90 +4553,84 @@ typedef struct {
    places to columns on 3, where all meet, take 3 rounds of one colour: 0 to 0 and 1 to 1, then 0 to
    1 and 1 to 2, then 0 to 2 and 1 to 0. */
 typedef struct {
-    int form;
-    int64_t degree[2]; /* most peers of any number */
-    int64_t base, radix[2];
-    redist_priv_walker walker;
-    redist_priv_row *table[2]; /* by number; the edges of a side are one block of memory */
+  int form;
+  int64_t degree[2]; /* most peers of any number */
+  int64_t base, radix[2];
+  redist_priv_walker walker;
+  redist_priv_row *table[2]; /* by number; the edges of a side are one block of memory */
 } redist_priv_factor;
 
 typedef struct redist_priv_arrangement {
-    int steps;
-    int all;      /* all replicas of a source contribute */
-    int together; /* the only factor is a table of all places */
-    int64_t rounds;
-    redist_priv_factor factor[REDIST_MAX_DIMS];
-    const redist_layout *layout[2];
-    redist_layout kept[2];                  /* of a schedule with layouts of its own */
-    redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
+  int steps;
+  int all;      /* all replicas of a source contribute */
+  int together; /* the only factor is a table of all places */
+  int64_t rounds;
+  redist_priv_factor factor[REDIST_MAX_DIMS];
+  const redist_layout *layout[2];
+  redist_layout kept[2];                  /* of a schedule with layouts of its own */
+  redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
 } redist_priv_arrangement;
 
 /* Whether blocks of r meet blocks of K r, K <= P, on the same P processes. */
-REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_priv_walker *w)
-{
-    const redist_axis *small, *large;
-    int64_t p;
-    w->small = x[0]->block <= x[1]->block ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
-    small = x[w->small];
-    large = x[!w->small];
-    w->procs = small->procs;
-    w->ratio = large->block / small->block;
-    if (!redist_priv_is_plain(small) || !redist_priv_is_plain(large) ||
-        large->procs != small->procs || large->block % small->block != 0 || w->ratio > w->procs)
-        return 0;
-    w->common = redist_priv_gcd(w->procs, w->ratio);
-    p = w->procs / w->common;
-    w->inverse = p == 1 ? 0 : redist_priv_first_in(w->ratio / w->common % p, p, 1, 1);
-    w->blocks = redist_priv_blocks(small);
-    return 1;
+REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_priv_walker *w) {
+  const redist_axis *small, *large;
+  int64_t p;
+  w->small = x[0]->block <= x[1]->block ? REDIST_PRIV_FROM : REDIST_PRIV_TO;
+  small = x[w->small];
+  large = x[!w->small];
+  w->procs = small->procs;
+  w->ratio = large->block / small->block;
+  if (!redist_priv_is_plain(small) || !redist_priv_is_plain(large) ||
+      large->procs != small->procs || large->block % small->block != 0 || w->ratio > w->procs)
+    return 0;
+  w->common = redist_priv_gcd(w->procs, w->ratio);
+  p = w->procs / w->common;
+  w->inverse = p == 1 ? 0 : redist_priv_first_in(w->ratio / w->common % p, p, 1, 1);
+  w->blocks = redist_priv_blocks(small);
+  return 1;
 }
 
 /* Walker and Otto 1996: process `own` of the side with small blocks exchanges block B(k, p) at step
    k, of the other side block C(k, q). The notation is theirs. */
 REDIST_PRIV_COLD int64_t redist_priv_walker_peer(const redist_priv_walker *w, int side, int64_t own,
-                                                 int64_t k)
-{
-    const int64_t g = w->common, p = w->procs / g, ratio = w->ratio / g;
-    int64_t block, alpha, beta;
-    if (side == w->small) {
-        alpha = own % g;
-        beta = redist_priv_mod(alpha - k % g, g);
-        block = k / g + ratio * redist_priv_mod((own / g - k / g) * w->inverse, p);
-        block = g * block + w->procs * ratio * beta + alpha;
-    } else {
-        block = w->ratio * own + k / g * g + (own / p + k % g) % g;
-    }
-    if (block >= w->blocks)
-        return -1;
-    return side == w->small ? block / w->ratio % w->procs : block % w->procs;
+                                                 int64_t k) {
+  const int64_t g = w->common, p = w->procs / g, ratio = w->ratio / g;
+  int64_t block, alpha, beta;
+  if (side == w->small) {
+    alpha = own % g;
+    beta = redist_priv_mod(alpha - k % g, g);
+    block = k / g + ratio * redist_priv_mod((own / g - k / g) * w->inverse, p);
+    block = g * block + w->procs * ratio * beta + alpha;
+  } else {
+    block = w->ratio * own + k / g * g + (own / p + k % g) % g;
+  }
+  if (block >= w->blocks) return -1;
+  return side == w->small ? block / w->ratio % w->procs : block % w->procs;
 }
 
 /* As many colours as the lesser degree, if that divides the other. */
-REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f)
-{
-    const int64_t *n = f->degree, least = redist_priv_min(n[0], n[1]),
-                  most = redist_priv_max(n[0], n[1]);
-    f->form = REDIST_PRIV_TABLE;
-    f->base = most % least == 0 ? least : most;
-    f->radix[0] = redist_priv_ceil_div(n[0], f->base);
-    f->radix[1] = redist_priv_ceil_div(n[1], f->base);
+REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f) {
+  const int64_t *n = f->degree, least = redist_priv_min(n[0], n[1]),
+                most = redist_priv_max(n[0], n[1]);
+  f->form = REDIST_PRIV_TABLE;
+  f->base = most % least == 0 ? least : most;
+  f->radix[0] = redist_priv_ceil_div(n[0], f->base);
+  f->radix[1] = redist_priv_ceil_div(n[1], f->base);
 }
 
 /* The coordinates that own the view indices i to last, in whichever order; all, where each may own
    several blocks. */
 REDIST_PRIV_COLD void redist_priv_find_numbers(const redist_axis *x, int64_t i, int64_t last,
-                                               int64_t *low, int64_t *high)
-{
-    const int64_t a = redist_priv_first_block(x, redist_owner(x, i));
-    const int64_t b = redist_priv_first_block(x, redist_owner(x, last));
-    const int interval = redist_priv_is_interval(x);
-    *low = interval ? redist_priv_min(a, b) : 0;
-    *high = interval ? redist_priv_max(a, b) : x->procs - 1;
+                                               int64_t *low, int64_t *high) {
+  const int64_t a = redist_priv_first_block(x, redist_owner(x, i));
+  const int64_t b = redist_priv_first_block(x, redist_owner(x, last));
+  const int interval = redist_priv_is_interval(x);
+  *low = interval ? redist_priv_min(a, b) : 0;
+  *high = interval ? redist_priv_max(a, b) : x->procs - 1;
 }
 
-REDIST_PRIV_COLD int redist_priv_numbered(const redist_axis *x, int64_t number)
-{
-    return (int)((x->first + number) % x->procs);
+REDIST_PRIV_COLD int redist_priv_numbered(const redist_axis *x, int64_t number) {
+  return (int)((x->first + number) % x->procs);
 }
 
 /* Peers have consecutive numbers where each side has intervals and none between is empty. Other
@@ -5045,475 +4638,422 @@ REDIST_PRIV_COLD int redist_priv_numbered(const redist_axis *x, int64_t number)
    whether two coordinates meet: one side has intervals, or the blocks together are longer than the
    greatest common divisor of the cycles (all meet then, by the Chinese remainder theorem).
    REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_priv_factor *f)
-{
-    const int intervals = redist_priv_is_interval(x[0]) + redist_priv_is_interval(x[1]);
-    int64_t n, low, high, common;
-    int side, in_line = 1, complete = 1, code = redist_priv_most_peers(x, f->degree);
-    if (code != REDIST_OK || x[0]->count == 0)
-        return code;
-    if (redist_priv_walker_of(x, &f->walker) &&
-        redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
-        f->form = REDIST_PRIV_WALKER_OTTO;
-        f->base = f->walker.ratio;
-        f->radix[0] = f->radix[1] = 1;
-        return REDIST_OK;
-    }
-    f->form = REDIST_PRIV_SUM;
-    f->base = 1;
-    memcpy(f->radix, f->degree, sizeof f->radix);
-    for (side = 0; side < 2; side++) {
-        redist_priv_find_numbers(x[side], 0, x[side]->count - 1, &low, &high);
-        complete &= f->degree[!side] == high - low + 1;
-        for (n = low; n <= high; n++)
-            in_line &= redist_count(x[side], redist_priv_numbered(x[side], n)) > 0;
-    }
-    common = redist_priv_common_cycle(x[0], x[1]);
-    if (intervals == 0)
-        complete &= common > 0 && x[0]->block + x[1]->block > common;
-    if (intervals == 2 ? !in_line : !complete)
-        redist_priv_make_table(f);
+REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_priv_factor *f) {
+  const int intervals = redist_priv_is_interval(x[0]) + redist_priv_is_interval(x[1]);
+  int64_t n, low, high, common;
+  int side, in_line = 1, complete = 1, code = redist_priv_most_peers(x, f->degree);
+  if (code != REDIST_OK || x[0]->count == 0) return code;
+  if (redist_priv_walker_of(x, &f->walker) &&
+      redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
+    f->form = REDIST_PRIV_WALKER_OTTO;
+    f->base = f->walker.ratio;
+    f->radix[0] = f->radix[1] = 1;
     return REDIST_OK;
+  }
+  f->form = REDIST_PRIV_SUM;
+  f->base = 1;
+  memcpy(f->radix, f->degree, sizeof f->radix);
+  for (side = 0; side < 2; side++) {
+    redist_priv_find_numbers(x[side], 0, x[side]->count - 1, &low, &high);
+    complete &= f->degree[!side] == high - low + 1;
+    for (n = low; n <= high; n++)
+      in_line &= redist_count(x[side], redist_priv_numbered(x[side], n)) > 0;
+  }
+  common = redist_priv_common_cycle(x[0], x[1]);
+  if (intervals == 0) complete &= common > 0 && x[0]->block + x[1]->block > common;
+  if (intervals == 2 ? !in_line : !complete) redist_priv_make_table(f);
+  return REDIST_OK;
 }
 
 /* vertex: a number, times the radix, plus the digit. */
 REDIST_PRIV_COLD redist_priv_row redist_priv_row_of(const redist_priv_factor *f, int side,
-                                                    int64_t vertex)
-{
-    const redist_priv_row *all = &f->table[side][vertex / f->radix[side]];
-    const int64_t before = vertex % f->radix[side] * f->base;
-    redist_priv_row row;
-    row.edge = all->edge + redist_priv_min(before, all->n);
-    row.n = redist_priv_clamp(all->n - before, 0, f->base);
-    return row;
+                                                    int64_t vertex) {
+  const redist_priv_row *all = &f->table[side][vertex / f->radix[side]];
+  const int64_t before = vertex % f->radix[side] * f->base;
+  redist_priv_row row;
+  row.edge = all->edge + redist_priv_min(before, all->n);
+  row.n = redist_priv_clamp(all->n - before, 0, f->base);
+  return row;
 }
 
 /* The first edge of at least this colour; for -1, the first that is not at the position of its
    colour, which that vertex lacks. (Colours ascend.) */
-REDIST_PRIV_COLD int64_t redist_priv_edge_at(const redist_priv_row *row, int colour)
-{
-    int64_t low = 0, high = row->n;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (row->edge[middle].colour < (colour < 0 ? middle + 1 : colour))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+REDIST_PRIV_COLD int64_t redist_priv_edge_at(const redist_priv_row *row, int colour) {
+  int64_t low = 0, high = row->n;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (row->edge[middle].colour < (colour < 0 ? middle + 1 : colour))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
 }
 
 /* The vertex that another meets at a colour; -1: none. */
 REDIST_PRIV_COLD int redist_priv_table_peer(const redist_priv_factor *f, int side, int64_t vertex,
-                                            int64_t colour)
-{
-    const redist_priv_row row = redist_priv_row_of(f, side, vertex);
-    const int64_t at = redist_priv_edge_at(&row, (int)colour);
-    return at < row.n && row.edge[at].colour == colour ? row.edge[at].peer : -1;
+                                            int64_t colour) {
+  const redist_priv_row row = redist_priv_row_of(f, side, vertex);
+  const int64_t at = redist_priv_edge_at(&row, (int)colour);
+  return at < row.n && row.edge[at].colour == colour ? row.edge[at].peer : -1;
 }
 
-REDIST_PRIV_COLD void redist_priv_set_peer(redist_priv_row *row, int colour, int64_t peer)
-{
-    redist_priv_edge *edge = row->edge + redist_priv_edge_at(row, colour),
-                     *end = row->edge + row->n;
-    const int had = edge < end && edge->colour == colour, has = peer >= 0;
-    if (had != has)
-        memmove(edge + has, edge + had, (size_t)(end - edge - had) * sizeof *edge);
-    row->n += has - had;
-    if (has) {
-        edge->colour = colour;
-        edge->peer = (int)peer;
-    }
+REDIST_PRIV_COLD void redist_priv_set_peer(redist_priv_row *row, int colour, int64_t peer) {
+  redist_priv_edge *edge = row->edge + redist_priv_edge_at(row, colour), *end = row->edge + row->n;
+  const int had = edge < end && edge->colour == colour, has = peer >= 0;
+  if (had != has) memmove(edge + has, edge + had, (size_t)(end - edge - had) * sizeof *edge);
+  row->n += has - had;
+  if (has) {
+    edge->colour = colour;
+    edge->peer = (int)peer;
+  }
 }
 
 /* Adds a pair of numbers, with a colour below base that the first vertex lacks. Where the second
    has that colour, two colours change places along a path that alternates between them, and never
    ends at the first (Koenig 1916). */
-REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_pairs *pair)
-{
-    redist_priv_factor *f = (redist_priv_factor *)context;
-    redist_priv_row row;
-    int64_t vertex[2], at, peer, next;
-    int side, colour[2];
-    for (side = 1; side >= 0; side--) {
-        const int64_t number = pair->place[side];
-        vertex[side] = number * f->radix[side] + f->table[side][number].n / f->base;
-        row = redist_priv_row_of(f, side, vertex[side]);
-        colour[side] = (int)redist_priv_edge_at(&row, -1);
-    }
-    redist_priv_set_peer(&row, colour[0], vertex[1]);
-    for (side = 1, at = vertex[1], peer = vertex[0]; at >= 0; side = !side) {
-        const int wanted = colour[!side], other = colour[side];
-        row = redist_priv_row_of(f, side, at);
-        next = redist_priv_table_peer(f, side, at, wanted);
-        redist_priv_set_peer(&row, other, next);
-        redist_priv_set_peer(&row, wanted, peer);
-        peer = at;
-        at = next;
-    }
-    for (side = 0; side < 2; side++)
-        f->table[side][pair->place[side]].n++;
+REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_pairs *pair) {
+  redist_priv_factor *f = (redist_priv_factor *)context;
+  redist_priv_row row;
+  int64_t vertex[2], at, peer, next;
+  int side, colour[2];
+  for (side = 1; side >= 0; side--) {
+    const int64_t number = pair->place[side];
+    vertex[side] = number * f->radix[side] + f->table[side][number].n / f->base;
+    row = redist_priv_row_of(f, side, vertex[side]);
+    colour[side] = (int)redist_priv_edge_at(&row, -1);
+  }
+  redist_priv_set_peer(&row, colour[0], vertex[1]);
+  for (side = 1, at = vertex[1], peer = vertex[0]; at >= 0; side = !side) {
+    const int wanted = colour[!side], other = colour[side];
+    row = redist_priv_row_of(f, side, at);
+    next = redist_priv_table_peer(f, side, at, wanted);
+    redist_priv_set_peer(&row, other, next);
+    redist_priv_set_peer(&row, wanted, peer);
+    peer = at;
+    at = next;
+  }
+  for (side = 0; side < 2; side++) f->table[side][pair->place[side]].n++;
 }
 
 /* Makes a row for each number of a side, with room for its pairs. */
 REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_tally *t, int side,
-                                           redist_priv_factor *f)
-{
-    redist_priv_row *rows = (redist_priv_row *)redist_priv_zeroed(t->places[side], sizeof *rows);
-    int64_t all = 0;
-    int k;
-    f->table[side] = rows;
-    if (rows == NULL || t->places[side] > INT_MAX / f->radix[side])
-        return REDIST_ERR_MEMORY;
-    for (k = 0; k < t->places[side]; k++)
-        all += t->place[side][k].messages;
-    rows->edge = (redist_priv_edge *)redist_priv_alloc(all, sizeof *rows->edge);
-    for (k = 1; k < t->places[side] && rows->edge != NULL; k++)
-        rows[k].edge = rows[k - 1].edge + t->place[side][k - 1].messages;
-    return rows->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+                                           redist_priv_factor *f) {
+  redist_priv_row *rows = (redist_priv_row *)redist_priv_zeroed(t->places[side], sizeof *rows);
+  int64_t all = 0;
+  int k;
+  f->table[side] = rows;
+  if (rows == NULL || t->places[side] > INT_MAX / f->radix[side]) return REDIST_ERR_MEMORY;
+  for (k = 0; k < t->places[side]; k++) all += t->place[side][k].messages;
+  rows->edge = (redist_priv_edge *)redist_priv_alloc(all, sizeof *rows->edge);
+  for (k = 1; k < t->places[side] && rows->edge != NULL; k++)
+    rows[k].edge = rows[k - 1].edge + t->place[side][k - 1].messages;
+  return rows->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Counts the pairs of two layouts, which are those of an axis or the whole, and then colours
    them. */
 REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, redist_priv_factor *f,
-                                            const redist_layout *from, const redist_layout *to)
-{
-    redist_priv_tally t;
-    int side, code = redist_priv_tally_pairs(from, to, s->all, 0, &t);
-    if (code == REDIST_OK && s->together)
-        f->base = redist_priv_max(redist_priv_most_of(&t, 0).messages,
-                                  redist_priv_most_of(&t, 1).messages);
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_make_rows(&t, side, f);
-    REDIST_FREE(t.place[0]);
-    return code == REDIST_OK ? redist_priv_visit_pairs(from, to, s->all, 0, redist_priv_add_pair, f)
-                             : code;
+                                            const redist_layout *from, const redist_layout *to) {
+  redist_priv_tally t;
+  int side, code = redist_priv_tally_pairs(from, to, s->all, 0, &t);
+  if (code == REDIST_OK && s->together)
+    f->base =
+        redist_priv_max(redist_priv_most_of(&t, 0).messages, redist_priv_most_of(&t, 1).messages);
+  for (side = 0; side < 2 && code == REDIST_OK; side++) code = redist_priv_make_rows(&t, side, f);
+  REDIST_FREE(t.place[0]);
+  return code == REDIST_OK ? redist_priv_visit_pairs(from, to, s->all, 0, redist_priv_add_pair, f)
+                           : code;
 }
 
 /* Whether two coordinates of an axis on which all meet, or on which one side has intervals, share
    anything. */
 REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord,
-                                           const redist_axis *other, int other_coord)
-{
-    int64_t begin, distance;
-    if (!redist_priv_is_interval(x))
-        return !redist_priv_is_interval(other) ||
-               redist_priv_share_any(other, other_coord, x, coord);
-    begin = redist_priv_distance(x, coord, 0);
-    distance = redist_priv_distance(other, other_coord, begin);
-    return distance >= 0 && distance < redist_count(x, coord);
+                                           const redist_axis *other, int other_coord) {
+  int64_t begin, distance;
+  if (!redist_priv_is_interval(x))
+    return !redist_priv_is_interval(other) || redist_priv_share_any(other, other_coord, x, coord);
+  begin = redist_priv_distance(x, coord, 0);
+  distance = redist_priv_distance(other, other_coord, begin);
+  return distance >= 0 && distance < redist_count(x, coord);
 }
 
 /* The number of a coordinate's peer, given its digit, on an axis arranged by sums; -1: none. */
 REDIST_PRIV_COLD int64_t redist_priv_sum_peer(const redist_axis *x, int coord, const redist_axis *y,
-                                              int64_t radix, int64_t digit)
-{
-    const int64_t begin = redist_priv_is_interval(x) ? redist_priv_distance(x, coord, 0) : 0;
-    const int64_t count = redist_priv_is_interval(x) ? redist_count(x, coord) : x->count;
-    int64_t low, high, peer;
-    if (begin < 0)
-        return -1;
-    redist_priv_find_numbers(y, begin, begin + count - 1, &low, &high);
-    peer = low + redist_priv_mod(digit - low, radix);
-    return peer <= high && redist_priv_share_any(x, coord, y, redist_priv_numbered(y, peer)) ? peer
-                                                                                             : -1;
+                                              int64_t radix, int64_t digit) {
+  const int64_t begin = redist_priv_is_interval(x) ? redist_priv_distance(x, coord, 0) : 0;
+  const int64_t count = redist_priv_is_interval(x) ? redist_count(x, coord) : x->count;
+  int64_t low, high, peer;
+  if (begin < 0) return -1;
+  redist_priv_find_numbers(y, begin, begin + count - 1, &low, &high);
+  peer = low + redist_priv_mod(digit - low, radix);
+  return peer <= high && redist_priv_share_any(x, coord, y, redist_priv_numbered(y, peer)) ? peer
+                                                                                           : -1;
 }
 
 /* The digits of a place's number at a step, with the round added or subtracted: its peer's number.
    -1: idle. */
 REDIST_PRIV_COLD int64_t redist_priv_digits_at(const redist_priv_arrangement *s, int side,
-                                               const int *coords, int step)
-{
-    const redist_layout *own = s->layout[side];
-    int64_t colours = step / s->rounds, weight = 1, digit;
-    int64_t sum = (side == REDIST_PRIV_FROM ? 1 : -1) * (step % s->rounds);
-    int d;
-    for (d = 0; d < own->ndim; colours /= s->factor[d++].base) {
-        const redist_priv_factor *f = &s->factor[d];
-        digit = redist_priv_first_block(&own->dim[d].axis, coords[d]);
-        if (f->form == REDIST_PRIV_TABLE && f->radix[!side] > 1)
-            digit = redist_priv_table_peer(f, side, digit, colours % f->base);
-        if (digit < 0)
-            return -1;
-        sum += digit % f->radix[!side] * weight; /* what is local to each rank is so in one step */
-        weight *= f->radix[!side];
-    }
-    return redist_priv_mod(sum, s->rounds);
+                                               const int *coords, int step) {
+  const redist_layout *own = s->layout[side];
+  int64_t colours = step / s->rounds, weight = 1, digit;
+  int64_t sum = (side == REDIST_PRIV_FROM ? 1 : -1) * (step % s->rounds);
+  int d;
+  for (d = 0; d < own->ndim; colours /= s->factor[d++].base) {
+    const redist_priv_factor *f = &s->factor[d];
+    digit = redist_priv_first_block(&own->dim[d].axis, coords[d]);
+    if (f->form == REDIST_PRIV_TABLE && f->radix[!side] > 1)
+      digit = redist_priv_table_peer(f, side, digit, colours % f->base);
+    if (digit < 0) return -1;
+    sum += digit % f->radix[!side] * weight; /* what is local to each rank is so in one step */
+    weight *= f->radix[!side];
+  }
+  return redist_priv_mod(sum, s->rounds);
 }
 
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. */
 REDIST_PRIV_COLD int redist_priv_peer_in_step(const redist_priv_arrangement *s, int side, int place,
-                                              int step)
-{
-    const redist_layout *own = s->layout[side], *other = s->layout[!side];
-    int coords[REDIST_MAX_DIMS], other_coords[REDIST_MAX_DIMS], d;
-    int64_t colours = step / s->rounds, peer, digit, left;
-    if (s->together)
-        return redist_priv_table_peer(&s->factor[0], side, place, step);
-    redist_priv_coords_of_place(own, place, coords);
-    left = redist_priv_digits_at(s, side, coords, step);
-    for (d = 0; d < own->ndim && left >= 0; colours /= s->factor[d++].base) {
-        const redist_priv_factor *f = &s->factor[d];
-        const redist_axis *x = &own->dim[d].axis, *y = &other->dim[d].axis;
-        const int64_t number = redist_priv_first_block(x, coords[d]);
-        digit = left % f->radix[side];
-        left /= f->radix[side];
-        peer = f->form == REDIST_PRIV_SUM
-                   ? redist_priv_sum_peer(x, coords[d], y, f->radix[side], digit)
-               : f->form == REDIST_PRIV_WALKER_OTTO
-                   ? redist_priv_walker_peer(&f->walker, side, number, colours % f->base)
-                   : redist_priv_table_peer(f, side, number * f->radix[side] + digit,
-                                            colours % f->base);
-        if (peer < 0)
-            return -1;
-        peer /= f->form == REDIST_PRIV_TABLE ? f->radix[!side] : 1;
-        other_coords[d] = redist_priv_numbered(y, peer);
-    }
-    return left != 0 ? -1 : redist_priv_place_of(other, other_coords);
+                                              int step) {
+  const redist_layout *own = s->layout[side], *other = s->layout[!side];
+  int coords[REDIST_MAX_DIMS], other_coords[REDIST_MAX_DIMS], d;
+  int64_t colours = step / s->rounds, peer, digit, left;
+  if (s->together) return redist_priv_table_peer(&s->factor[0], side, place, step);
+  redist_priv_coords_of_place(own, place, coords);
+  left = redist_priv_digits_at(s, side, coords, step);
+  for (d = 0; d < own->ndim && left >= 0; colours /= s->factor[d++].base) {
+    const redist_priv_factor *f = &s->factor[d];
+    const redist_axis *x = &own->dim[d].axis, *y = &other->dim[d].axis;
+    const int64_t number = redist_priv_first_block(x, coords[d]);
+    digit = left % f->radix[side];
+    left /= f->radix[side];
+    peer =
+        f->form == REDIST_PRIV_SUM ? redist_priv_sum_peer(x, coords[d], y, f->radix[side], digit)
+        : f->form == REDIST_PRIV_WALKER_OTTO
+            ? redist_priv_walker_peer(&f->walker, side, number, colours % f->base)
+            : redist_priv_table_peer(f, side, number * f->radix[side] + digit, colours % f->base);
+    if (peer < 0) return -1;
+    peer /= f->form == REDIST_PRIV_TABLE ? f->radix[!side] : 1;
+    other_coords[d] = redist_priv_numbered(y, peer);
+  }
+  return left != 0 ? -1 : redist_priv_place_of(other, other_coords);
 }
 
 REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s, int side, int rank,
-                                               int step)
-{
-    const int place = redist_priv_next_place(s->layout[side], s->rank_places[side], rank, -1);
-    const int peer = place < 0 ? -1 : redist_priv_peer_in_step(s, side, place, step);
-    return peer < 0 ? -1 : redist_priv_rank_at(s->layout[!side], peer);
+                                               int step) {
+  const int place = redist_priv_next_place(s->layout[side], s->rank_places[side], rank, -1);
+  const int peer = place < 0 ? -1 : redist_priv_peer_in_step(s, side, place, step);
+  return peer < 0 ? -1 : redist_priv_rank_at(s->layout[!side], peer);
 }
 
 /* Finds the form of every axis, if pairs are a product, and the steps and rounds: neither passes
    2^62, for a side's degrees multiply to its places at most. All places are together where the
    axes' colours make too many steps. */
-REDIST_PRIV_COLD int redist_priv_find_forms(redist_priv_arrangement *s)
-{
-    int64_t fewest[2] = {1, 1}, given[2] = {1, 1}, colours = 1;
-    int d, side, code = REDIST_OK;
-    s->together = !redist_priv_is_product(s->layout[0], s->layout[1]);
-    for (d = 0; d < s->layout[0]->ndim && !s->together && code == REDIST_OK; d++) {
-        const redist_axis *x[2] = {&s->layout[0]->dim[d].axis, &s->layout[1]->dim[d].axis};
-        const redist_priv_factor *f = &s->factor[d];
-        code = redist_priv_factor_of(x, &s->factor[d]);
-        colours *= f->base;
-        for (side = 0; side < 2; side++) {
-            fewest[side] *= f->degree[side];
-            given[side] *= f->radix[side];
-        }
+REDIST_PRIV_COLD int redist_priv_find_forms(redist_priv_arrangement *s) {
+  int64_t fewest[2] = {1, 1}, given[2] = {1, 1}, colours = 1;
+  int d, side, code = REDIST_OK;
+  s->together = !redist_priv_is_product(s->layout[0], s->layout[1]);
+  for (d = 0; d < s->layout[0]->ndim && !s->together && code == REDIST_OK; d++) {
+    const redist_axis *x[2] = {&s->layout[0]->dim[d].axis, &s->layout[1]->dim[d].axis};
+    const redist_priv_factor *f = &s->factor[d];
+    code = redist_priv_factor_of(x, &s->factor[d]);
+    colours *= f->base;
+    for (side = 0; side < 2; side++) {
+      fewest[side] *= f->degree[side];
+      given[side] *= f->radix[side];
     }
-    s->steps = (int)redist_priv_max(fewest[0], fewest[1]);
-    s->rounds = redist_priv_max(given[0], given[1]);
-    s->together |= colours * s->rounds != s->steps;
-    return code;
+  }
+  s->steps = (int)redist_priv_max(fewest[0], fewest[1]);
+  s->rounds = redist_priv_max(given[0], given[1]);
+  s->together |= colours * s->rounds != s->steps;
+  return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_fill_tables(redist_priv_arrangement *s)
-{
-    redist_priv_factor *f = s->factor;
-    int d, code = REDIST_OK;
-    if (s->together) {
-        s->rounds = f->radix[0] = f->radix[1] = 1;
-        code = redist_priv_fill_table(s, f, s->layout[0], s->layout[1]);
-        s->steps = (int)f->base;
-        return code;
-    }
-    for (d = 0; d < s->layout[0]->ndim && code == REDIST_OK; d++) {
-        redist_layout from = redist_layout_nd(1, &s->layout[0]->dim[d].axis);
-        redist_layout to = redist_layout_nd(1, &s->layout[1]->dim[d].axis);
-        from.dim[0].axis.first = to.dim[0].axis.first = 0; /* so that places are numbers */
-        if (f[d].form == REDIST_PRIV_TABLE)
-            code = redist_priv_fill_table(s, &f[d], &from, &to);
-    }
+REDIST_PRIV_COLD int redist_priv_fill_tables(redist_priv_arrangement *s) {
+  redist_priv_factor *f = s->factor;
+  int d, code = REDIST_OK;
+  if (s->together) {
+    s->rounds = f->radix[0] = f->radix[1] = 1;
+    code = redist_priv_fill_table(s, f, s->layout[0], s->layout[1]);
+    s->steps = (int)f->base;
     return code;
+  }
+  for (d = 0; d < s->layout[0]->ndim && code == REDIST_OK; d++) {
+    redist_layout from = redist_layout_nd(1, &s->layout[0]->dim[d].axis);
+    redist_layout to = redist_layout_nd(1, &s->layout[1]->dim[d].axis);
+    from.dim[0].axis.first = to.dim[0].axis.first = 0; /* so that places are numbers */
+    if (f[d].form == REDIST_PRIV_TABLE) code = redist_priv_fill_table(s, &f[d], &from, &to);
+  }
+  return code;
 }
 
 /* all: every holder of the source contributes, else it has no ghosts. s: zero; free it even on
    failure. */
 REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s, const redist_layout *from,
-                                         const redist_layout *to, int all)
-{
-    int side, code = REDIST_OK;
-    s->all = all;
-    s->layout[REDIST_PRIV_FROM] = from;
-    s->layout[REDIST_PRIV_TO] = to;
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_list_ranks(s->layout[side], &s->rank_places[side]);
-    if (code == REDIST_OK)
-        code = redist_priv_find_forms(s);
-    return code == REDIST_OK ? redist_priv_fill_tables(s) : code;
+                                         const redist_layout *to, int all) {
+  int side, code = REDIST_OK;
+  s->all = all;
+  s->layout[REDIST_PRIV_FROM] = from;
+  s->layout[REDIST_PRIV_TO] = to;
+  for (side = 0; side < 2 && code == REDIST_OK; side++)
+    code = redist_priv_list_ranks(s->layout[side], &s->rank_places[side]);
+  if (code == REDIST_OK) code = redist_priv_find_forms(s);
+  return code == REDIST_OK ? redist_priv_fill_tables(s) : code;
 }
 
-REDIST_PRIV_COLD void redist_priv_arrangement_free(redist_priv_arrangement *s)
-{
-    int k, side;
-    for (side = 0; side < 2 && s != NULL; side++) {
-        for (k = 0; k < REDIST_MAX_DIMS; k++) {
-            redist_priv_row *rows = s->factor[k].table[side];
-            REDIST_FREE(rows == NULL ? NULL : rows->edge);
-            REDIST_FREE(rows);
-        }
-        REDIST_FREE(s->rank_places[side]);
+REDIST_PRIV_COLD void redist_priv_arrangement_free(redist_priv_arrangement *s) {
+  int k, side;
+  for (side = 0; side < 2 && s != NULL; side++) {
+    for (k = 0; k < REDIST_MAX_DIMS; k++) {
+      redist_priv_row *rows = s->factor[k].table[side];
+      REDIST_FREE(rows == NULL ? NULL : rows->edge);
+      REDIST_FREE(rows);
     }
+    REDIST_FREE(s->rank_places[side]);
+  }
 }
 
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to,
-                                      redist_schedule *schedule)
-{
-    redist_priv_arrangement *s;
-    int code;
-    if (schedule == NULL)
-        return REDIST_ERR_ARGUMENT;
-    schedule->steps = 0;
-    s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_zeroed(1, sizeof *s);
-    code = s == NULL ? REDIST_ERR_MEMORY : redist_priv_check_pair(from, to, 0, &s->kept[0]);
-    if (code == REDIST_OK)
-        code = redist_priv_check_single(from, to);
-    if (code == REDIST_OK)
-        code = redist_priv_arrange(s, &s->kept[0], redist_priv_copy_to(&s->kept[1], to, 1), 0);
-    if (code == REDIST_OK)
-        schedule->steps = s->steps;
-    else
-        redist_schedule_free(schedule);
-    return code;
+                                      redist_schedule *schedule) {
+  redist_priv_arrangement *s;
+  int code;
+  if (schedule == NULL) return REDIST_ERR_ARGUMENT;
+  schedule->steps = 0;
+  s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_zeroed(1, sizeof *s);
+  code = s == NULL ? REDIST_ERR_MEMORY : redist_priv_check_pair(from, to, 0, &s->kept[0]);
+  if (code == REDIST_OK) code = redist_priv_check_single(from, to);
+  if (code == REDIST_OK)
+    code = redist_priv_arrange(s, &s->kept[0], redist_priv_copy_to(&s->kept[1], to, 1), 0);
+  if (code == REDIST_OK)
+    schedule->steps = s->steps;
+  else
+    redist_schedule_free(schedule);
+  return code;
 }
 
-REDIST_API void redist_schedule_free(redist_schedule *schedule)
-{
-    if (schedule == NULL)
-        return;
-    redist_priv_arrangement_free(schedule->arrangement);
-    REDIST_FREE(schedule->arrangement);
-    memset(schedule, 0, sizeof *schedule);
+REDIST_API void redist_schedule_free(redist_schedule *schedule) {
+  if (schedule == NULL) return;
+  redist_priv_arrangement_free(schedule->arrangement);
+  REDIST_FREE(schedule->arrangement);
+  memset(schedule, 0, sizeof *schedule);
 }
 
 REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step,
-                                    int *send_to, int *receive_from)
-{
-    if (schedule == NULL || send_to == NULL || receive_from == NULL || step < 0 ||
-        step >= schedule->steps)
-        return REDIST_ERR_ARGUMENT;
-    *send_to = redist_priv_schedule_peer(schedule->arrangement, REDIST_PRIV_FROM, rank, step);
-    *receive_from = redist_priv_schedule_peer(schedule->arrangement, REDIST_PRIV_TO, rank, step);
-    return REDIST_OK;
+                                    int *send_to, int *receive_from) {
+  if (schedule == NULL || send_to == NULL || receive_from == NULL || step < 0 ||
+      step >= schedule->steps)
+    return REDIST_ERR_ARGUMENT;
+  *send_to = redist_priv_schedule_peer(schedule->arrangement, REDIST_PRIV_FROM, rank, step);
+  *receive_from = redist_priv_schedule_peer(schedule->arrangement, REDIST_PRIV_TO, rank, step);
+  return REDIST_OK;
 }
 
 /* ---------------------------------------------------------- cost and multiphase routes (bodies) */
 
 /* The most view indices that any coordinate owns. */
-REDIST_PRIV_COLD int64_t redist_priv_share(const redist_axis *x)
-{
-    int64_t most = 0;
-    int c;
-    if (redist_priv_is_whole(x))
-        return redist_priv_largest(x);
-    for (c = 0; c < x->procs; c++)
-        most = redist_priv_max(most, redist_count(x, c));
-    return most;
+REDIST_PRIV_COLD int64_t redist_priv_share(const redist_axis *x) {
+  int64_t most = 0;
+  int c;
+  if (redist_priv_is_whole(x)) return redist_priv_largest(x);
+  for (c = 0; c < x->procs; c++) most = redist_priv_max(most, redist_count(x, c));
+  return most;
 }
 
-REDIST_PRIV_COLD int redist_priv_is_time(double seconds)
-{
-    return seconds >= 0 && seconds <= DBL_MAX;
+REDIST_PRIV_COLD int redist_priv_is_time(double seconds) {
+  return seconds >= 0 && seconds <= DBL_MAX;
 }
 
-REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost)
-{
-    return cost != NULL && redist_priv_is_time(cost->per_message) &&
-           redist_priv_is_time(cost->per_byte);
+REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost) {
+  return cost != NULL && redist_priv_is_time(cost->per_message) &&
+         redist_priv_is_time(cost->per_byte);
 }
 
 /* The most that any place of one replica of either side exchanges, found by visiting all of
    them. */
 REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layout,
-                                                redist_priv_load *most)
-{
-    redist_priv_place_peers n;
-    int place, side, coords[REDIST_MAX_DIMS], code = REDIST_OK;
-    for (side = 0; side < 2; side++)
-        for (place = 0; place < redist_priv_grid_places(layout[side]) && code == REDIST_OK;
-             place++) {
-            redist_priv_coords_of_place(layout[side], place, coords);
-            code = redist_priv_find_peers(layout[side], coords, side, layout[!side], 0, &n);
-            most[side].messages = redist_priv_max(most[side].messages, n.messages);
-            most[side].elements =
-                redist_priv_max(most[side].elements, redist_priv_held_at(layout[side], coords));
-            redist_priv_place_peers_free(&n);
-        }
-    return code;
+                                                redist_priv_load *most) {
+  redist_priv_place_peers n;
+  int place, side, coords[REDIST_MAX_DIMS], code = REDIST_OK;
+  for (side = 0; side < 2; side++)
+    for (place = 0; place < redist_priv_grid_places(layout[side]) && code == REDIST_OK; place++) {
+      redist_priv_coords_of_place(layout[side], place, coords);
+      code = redist_priv_find_peers(layout[side], coords, side, layout[!side], 0, &n);
+      most[side].messages = redist_priv_max(most[side].messages, n.messages);
+      most[side].elements =
+          redist_priv_max(most[side].elements, redist_priv_held_at(layout[side], coords));
+      redist_priv_place_peers_free(&n);
+    }
+  return code;
 }
 
 /* The same where pairs are a product of axes, and each element has one place. */
 REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout,
-                                              redist_priv_load *most)
-{
-    int64_t peers[2];
-    int d, side, code = REDIST_OK;
-    most[0].messages = most[0].elements = most[1].messages = most[1].elements = 1;
-    for (d = 0; d < layout[0]->ndim && code == REDIST_OK; d++) {
-        const redist_axis *x[2] = {&layout[0]->dim[d].axis, &layout[1]->dim[d].axis};
-        code = redist_priv_most_peers(x, peers);
-        for (side = 0; side < 2; side++) {
-            most[side].messages *= peers[side];
-            most[side].elements *= redist_priv_share(x[side]);
-        }
+                                              redist_priv_load *most) {
+  int64_t peers[2];
+  int d, side, code = REDIST_OK;
+  most[0].messages = most[0].elements = most[1].messages = most[1].elements = 1;
+  for (d = 0; d < layout[0]->ndim && code == REDIST_OK; d++) {
+    const redist_axis *x[2] = {&layout[0]->dim[d].axis, &layout[1]->dim[d].axis};
+    code = redist_priv_most_peers(x, peers);
+    for (side = 0; side < 2; side++) {
+      most[side].messages *= peers[side];
+      most[side].elements *= redist_priv_share(x[side]);
     }
-    return code;
+  }
+  return code;
 }
 
 /* The same by pairs of ranks, which may hold several places. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_busiest_of_flows(const redist_layout *from,
                                                   const redist_layout *to,
-                                                  redist_priv_load *busiest)
-{
-    redist_priv_flows list;
-    redist_priv_load most[2];
-    const int code = redist_priv_list_flows(from, to, &list);
-    if (code == REDIST_OK) {
-        most[0] = redist_priv_most_of_flows(&list, REDIST_PRIV_FROM, 1);
-        most[1] = redist_priv_most_of_flows(&list, REDIST_PRIV_TO, 1);
-        busiest->messages = redist_priv_max(most[0].messages, most[1].messages);
-        busiest->elements = redist_priv_max(most[0].elements, most[1].elements);
-    }
-    REDIST_FREE(list.flow);
-    return code;
+                                                  redist_priv_load *busiest) {
+  redist_priv_flows list;
+  redist_priv_load most[2];
+  const int code = redist_priv_list_flows(from, to, &list);
+  if (code == REDIST_OK) {
+    most[0] = redist_priv_most_of_flows(&list, REDIST_PRIV_FROM, 1);
+    most[1] = redist_priv_most_of_flows(&list, REDIST_PRIV_TO, 1);
+    busiest->messages = redist_priv_max(most[0].messages, most[1].messages);
+    busiest->elements = redist_priv_max(most[0].elements, most[1].elements);
+  }
+  REDIST_FREE(list.flow);
+  return code;
 }
 
 /* The most messages and the most elements of any rank. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_busiest(const redist_layout *from, const redist_layout *to,
-                                         redist_priv_load *busiest)
-{
-    redist_priv_load most[2] = {{0, 0}, {0, 0}};
-    const redist_layout *const layout[2] = {from, to};
-    const int by_axes = redist_priv_is_partitioned(from) && redist_priv_is_partitioned(to);
-    int code = redist_priv_check_single(from, to);
-    int64_t sends;
-    if (code == REDIST_ERR_RANK)
-        return redist_priv_busiest_of_flows(from, to, busiest);
-    if (code == REDIST_OK)
-        code = by_axes ? redist_priv_most_by_axes(layout, most)
-                       : redist_priv_most_by_places(layout, most);
-    /* a replica sends to its own rank, and to others round-robin */
-    sends = most[0].messages * to->copies;
-    sends = redist_priv_min(sends, 1 + redist_priv_ceil_div(sends, from->copies));
-    busiest->messages = redist_priv_max(sends, most[1].messages);
-    busiest->elements = redist_priv_max(most[0].elements, most[1].elements);
-    return code;
+                                         redist_priv_load *busiest) {
+  redist_priv_load most[2] = {{0, 0}, {0, 0}};
+  const redist_layout *const layout[2] = {from, to};
+  const int by_axes = redist_priv_is_partitioned(from) && redist_priv_is_partitioned(to);
+  int code = redist_priv_check_single(from, to);
+  int64_t sends;
+  if (code == REDIST_ERR_RANK) return redist_priv_busiest_of_flows(from, to, busiest);
+  if (code == REDIST_OK)
+    code =
+        by_axes ? redist_priv_most_by_axes(layout, most) : redist_priv_most_by_places(layout, most);
+  /* a replica sends to its own rank, and to others round-robin */
+  sends = most[0].messages * to->copies;
+  sends = redist_priv_min(sends, 1 + redist_priv_ceil_div(sends, from->copies));
+  busiest->messages = redist_priv_max(sends, most[1].messages);
+  busiest->elements = redist_priv_max(most[0].elements, most[1].elements);
+  return code;
 }
 
 REDIST_PRIV_COLD double redist_priv_seconds_of(const redist_priv_load *load, int64_t element_bytes,
-                                               const redist_cost *cost)
-{
-    return (double)load->messages * cost->per_message +
-           (double)load->elements * ((double)element_bytes * cost->per_byte);
+                                               const redist_cost *cost) {
+  return (double)load->messages * cost->per_message +
+         (double)load->elements * ((double)element_bytes * cost->per_byte);
 }
 
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to,
-                                 int64_t element_bytes, const redist_cost *cost)
-{
-    redist_layout source;
-    redist_priv_load busiest = {0, 0};
-    if (!redist_priv_is_cost(cost) || element_bytes < 1 ||
-        redist_priv_check_pair(from, to, 0, &source) != REDIST_OK ||
-        redist_priv_busiest(&source, to, &busiest) != REDIST_OK)
-        return -1;
-    return redist_priv_seconds_of(&busiest, element_bytes, cost);
+                                 int64_t element_bytes, const redist_cost *cost) {
+  redist_layout source;
+  redist_priv_load busiest = {0, 0};
+  if (!redist_priv_is_cost(cost) || element_bytes < 1 ||
+      redist_priv_check_pair(from, to, 0, &source) != REDIST_OK ||
+      redist_priv_busiest(&source, to, &busiest) != REDIST_OK)
+    return -1;
+  return redist_priv_seconds_of(&busiest, element_bytes, cost);
 }
 
 /* Routes. Blocks of k r become blocks of r on the same processes by k messages of each process, at
@@ -5526,11 +5066,11 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
    An axis has two sizes: the number of its processes, and the cycle, which is one block of each and
    stays the same where neighbours become one. */
 enum {
-    REDIST_PRIV_FEWER, /* processes */
-    REDIST_PRIV_MORE,
-    REDIST_PRIV_SHORTER, /* cycle */
-    REDIST_PRIV_LONGER,
-    REDIST_PRIV_CHANGES
+  REDIST_PRIV_FEWER, /* processes */
+  REDIST_PRIV_MORE,
+  REDIST_PRIV_SHORTER, /* cycle */
+  REDIST_PRIV_LONGER,
+  REDIST_PRIV_CHANGES
 };
 enum { REDIST_PRIV_PHASES = 8, REDIST_PRIV_DIVISORS = 1024 }; /* both at most */
 
@@ -5541,217 +5081,199 @@ enum { REDIST_PRIV_EXACT, REDIST_PRIV_ROUNDED, REDIST_PRIV_CAPPED, REDIST_PRIV_D
 /* An axis along a route. A size is common * growth / what is left to grow * what is left to
    shrink. */
 typedef struct {
-    int64_t common[2], growth[2], left[REDIST_PRIV_CHANGES];
-    int64_t grain; /* blocks are multiples of this            */
-    int64_t most;  /* messages that a cycle's factor counts as */
+  int64_t common[2], growth[2], left[REDIST_PRIV_CHANGES];
+  int64_t grain; /* blocks are multiples of this            */
+  int64_t most;  /* messages that a cycle's factor counts as */
 } redist_priv_way;
 
 typedef struct {
-    const redist_layout *from, *to;
-    redist_cost cost; /* per_byte: per element                   */
-    double latency;   /* of each phase                           */
-    int64_t elements; /* of the fullest rank at either end       */
+  const redist_layout *from, *to;
+  redist_cost cost; /* per_byte: per element                   */
+  double latency;   /* of each phase                           */
+  int64_t elements; /* of the fullest rank at either end       */
 } redist_priv_route;
 
 /* x / r^n */
-REDIST_PRIV_COLD double redist_priv_divided(double x, int64_t r, int n)
-{
-    while (n-- > 0)
-        x /= (double)r;
-    return x;
+REDIST_PRIV_COLD double redist_priv_divided(double x, int64_t r, int n) {
+  while (n-- > 0) x /= (double)r;
+  return x;
 }
 
 /* The largest r^n <= k, r <= REDIST_PRIV_DIVISORS. */
-REDIST_PRIV_COLD int64_t redist_priv_power_below(int64_t k, int n)
-{
-    int64_t r = 1, power = 1;
-    while (r < REDIST_PRIV_DIVISORS && redist_priv_divided((double)k, r + 1, n) >= 1)
-        r++;
-    while (n-- > 0)
-        power *= r;
-    return power;
+REDIST_PRIV_COLD int64_t redist_priv_power_below(int64_t k, int n) {
+  int64_t r = 1, power = 1;
+  while (r < REDIST_PRIV_DIVISORS && redist_priv_divided((double)k, r + 1, n) >= 1) r++;
+  while (n-- > 0) power *= r;
+  return power;
 }
 
 /* The changes from x to y in n phases. One process fits any cycle. */
 REDIST_PRIV_COLD void redist_priv_find_way(const redist_axis *x, const redist_axis *y, int division,
-                                           int n, redist_priv_way *way)
-{
-    const redist_axis *const end[2] = {x, y};
-    const int one[2] = {redist_priv_is_interval(x), redist_priv_is_interval(y)};
-    const int64_t count = redist_priv_max(x->count, 1), procs = redist_priv_max(x->procs, y->procs);
-    int64_t size[REDIST_PRIV_CHANGES]; /* processes of both ends, cycles of both ends */
-    int k;
-    for (k = 0; k < 2; k++) {
-        const redist_axis *e = end[k]->procs == 1 ? end[!k] : end[k];
-        int64_t block = redist_priv_ceil_div(count, e->procs);
-        if (e->kind == REDIST_PRIV_CYCLIC)
-            block = redist_priv_clamp(e->block / redist_priv_abs(e->step), 1, count);
-        size[k] = end[k]->procs;
-        size[2 + k] = redist_priv_product(block, e->procs, REDIST_PRIV_MAX_ELEMENTS);
-        size[2 + k] = one[0] && one[1] ? count : size[2 + k];
-    }
-    for (k = 0; k < REDIST_PRIV_CHANGES; k++) {
-        way->common[k / 2] = redist_priv_gcd(size[k], size[k ^ 1]);
-        way->growth[k / 2] = way->left[k] = size[k] / way->common[k / 2];
-        if (division == REDIST_PRIV_ROUNDED && one[k % 2])
-            way->left[k] = redist_priv_power_below(way->left[k], n);
-    }
-    way->grain = one[0] && one[1] ? redist_priv_ceil_div(count, procs) : 1;
-    way->most = division == REDIST_PRIV_CAPPED ? procs : REDIST_PRIV_MAX_ELEMENTS;
+                                           int n, redist_priv_way *way) {
+  const redist_axis *const end[2] = {x, y};
+  const int one[2] = {redist_priv_is_interval(x), redist_priv_is_interval(y)};
+  const int64_t count = redist_priv_max(x->count, 1), procs = redist_priv_max(x->procs, y->procs);
+  int64_t size[REDIST_PRIV_CHANGES]; /* processes of both ends, cycles of both ends */
+  int k;
+  for (k = 0; k < 2; k++) {
+    const redist_axis *e = end[k]->procs == 1 ? end[!k] : end[k];
+    int64_t block = redist_priv_ceil_div(count, e->procs);
+    if (e->kind == REDIST_PRIV_CYCLIC)
+      block = redist_priv_clamp(e->block / redist_priv_abs(e->step), 1, count);
+    size[k] = end[k]->procs;
+    size[2 + k] = redist_priv_product(block, e->procs, REDIST_PRIV_MAX_ELEMENTS);
+    size[2 + k] = one[0] && one[1] ? count : size[2 + k];
+  }
+  for (k = 0; k < REDIST_PRIV_CHANGES; k++) {
+    way->common[k / 2] = redist_priv_gcd(size[k], size[k ^ 1]);
+    way->growth[k / 2] = way->left[k] = size[k] / way->common[k / 2];
+    if (division == REDIST_PRIV_ROUNDED && one[k % 2])
+      way->left[k] = redist_priv_power_below(way->left[k], n);
+  }
+  way->grain = one[0] && one[1] ? redist_priv_ceil_div(count, procs) : 1;
+  way->most = division == REDIST_PRIV_CAPPED ? procs : REDIST_PRIV_MAX_ELEMENTS;
 }
 
 REDIST_PRIV_COLD int64_t redist_priv_messages(const redist_priv_way *way, int change,
-                                              int64_t factor)
-{
-    return change < REDIST_PRIV_SHORTER ? factor : redist_priv_min(factor, way->most);
+                                              int64_t factor) {
+  return change < REDIST_PRIV_SHORTER ? factor : redist_priv_min(factor, way->most);
 }
 
 /* The largest divisor of what is left whose messages to the n-th power are closest to `wanted`. */
 REDIST_PRIV_COLD int64_t redist_priv_fair_divisor(const redist_priv_way *way, int change,
-                                                  double wanted, int n)
-{
-    const int64_t all = way->left[change];
-    int64_t r, best = 1;
-    double apart, least = DBL_MAX;
-    for (r = all; r > 0; r = redist_priv_min(r - 1, REDIST_PRIV_DIVISORS)) {
-        apart = redist_priv_divided(wanted, redist_priv_messages(way, change, r), n);
-        apart = apart < 1 ? 1 / apart : apart;
-        if (all % r == 0 && apart < least) {
-            best = r;
-            least = apart;
-        }
+                                                  double wanted, int n) {
+  const int64_t all = way->left[change];
+  int64_t r, best = 1;
+  double apart, least = DBL_MAX;
+  for (r = all; r > 0; r = redist_priv_min(r - 1, REDIST_PRIV_DIVISORS)) {
+    apart = redist_priv_divided(wanted, redist_priv_messages(way, change, r), n);
+    apart = apart < 1 ? 1 / apart : apart;
+    if (all % r == 0 && apart < least) {
+      best = r;
+      least = apart;
     }
-    return best;
+  }
+  return best;
 }
 
 /* Takes from what is left what the next of n phases does: the n-th root of the messages wanted, [0]
    sent (where processes become fewer, one), [1] received (where they become more, one). */
-REDIST_PRIV_COLD void redist_priv_take_phase(redist_priv_way *way, int ndim, int n)
-{
-    double wanted[2] = {1, 1};
-    int d, k, side;
-    for (d = 0; d < ndim; d++)
-        for (k = 0; k < REDIST_PRIV_CHANGES; k++)
-            for (side = 0; side < 2; side++)
-                if (k != side)
-                    wanted[side] *= (double)redist_priv_messages(&way[d], k, way[d].left[k]);
-    for (d = 0; d < ndim; d++)
-        for (k = 0; k < REDIST_PRIV_CHANGES; k++) {
-            const int scarcer = k < REDIST_PRIV_SHORTER ? !k : wanted[1] < wanted[0];
-            const int64_t r = redist_priv_fair_divisor(&way[d], k, wanted[scarcer], n);
-            const int64_t messages = redist_priv_messages(&way[d], k, r);
-            way[d].left[k] /= r;
-            for (side = 0; side < 2; side++)
-                wanted[side] = redist_priv_divided(wanted[side], messages, k == side ? 0 : n);
-        }
+REDIST_PRIV_COLD void redist_priv_take_phase(redist_priv_way *way, int ndim, int n) {
+  double wanted[2] = {1, 1};
+  int d, k, side;
+  for (d = 0; d < ndim; d++)
+    for (k = 0; k < REDIST_PRIV_CHANGES; k++)
+      for (side = 0; side < 2; side++)
+        if (k != side) wanted[side] *= (double)redist_priv_messages(&way[d], k, way[d].left[k]);
+  for (d = 0; d < ndim; d++)
+    for (k = 0; k < REDIST_PRIV_CHANGES; k++) {
+      const int scarcer = k < REDIST_PRIV_SHORTER ? !k : wanted[1] < wanted[0];
+      const int64_t r = redist_priv_fair_divisor(&way[d], k, wanted[scarcer], n);
+      const int64_t messages = redist_priv_messages(&way[d], k, r);
+      way[d].left[k] /= r;
+      for (side = 0; side < 2; side++)
+        wanted[side] = redist_priv_divided(wanted[side], messages, k == side ? 0 : n);
+    }
 }
 
 /* The processes of an axis at the current stop, or its cycle. */
-REDIST_PRIV_COLD int64_t redist_priv_size_on_way(const redist_priv_way *way, int cycle)
-{
-    const int64_t *left = &way->left[2 * cycle], limit = REDIST_PRIV_MAX_ELEMENTS;
-    const int64_t factor = redist_priv_product(way->growth[cycle] / left[1], left[0], limit);
-    return redist_priv_product(way->common[cycle], factor, limit);
+REDIST_PRIV_COLD int64_t redist_priv_size_on_way(const redist_priv_way *way, int cycle) {
+  const int64_t *left = &way->left[2 * cycle], limit = REDIST_PRIV_MAX_ELEMENTS;
+  const int64_t factor = redist_priv_product(way->growth[cycle] / left[1], left[0], limit);
+  return redist_priv_product(way->common[cycle], factor, limit);
 }
 
 /* The layout in between, on ranks of `to` or, if too few, of `from`; 0 where both are too few. */
 REDIST_PRIV_COLD int redist_priv_write_stop(const redist_priv_route *route,
-                                            const redist_priv_way *way, redist_layout *stop)
-{
-    const redist_layout *base = route->to;
-    int64_t places = 1, block, limit = REDIST_PRIV_MAX_ELEMENTS;
-    int d;
-    for (d = 0; d < base->ndim; d++)
-        places = redist_priv_product(places, redist_priv_size_on_way(&way[d], 0), limit);
-    base = places <= redist_layout_places(base) ? base : route->from;
-    if (places > redist_layout_places(base))
-        return 0;
-    redist_priv_copy_to(stop, base, 1);
-    for (d = 0; d < stop->ndim; d++) {
-        const redist_axis *y = &route->to->dim[d].axis;
-        const int64_t procs = redist_priv_size_on_way(&way[d], 0), *left = way[d].left;
-        block = redist_priv_ceil_div(redist_priv_size_on_way(&way[d], 1), procs);
-        block = redist_priv_ceil_div(block, way[d].grain) * way[d].grain;
-        stop->dim[d].axis = redist_block_cyclic(y->count, block, (int)procs);
-        if ((left[0] | left[1] | left[2] | left[3]) == 1 && redist_priv_is_whole(y))
-            stop->dim[d].axis = *y;
-        stop->dim[d].low = stop->dim[d].high = stop->dim[d].allocated = 0;
-    }
-    return 1;
+                                            const redist_priv_way *way, redist_layout *stop) {
+  const redist_layout *base = route->to;
+  int64_t places = 1, block, limit = REDIST_PRIV_MAX_ELEMENTS;
+  int d;
+  for (d = 0; d < base->ndim; d++)
+    places = redist_priv_product(places, redist_priv_size_on_way(&way[d], 0), limit);
+  base = places <= redist_layout_places(base) ? base : route->from;
+  if (places > redist_layout_places(base)) return 0;
+  redist_priv_copy_to(stop, base, 1);
+  for (d = 0; d < stop->ndim; d++) {
+    const redist_axis *y = &route->to->dim[d].axis;
+    const int64_t procs = redist_priv_size_on_way(&way[d], 0), *left = way[d].left;
+    block = redist_priv_ceil_div(redist_priv_size_on_way(&way[d], 1), procs);
+    block = redist_priv_ceil_div(block, way[d].grain) * way[d].grain;
+    stop->dim[d].axis = redist_block_cyclic(y->count, block, (int)procs);
+    if ((left[0] | left[1] | left[2] | left[3]) == 1 && redist_priv_is_whole(y))
+      stop->dim[d].axis = *y;
+    stop->dim[d].low = stop->dim[d].high = stop->dim[d].allocated = 0;
+  }
+  return 1;
 }
 
 /* Writes the layouts between n phases. *seconds: DBL_MAX if not allowed. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_write_route(redist_priv_route *route, int n, int division,
-                                             redist_layout *between, double *seconds)
-{
-    redist_priv_way way[REDIST_MAX_DIMS];
-    redist_priv_load load = {0, 0};
-    int d, k, code = REDIST_OK;
-    for (d = 0; d < route->to->ndim; d++)
-        redist_priv_find_way(&route->from->dim[d].axis, &route->to->dim[d].axis, division, n,
-                             &way[d]);
-    *seconds = 0;
-    for (k = 0; k < n && code == REDIST_OK && *seconds < DBL_MAX; k++) {
-        const redist_layout *here = k == 0 ? route->from : &between[k - 1];
-        const redist_layout *next = k == n - 1 ? route->to : &between[k];
-        redist_priv_take_phase(way, here->ndim, n - k);
-        if (k < n - 1 && !redist_priv_write_stop(route, way, &between[k]))
-            *seconds = DBL_MAX;
-        else
-            code = redist_priv_busiest(here, next, &load);
-        *seconds += route->latency + redist_priv_seconds_of(&load, 1, &route->cost);
-        if (n == 1)
-            route->elements = load.elements;
-        if (load.elements - route->elements > route->elements) /* more than twice */
-            *seconds = DBL_MAX;
-    }
-    return code;
+                                             redist_layout *between, double *seconds) {
+  redist_priv_way way[REDIST_MAX_DIMS];
+  redist_priv_load load = {0, 0};
+  int d, k, code = REDIST_OK;
+  for (d = 0; d < route->to->ndim; d++)
+    redist_priv_find_way(&route->from->dim[d].axis, &route->to->dim[d].axis, division, n, &way[d]);
+  *seconds = 0;
+  for (k = 0; k < n && code == REDIST_OK && *seconds < DBL_MAX; k++) {
+    const redist_layout *here = k == 0 ? route->from : &between[k - 1];
+    const redist_layout *next = k == n - 1 ? route->to : &between[k];
+    redist_priv_take_phase(way, here->ndim, n - k);
+    if (k < n - 1 && !redist_priv_write_stop(route, way, &between[k]))
+      *seconds = DBL_MAX;
+    else
+      code = redist_priv_busiest(here, next, &load);
+    *seconds += route->latency + redist_priv_seconds_of(&load, 1, &route->cost);
+    if (n == 1) route->elements = load.elements;
+    if (load.elements - route->elements > route->elements) /* more than twice */
+      *seconds = DBL_MAX;
+  }
+  return code;
 }
 
 /* redist_phases with a cost of each phase beside its messages' and bytes'. */
 REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_layout *to,
                                         int64_t element_bytes, const redist_cost *cost,
-                                        double latency, int max, redist_layout *between, int *stops)
-{
-    enum { ALL = REDIST_PRIV_DIVISIONS }; /* a try: phases * ALL + division */
-    const int phases = (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1;
-    const int single = redist_priv_check_single(from, to);
-    const int tries =
-        max > 0 && single == REDIST_OK && redist_priv_is_product(from, to) ? phases * ALL + ALL : 0;
-    redist_priv_route route;
-    double seconds, least = DBL_MAX;
-    int k, best = ALL, code = single == REDIST_ERR_MEMORY ? single : REDIST_OK;
-    route.from = from;
-    route.to = to;
-    route.cost.per_message = cost->per_message;
-    route.cost.per_byte = (double)element_bytes * cost->per_byte;
-    route.latency = latency;
-    for (k = 2 * ALL - 1; k < tries && code == REDIST_OK; k++) { /* directly, two phases, ... */
-        code = redist_priv_write_route(&route, k / ALL, k % ALL, between, &seconds);
-        best = seconds < least ? k : best;
-        least = seconds < least ? seconds : least;
-    }
-    if (code == REDIST_OK && best >= 2 * ALL)
-        code = redist_priv_write_route(&route, best / ALL, best % ALL, between, &seconds);
-    *stops = code == REDIST_OK ? best / ALL - 1 : 0;
-    return code;
+                                        double latency, int max, redist_layout *between,
+                                        int *stops) {
+  enum { ALL = REDIST_PRIV_DIVISIONS }; /* a try: phases * ALL + division */
+  const int phases = (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1;
+  const int single = redist_priv_check_single(from, to);
+  const int tries =
+      max > 0 && single == REDIST_OK && redist_priv_is_product(from, to) ? phases * ALL + ALL : 0;
+  redist_priv_route route;
+  double seconds, least = DBL_MAX;
+  int k, best = ALL, code = single == REDIST_ERR_MEMORY ? single : REDIST_OK;
+  route.from = from;
+  route.to = to;
+  route.cost.per_message = cost->per_message;
+  route.cost.per_byte = (double)element_bytes * cost->per_byte;
+  route.latency = latency;
+  for (k = 2 * ALL - 1; k < tries && code == REDIST_OK; k++) { /* directly, two phases, ... */
+    code = redist_priv_write_route(&route, k / ALL, k % ALL, between, &seconds);
+    best = seconds < least ? k : best;
+    least = seconds < least ? seconds : least;
+  }
+  if (code == REDIST_OK && best >= 2 * ALL)
+    code = redist_priv_write_route(&route, best / ALL, best % ALL, between, &seconds);
+  *stops = code == REDIST_OK ? best / ALL - 1 : 0;
+  return code;
 }
 
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
                              int64_t element_bytes, const redist_cost *cost, int max,
-                             redist_layout *between, int *stops)
-{
-    redist_layout source;
-    int code = redist_priv_check_pair(from, to, 1, &source);
-    if (stops == NULL)
-        return REDIST_ERR_ARGUMENT;
-    *stops = 0;
-    if (code == REDIST_OK && (!redist_priv_is_cost(cost) || element_bytes < 1 || max < 0 ||
-                              (max > 0 && between == NULL)))
-        code = REDIST_ERR_ARGUMENT;
-    if (code == REDIST_OK)
-        code = redist_priv_phases(from, to, element_bytes, cost, 0, max, between, stops);
-    return code;
+                             redist_layout *between, int *stops) {
+  redist_layout source;
+  int code = redist_priv_check_pair(from, to, 1, &source);
+  if (stops == NULL) return REDIST_ERR_ARGUMENT;
+  *stops = 0;
+  if (code == REDIST_OK &&
+      (!redist_priv_is_cost(cost) || element_bytes < 1 || max < 0 || (max > 0 && between == NULL)))
+    code = REDIST_ERR_ARGUMENT;
+  if (code == REDIST_OK)
+    code = redist_priv_phases(from, to, element_bytes, cost, 0, max, between, stops);
+  return code;
 }
 
 /* -------------------------------------------------------------- relabelling and advice (bodies) */
@@ -5761,915 +5283,806 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
    a row. Every row has one that is worth most to it, and free columns cost 0, so the assignment is
    best (duality). No price passes the largest weight. */
 typedef struct {
-    int64_t price;
-    int64_t loss; /* on the best known path to it; INT64_MIN: none is better */
-    int row;      /* -1: free                                                 */
-    int via;      /* the column before it on that path                         */
+  int64_t price;
+  int64_t loss; /* on the best known path to it; INT64_MIN: none is better */
+  int row;      /* -1: free                                                 */
+  int via;      /* the column before it on that path                         */
 } redist_priv_column;
 
 /* Settles a column and extends the paths through it. Returns the nearest of the others, a free one
    if possible, and adjusts prices so that the path to it loses nothing. */
 REDIST_PRIV_COLD int redist_priv_settle(redist_priv_column *column, int columns,
-                                        const int64_t *weights, int settled)
-{
-    const int64_t *weight = weights + (int64_t)column[settled].row * columns;
-    const int64_t worth = (settled < columns ? weight[settled] : 0) - column[settled].price;
-    int64_t least = INT64_MAX;
-    int c, nearest = settled;
-    column[settled].loss = INT64_MIN;
-    for (c = 0; c < columns; c++) {
-        redist_priv_column *other = &column[c];
-        const int64_t loss = worth - weight[c] + other->price;
-        if (other->loss == INT64_MIN)
-            continue;
-        if (loss < other->loss) {
-            other->loss = loss;
-            other->via = settled;
-        }
-        if (other->loss < least || (other->loss == least && other->row < 0)) {
-            least = other->loss;
-            nearest = c;
-        }
+                                        const int64_t *weights, int settled) {
+  const int64_t *weight = weights + (int64_t)column[settled].row * columns;
+  const int64_t worth = (settled < columns ? weight[settled] : 0) - column[settled].price;
+  int64_t least = INT64_MAX;
+  int c, nearest = settled;
+  column[settled].loss = INT64_MIN;
+  for (c = 0; c < columns; c++) {
+    redist_priv_column *other = &column[c];
+    const int64_t loss = worth - weight[c] + other->price;
+    if (other->loss == INT64_MIN) continue;
+    if (loss < other->loss) {
+      other->loss = loss;
+      other->via = settled;
     }
-    for (c = 0; c <= columns && least != 0; c++)
-        if (column[c].loss == INT64_MIN)
-            column[c].price += least;
-        else
-            column[c].loss -= least;
-    return nearest;
+    if (other->loss < least || (other->loss == least && other->row < 0)) {
+      least = other->loss;
+      nearest = c;
+    }
+  }
+  for (c = 0; c <= columns && least != 0; c++)
+    if (column[c].loss == INT64_MIN)
+      column[c].price += least;
+    else
+      column[c].loss -= least;
+  return nearest;
 }
 
 /* column_of[rows] receives the assignment of the largest sum. Row after row gets a column, along
    the path of least loss to a free column, found as by Dijkstra; the rows on that path pass on
    theirs. (Kuhn 1955; Jonker and Volgenant 1987.) */
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight,
-                                        int *column_of)
-{
-    redist_priv_column *column =
-        (redist_priv_column *)redist_priv_zeroed((int64_t)columns + 1, sizeof *column);
-    int row, c;
-    if (column == NULL)
-        return REDIST_ERR_MEMORY;
-    for (c = 0; c < columns; c++)
-        column[c].row = -1;
-    for (row = 0; row < rows; row++) {
-        column[columns].price = 0;
-        column[columns].row = row;
-        for (c = 0; c <= columns; c++)
-            column[c].loss = INT64_MAX;
-        for (c = columns; column[c].row >= 0;)
-            c = redist_priv_settle(column, columns, weight, c);
-        for (; c != columns; c = column[c].via)
-            column[c].row = column[column[c].via].row;
-    }
-    for (c = 0; c < columns; c++)
-        if (column[c].row >= 0)
-            column_of[column[c].row] = c;
-    REDIST_FREE(column);
-    return REDIST_OK;
+                                        int *column_of) {
+  redist_priv_column *column =
+      (redist_priv_column *)redist_priv_zeroed((int64_t)columns + 1, sizeof *column);
+  int row, c;
+  if (column == NULL) return REDIST_ERR_MEMORY;
+  for (c = 0; c < columns; c++) column[c].row = -1;
+  for (row = 0; row < rows; row++) {
+    column[columns].price = 0;
+    column[columns].row = row;
+    for (c = 0; c <= columns; c++) column[c].loss = INT64_MAX;
+    for (c = columns; column[c].row >= 0;) c = redist_priv_settle(column, columns, weight, c);
+    for (; c != columns; c = column[c].via) column[c].row = column[column[c].via].row;
+  }
+  for (c = 0; c < columns; c++)
+    if (column[c].row >= 0) column_of[column[c].row] = c;
+  REDIST_FREE(column);
+  return REDIST_OK;
 }
 
 /* A destination to be renumbered. Its places choose among columns: the ranks of the source's
    places, in their order, and then those that only the destination has. One block of memory. */
 typedef struct {
-    const redist_layout *from, *to;
-    int sources, places, columns;
-    int *own;    /* by place of `to`: the column of its rank */
-    int *chosen; /* by place of `to`: its column in the end, -1 while there is none */
-    int *other;  /* by column that the source does not have: the place of `to` */
-    /* by place of `to` and column: what that has of it, while all are assigned together */
-    int64_t *volume;
+  const redist_layout *from, *to;
+  int sources, places, columns;
+  int *own;    /* by place of `to`: the column of its rank */
+  int *chosen; /* by place of `to`: its column in the end, -1 while there is none */
+  int *other;  /* by column that the source does not have: the place of `to` */
+  /* by place of `to` and column: what that has of it, while all are assigned together */
+  int64_t *volume;
 } redist_priv_relabelling;
 
 /* REDIST_ERR_MEMORY; free r->own even on failure. */
 REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const redist_layout *to,
-                                                redist_priv_relabelling *r)
-{
-    redist_priv_rank_place *rank_places;
-    int t, code = redist_priv_list_ranks(from, &rank_places);
-    r->from = from;
-    r->to = to;
-    r->sources = r->columns = redist_layout_places(from);
-    r->places = redist_layout_places(to);
-    r->own = (int *)redist_priv_alloc(r->places, 3 * sizeof *r->own);
-    if (r->own == NULL)
-        code = REDIST_ERR_MEMORY;
-    for (t = 0; t < r->places && code == REDIST_OK; t++) {
-        r->chosen = r->own + r->places;
-        r->other = r->chosen + r->places;
-        r->own[t] = redist_priv_next_place(from, rank_places, redist_priv_rank_at(to, t), -1);
-        if (r->own[t] < 0) {
-            r->other[r->columns - r->sources] = t;
-            r->own[t] = r->columns++;
-        }
-        r->chosen[t] = r->own[t];
+                                                redist_priv_relabelling *r) {
+  redist_priv_rank_place *rank_places;
+  int t, code = redist_priv_list_ranks(from, &rank_places);
+  r->from = from;
+  r->to = to;
+  r->sources = r->columns = redist_layout_places(from);
+  r->places = redist_layout_places(to);
+  r->own = (int *)redist_priv_alloc(r->places, 3 * sizeof *r->own);
+  if (r->own == NULL) code = REDIST_ERR_MEMORY;
+  for (t = 0; t < r->places && code == REDIST_OK; t++) {
+    r->chosen = r->own + r->places;
+    r->other = r->chosen + r->places;
+    r->own[t] = redist_priv_next_place(from, rank_places, redist_priv_rank_at(to, t), -1);
+    if (r->own[t] < 0) {
+      r->other[r->columns - r->sources] = t;
+      r->own[t] = r->columns++;
     }
-    REDIST_FREE(rank_places);
-    return code;
+    r->chosen[t] = r->own[t];
+  }
+  REDIST_FREE(rank_places);
+  return code;
 }
 
-REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_pairs *pair)
-{
-    const redist_priv_relabelling *r = (const redist_priv_relabelling *)context;
-    r->volume[(int64_t)pair->place[REDIST_PRIV_TO] * r->columns + pair->place[REDIST_PRIV_FROM]] =
-        redist_priv_elements_of(pair);
+REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_pairs *pair) {
+  const redist_priv_relabelling *r = (const redist_priv_relabelling *)context;
+  r->volume[(int64_t)pair->place[REDIST_PRIV_TO] * r->columns + pair->place[REDIST_PRIV_FROM]] =
+      redist_priv_elements_of(pair);
 }
 
 /* All places together. Staying on the rank of the current numbering counts, but less than any
    element, of which each counts places + 1; too many elements for that are left as they are. */
-REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r)
-{
-    const int64_t columns = r->columns, entries = r->places * columns;
-    const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
-    const int favours = redist_priv_received(r->to) <= most;
-    int64_t k;
-    int code = REDIST_ERR_MEMORY;
-    r->volume = (int64_t *)redist_priv_zeroed(entries, sizeof *r->volume);
-    if (r->volume != NULL)
-        code = redist_priv_visit_pairs(r->from, r->to, 1, 1, redist_priv_note_volume, r);
-    for (k = 0; k < entries && favours && code == REDIST_OK; k++)
-        r->volume[k] = r->volume[k] * (r->places + 1) + (k % columns == r->own[k / columns]);
-    if (code == REDIST_OK)
-        code = redist_priv_assign(r->places, r->columns, r->volume, r->chosen);
-    REDIST_FREE(r->volume);
-    return code;
+REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r) {
+  const int64_t columns = r->columns, entries = r->places * columns;
+  const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
+  const int favours = redist_priv_received(r->to) <= most;
+  int64_t k;
+  int code = REDIST_ERR_MEMORY;
+  r->volume = (int64_t *)redist_priv_zeroed(entries, sizeof *r->volume);
+  if (r->volume != NULL)
+    code = redist_priv_visit_pairs(r->from, r->to, 1, 1, redist_priv_note_volume, r);
+  for (k = 0; k < entries && favours && code == REDIST_OK; k++)
+    r->volume[k] = r->volume[k] * (r->places + 1) + (k % columns == r->own[k / columns]);
+  if (code == REDIST_OK) code = redist_priv_assign(r->places, r->columns, r->volume, r->chosen);
+  REDIST_FREE(r->volume);
+  return code;
 }
 
 /* In ascending order, each coordinate of the axis with fewer takes, of those left, the coordinate
    of the other that it shares most with. Both are layouts of their own; match[to's processes]
    receives coordinates of `from`, or -1. */
 REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const redist_layout *to,
-                                               int *match)
-{
-    const int few = redist_layout_places(from) < redist_layout_places(to);
-    const redist_layout *rows = few ? from : to, *columns = few ? to : from;
-    char *taken = (char *)redist_priv_zeroed(redist_layout_places(columns), 1);
-    redist_priv_place_peers n;
-    int64_t k, best;
-    int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (c = 0; c < redist_layout_places(to); c++)
-        match[c] = -1;
-    for (c = 0; c < redist_layout_places(rows) && code == REDIST_OK; c++) {
-        const redist_priv_axis_peers *p = &n.axis[0];
-        code = redist_priv_find_peers(rows, &c, REDIST_PRIV_TO, columns, 1, &n);
-        for (k = 0, best = -1; code == REDIST_OK && k < p->peers; k++)
-            if (!taken[p->coord[k]] &&
-                (best < 0 || redist_priv_peer_elements(p, k) > redist_priv_peer_elements(p, best)))
-                best = k;
-        if (best >= 0) {
-            taken[p->coord[best]] = 1;
-            match[few ? p->coord[best] : c] = few ? c : p->coord[best];
-        }
-        redist_priv_place_peers_free(&n);
+                                               int *match) {
+  const int few = redist_layout_places(from) < redist_layout_places(to);
+  const redist_layout *rows = few ? from : to, *columns = few ? to : from;
+  char *taken = (char *)redist_priv_zeroed(redist_layout_places(columns), 1);
+  redist_priv_place_peers n;
+  int64_t k, best;
+  int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  for (c = 0; c < redist_layout_places(to); c++) match[c] = -1;
+  for (c = 0; c < redist_layout_places(rows) && code == REDIST_OK; c++) {
+    const redist_priv_axis_peers *p = &n.axis[0];
+    code = redist_priv_find_peers(rows, &c, REDIST_PRIV_TO, columns, 1, &n);
+    for (k = 0, best = -1; code == REDIST_OK && k < p->peers; k++)
+      if (!taken[p->coord[k]] &&
+          (best < 0 || redist_priv_peer_elements(p, k) > redist_priv_peer_elements(p, best)))
+        best = k;
+    if (best >= 0) {
+      taken[p->coord[best]] = 1;
+      match[few ? p->coord[best] : c] = few ? c : p->coord[best];
     }
-    REDIST_FREE(taken);
-    return code;
+    redist_priv_place_peers_free(&n);
+  }
+  REDIST_FREE(taken);
+  return code;
 }
 
 /* The same of axis d, exactly where it has few enough coordinates. */
-REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, int d, int *match)
-{
-    const redist_layout from = redist_layout_1d(r->from->dim[d].axis),
-                        to = redist_layout_1d(r->to->dim[d].axis);
-    const int most = redist_layout_places(&from), places = redist_layout_places(&to);
-    int k, code;
-    if (redist_priv_max(most, places) > REDIST_PRIV_EXACT_PLACES)
-        return redist_priv_match_in_turn(&from, &to, match);
-    code = redist_relabel(&from, &to, match);
-    for (k = 0; k < places && code == REDIST_OK; k++)
-        match[k] = match[k] < most ? match[k] : -1;
-    return code;
+REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, int d, int *match) {
+  const redist_layout from = redist_layout_1d(r->from->dim[d].axis),
+                      to = redist_layout_1d(r->to->dim[d].axis);
+  const int most = redist_layout_places(&from), places = redist_layout_places(&to);
+  int k, code;
+  if (redist_priv_max(most, places) > REDIST_PRIV_EXACT_PLACES)
+    return redist_priv_match_in_turn(&from, &to, match);
+  code = redist_relabel(&from, &to, match);
+  for (k = 0; k < places && code == REDIST_OK; k++) match[k] = match[k] < most ? match[k] : -1;
+  return code;
 }
 
 /* Sends each place whose coordinates all have a match to the rank of the matching place of the same
    replica, the others to their own rank if it is free, and then to any free one.
    match[d][coordinate of to]; taken[columns], zeroed. */
 REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match,
-                                                 char *taken)
-{
-    const int sources = redist_priv_grid_places(r->from), grid = redist_priv_grid_places(r->to);
-    int coords[REDIST_MAX_DIMS];
-    int t, d, matched, left = 0;
-    for (t = 0; t < r->places; t++) {
-        redist_priv_coords_of_place(r->to, t, coords);
-        matched = t / grid < r->from->copies;
-        for (d = 0; d < r->to->ndim; d++) {
-            coords[d] = match[d][coords[d]];
-            matched &= coords[d] >= 0;
-        }
-        r->chosen[t] = matched ? redist_priv_place_of(r->from, coords) + t / grid * sources : -1;
-        if (matched)
-            taken[r->chosen[t]] = 1;
+                                                 char *taken) {
+  const int sources = redist_priv_grid_places(r->from), grid = redist_priv_grid_places(r->to);
+  int coords[REDIST_MAX_DIMS];
+  int t, d, matched, left = 0;
+  for (t = 0; t < r->places; t++) {
+    redist_priv_coords_of_place(r->to, t, coords);
+    matched = t / grid < r->from->copies;
+    for (d = 0; d < r->to->ndim; d++) {
+      coords[d] = match[d][coords[d]];
+      matched &= coords[d] >= 0;
     }
-    for (t = 0; t < r->places; t++)
-        if (r->chosen[t] < 0 && !taken[r->own[t]])
-            taken[r->chosen[t] = r->own[t]] = 1;
-    for (t = 0; t < r->places; t++)
-        if (r->chosen[t] < 0) {
-            while (taken[left])
-                left++;
-            taken[r->chosen[t] = left] = 1;
-        }
+    r->chosen[t] = matched ? redist_priv_place_of(r->from, coords) + t / grid * sources : -1;
+    if (matched) taken[r->chosen[t]] = 1;
+  }
+  for (t = 0; t < r->places; t++)
+    if (r->chosen[t] < 0 && !taken[r->own[t]]) taken[r->chosen[t] = r->own[t]] = 1;
+  for (t = 0; t < r->places; t++)
+    if (r->chosen[t] < 0) {
+      while (taken[left]) left++;
+      taken[r->chosen[t] = left] = 1;
+    }
 }
 
 /* What two places share is a product over axes, and so is what stays when each axis is matched
    separately. */
-REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r)
-{
-    int *match[REDIST_MAX_DIMS] = {NULL};
-    char *taken = (char *)redist_priv_zeroed(r->columns, 1);
-    int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
-        match[d] = (int *)redist_priv_alloc(r->to->dim[d].axis.procs, sizeof *match[d]);
-        code = match[d] == NULL ? REDIST_ERR_MEMORY : redist_priv_match_axis(r, d, match[d]);
-    }
-    if (code == REDIST_OK)
-        redist_priv_choose_matches(r, match, taken);
-    while (d-- > 0)
-        REDIST_FREE(match[d]);
-    REDIST_FREE(taken);
-    return code;
+REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r) {
+  int *match[REDIST_MAX_DIMS] = {NULL};
+  char *taken = (char *)redist_priv_zeroed(r->columns, 1);
+  int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
+    match[d] = (int *)redist_priv_alloc(r->to->dim[d].axis.procs, sizeof *match[d]);
+    code = match[d] == NULL ? REDIST_ERR_MEMORY : redist_priv_match_axis(r, d, match[d]);
+  }
+  if (code == REDIST_OK) redist_priv_choose_matches(r, match, taken);
+  while (d-- > 0) REDIST_FREE(match[d]);
+  REDIST_FREE(taken);
+  return code;
 }
 
 /* Falls back on the current numbering where that keeps as much. */
-REDIST_PRIV_COLD int redist_priv_keep_numbering(const redist_priv_relabelling *r)
-{
-    int64_t gain = 0, shared = 0;
-    int k;
-    for (k = 0; k < 2 * r->places && shared >= 0; k++) {
-        const int t = k / 2, column = k % 2 == 0 ? r->own[t] : r->chosen[t];
-        shared = column < r->sources ? redist_priv_shared_by(r->from, column, r->to, t) : 0;
-        gain += k % 2 == 0 ? -shared : shared;
-    }
-    if (gain <= 0)
-        memcpy(r->chosen, r->own, (size_t)r->places * sizeof *r->own);
-    return shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_keep_numbering(const redist_priv_relabelling *r) {
+  int64_t gain = 0, shared = 0;
+  int k;
+  for (k = 0; k < 2 * r->places && shared >= 0; k++) {
+    const int t = k / 2, column = k % 2 == 0 ? r->own[t] : r->chosen[t];
+    shared = column < r->sources ? redist_priv_shared_by(r->from, column, r->to, t) : 0;
+    gain += k % 2 == 0 ? -shared : shared;
+  }
+  if (gain <= 0) memcpy(r->chosen, r->own, (size_t)r->places * sizeof *r->own);
+  return shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int *ranks)
-{
-    redist_priv_relabelling r;
-    redist_layout source;
-    int t,
-        code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
-    if (code == REDIST_OK && redist_priv_received(to) < 0)
-        code = REDIST_ERR_OVERFLOW;
-    if (code == REDIST_OK)
-        code = redist_priv_check_single(from, to);
-    if (code != REDIST_OK)
-        return code;
-    code = redist_priv_relabelling_of(&source, to, &r);
-    if (code == REDIST_OK && redist_priv_max(r.places, r.sources) <= REDIST_PRIV_EXACT_PLACES)
-        code = redist_priv_choose_exactly(&r);
-    else if (code == REDIST_OK && redist_priv_is_partitioned(&source) &&
-             redist_priv_is_partitioned(to))
-        code = redist_priv_choose_by_axes(&r);
-    if (code == REDIST_OK)
-        code = redist_priv_keep_numbering(&r);
-    for (t = 0; t < r.places && code == REDIST_OK; t++)
-        ranks[t] = r.chosen[t] < r.sources
-                       ? redist_priv_rank_at(from, r.chosen[t])
-                       : redist_priv_rank_at(to, r.other[r.chosen[t] - r.sources]);
-    REDIST_FREE(r.own);
-    return code;
+REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int *ranks) {
+  redist_priv_relabelling r;
+  redist_layout source;
+  int t, code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
+  if (code == REDIST_OK && redist_priv_received(to) < 0) code = REDIST_ERR_OVERFLOW;
+  if (code == REDIST_OK) code = redist_priv_check_single(from, to);
+  if (code != REDIST_OK) return code;
+  code = redist_priv_relabelling_of(&source, to, &r);
+  if (code == REDIST_OK && redist_priv_max(r.places, r.sources) <= REDIST_PRIV_EXACT_PLACES)
+    code = redist_priv_choose_exactly(&r);
+  else if (code == REDIST_OK && redist_priv_is_partitioned(&source) &&
+           redist_priv_is_partitioned(to))
+    code = redist_priv_choose_by_axes(&r);
+  if (code == REDIST_OK) code = redist_priv_keep_numbering(&r);
+  for (t = 0; t < r.places && code == REDIST_OK; t++)
+    ranks[t] = r.chosen[t] < r.sources ? redist_priv_rank_at(from, r.chosen[t])
+                                       : redist_priv_rank_at(to, r.other[r.chosen[t] - r.sources]);
+  REDIST_FREE(r.own);
+  return code;
 }
 
-REDIST_PRIV_COLD double redist_priv_gain(double saving, double cost, int64_t n)
-{
-    return (double)n * saving - cost;
+REDIST_PRIV_COLD double redist_priv_gain(double saving, double cost, int64_t n) {
+  return (double)n * saving - cost;
 }
 
 /* The fewest repetitions that gain anything, in the arithmetic of redist_priv_gain; -1 when none up
    to 2^53 does. */
-REDIST_PRIV_COLD int64_t redist_priv_break_even(double saving, double cost)
-{
-    const int64_t most = INT64_C(1) << 53;
-    int64_t k;
-    if (!(redist_priv_gain(saving, cost, most) > 0))
-        return -1;
-    k = redist_priv_clamp((int64_t)(cost / saving), 1, most);
-    while (k > 1 && redist_priv_gain(saving, cost, k - 1) > 0)
-        k--;
-    while (!(redist_priv_gain(saving, cost, k) > 0))
-        k++;
-    return k;
+REDIST_PRIV_COLD int64_t redist_priv_break_even(double saving, double cost) {
+  const int64_t most = INT64_C(1) << 53;
+  int64_t k;
+  if (!(redist_priv_gain(saving, cost, most) > 0)) return -1;
+  k = redist_priv_clamp((int64_t)(cost / saving), 1, most);
+  while (k > 1 && redist_priv_gain(saving, cost, k - 1) > 0) k--;
+  while (!(redist_priv_gain(saving, cost, k) > 0)) k++;
+  return k;
 }
 
 REDIST_API int redist_advise(double here, double there, double in, double out, int64_t repetitions,
-                             redist_advice *advice)
-{
-    if (advice == NULL || repetitions < 0 || !redist_priv_is_time(here) ||
-        !redist_priv_is_time(there) || !redist_priv_is_time(in) || !redist_priv_is_time(out) ||
-        !redist_priv_is_time(in + out))
-        return REDIST_ERR_ARGUMENT;
-    advice->gain = redist_priv_gain(here - there, in + out, repetitions);
-    advice->break_even = redist_priv_break_even(here - there, in + out);
-    advice->worthwhile = advice->gain > 0;
-    return REDIST_OK;
+                             redist_advice *advice) {
+  if (advice == NULL || repetitions < 0 || !redist_priv_is_time(here) ||
+      !redist_priv_is_time(there) || !redist_priv_is_time(in) || !redist_priv_is_time(out) ||
+      !redist_priv_is_time(in + out))
+    return REDIST_ERR_ARGUMENT;
+  advice->gain = redist_priv_gain(here - there, in + out, repetitions);
+  advice->break_even = redist_priv_break_even(here - there, in + out);
+  advice->worthwhile = advice->gain > 0;
+  return REDIST_OK;
 }
 
 /* ----------------------------------------------------------------------- text: writing (bodies) */
 
 /* Where text is written: to a file, or to text[size]. */
 typedef struct {
-    FILE *file;
-    char *text;
-    size_t size;
-    int64_t length; /* of all that was written, whether it fitted or not */
+  FILE *file;
+  char *text;
+  size_t size;
+  int64_t length; /* of all that was written, whether it fitted or not */
 } redist_priv_writer;
 
-REDIST_PRIV_COLD void redist_priv_print(redist_priv_writer *w, const char *format, ...)
-{
-    const size_t used = (uint64_t)w->length < w->size ? (size_t)w->length : w->size;
-    va_list values;
-    va_start(values, format);
-    w->length += w->file != NULL ? vfprintf(w->file, format, values)
-                                 : vsnprintf(w->text + used, w->size - used, format, values);
-    va_end(values);
+REDIST_PRIV_COLD void redist_priv_print(redist_priv_writer *w, const char *format, ...) {
+  const size_t used = (uint64_t)w->length < w->size ? (size_t)w->length : w->size;
+  va_list values;
+  va_start(values, format);
+  w->length += w->file != NULL ? vfprintf(w->file, format, values)
+                               : vsnprintf(w->text + used, w->size - used, format, values);
+  va_end(values);
 }
 
-REDIST_PRIV_COLD void redist_priv_print_kind(redist_priv_writer *w, const redist_axis *x)
-{
-    const int balanced = x->kind == REDIST_PRIV_BALANCED;
-    const int even = x->block == redist_block(x->extent, x->procs).block;
-    int k;
-    for (k = 0; x->kind == REDIST_PRIV_CUTS && k <= x->procs; k++)
-        redist_priv_print(w, "%s%" PRId64, k == 0 ? "cuts(" : ",", x->cuts[k]);
-    if (x->kind == REDIST_PRIV_CUTS)
-        redist_priv_print(w, ")");
-    else if (x->kind == REDIST_PRIV_BOXES || (x->procs == 1 && !balanced))
-        redist_priv_print(w, x->kind == REDIST_PRIV_BOXES ? "box" : "*");
-    else if (balanced || even || x->block == 1)
-        redist_priv_print(w, "%s@%d", balanced ? "balanced" : even ? "block" : "cyclic", x->procs);
-    else
-        redist_priv_print(w, "cyclic(%" PRId64 ")@%d", x->block, x->procs);
+REDIST_PRIV_COLD void redist_priv_print_kind(redist_priv_writer *w, const redist_axis *x) {
+  const int balanced = x->kind == REDIST_PRIV_BALANCED;
+  const int even = x->block == redist_block(x->extent, x->procs).block;
+  int k;
+  for (k = 0; x->kind == REDIST_PRIV_CUTS && k <= x->procs; k++)
+    redist_priv_print(w, "%s%" PRId64, k == 0 ? "cuts(" : ",", x->cuts[k]);
+  if (x->kind == REDIST_PRIV_CUTS)
+    redist_priv_print(w, ")");
+  else if (x->kind == REDIST_PRIV_BOXES || (x->procs == 1 && !balanced))
+    redist_priv_print(w, x->kind == REDIST_PRIV_BOXES ? "box" : "*");
+  else if (balanced || even || x->block == 1)
+    redist_priv_print(w, "%s@%d", balanced ? "balanced" : even ? "block" : "cyclic", x->procs);
+  else
+    redist_priv_print(w, "cyclic(%" PRId64 ")@%d", x->block, x->procs);
 }
 
 REDIST_PRIV_COLD void redist_priv_print_axis(redist_priv_writer *w,
-                                             const redist_priv_dimension *dim)
-{
-    const redist_axis *x = &dim->axis;
-    redist_priv_print_kind(w, x);
-    if (x->first != 0)
-        redist_priv_print(w, " from %d", x->first);
-    if (x->start != 0 || x->step != 1 || x->count != x->extent) {
-        redist_priv_print(w, " [%" PRId64 ":%" PRId64, x->start, x->count);
-        if (x->step != 1)
-            redist_priv_print(w, ":%" PRId64, x->step);
-        redist_priv_print(w, " of %" PRId64 "]", x->extent);
-    }
-    if (dim->low != 0 || dim->high != 0)
-        redist_priv_print(w, " halo(%" PRId64 ",%" PRId64 ")", dim->low, dim->high);
-    if (x->ghosts != 0)
-        redist_priv_print(w, x->ghosts == 1 + (int)REDIST_PERIODIC ? " periodic" : " closed");
-    if (x->ghosts != 0 && (x->low != dim->low || x->high != dim->high))
-        redist_priv_print(w, " depth(%" PRId64 ",%" PRId64 ")", x->low, x->high);
-    if (dim->allocated != 0)
-        redist_priv_print(w, " extent(%" PRId64 ")", dim->allocated);
+                                             const redist_priv_dimension *dim) {
+  const redist_axis *x = &dim->axis;
+  redist_priv_print_kind(w, x);
+  if (x->first != 0) redist_priv_print(w, " from %d", x->first);
+  if (x->start != 0 || x->step != 1 || x->count != x->extent) {
+    redist_priv_print(w, " [%" PRId64 ":%" PRId64, x->start, x->count);
+    if (x->step != 1) redist_priv_print(w, ":%" PRId64, x->step);
+    redist_priv_print(w, " of %" PRId64 "]", x->extent);
+  }
+  if (dim->low != 0 || dim->high != 0)
+    redist_priv_print(w, " halo(%" PRId64 ",%" PRId64 ")", dim->low, dim->high);
+  if (x->ghosts != 0)
+    redist_priv_print(w, x->ghosts == 1 + (int)REDIST_PERIODIC ? " periodic" : " closed");
+  if (x->ghosts != 0 && (x->low != dim->low || x->high != dim->high))
+    redist_priv_print(w, " depth(%" PRId64 ",%" PRId64 ")", x->low, x->high);
+  if (dim->allocated != 0) redist_priv_print(w, " extent(%" PRId64 ")", dim->allocated);
 }
 
-REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redist_layout *layout)
-{
-    const redist_axis *x = &layout->dim[0].axis;
-    int d, k, permuted = 0;
+REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redist_layout *layout) {
+  const redist_axis *x = &layout->dim[0].axis;
+  int d, k, permuted = 0;
+  for (d = 0; d < layout->ndim; d++)
+    redist_priv_print(w, "%s%" PRId64, d == 0 ? "" : "x", layout->dim[d].axis.count);
+  for (d = 0; d < layout->ndim; d++) {
+    redist_priv_print(w, d == 0 ? ": " : ", ");
+    redist_priv_print_axis(w, &layout->dim[d]);
+    permuted |= layout->dim[d].stored != d;
+  }
+  for (d = 0; permuted && d < layout->ndim; d++)
+    redist_priv_print(w, "%s%d%s", d == 0 ? "; axes(" : ",", layout->dim[d].stored,
+                      d == layout->ndim - 1 ? ")" : "");
+  if (layout->grid_order == REDIST_COLUMN_MAJOR) redist_priv_print(w, "; grid column-major");
+  if (layout->memory_order == REDIST_COLUMN_MAJOR) redist_priv_print(w, "; memory column-major");
+  if (layout->copies > 1) redist_priv_print(w, "; copies %d", layout->copies);
+  for (k = 0; x->kind == REDIST_PRIV_BOXES && k < x->procs; k++)
     for (d = 0; d < layout->ndim; d++)
-        redist_priv_print(w, "%s%" PRId64, d == 0 ? "" : "x", layout->dim[d].axis.count);
-    for (d = 0; d < layout->ndim; d++) {
-        redist_priv_print(w, d == 0 ? ": " : ", ");
-        redist_priv_print_axis(w, &layout->dim[d]);
-        permuted |= layout->dim[d].stored != d;
-    }
-    for (d = 0; permuted && d < layout->ndim; d++)
-        redist_priv_print(w, "%s%d%s", d == 0 ? "; axes(" : ",", layout->dim[d].stored,
-                          d == layout->ndim - 1 ? ")" : "");
-    if (layout->grid_order == REDIST_COLUMN_MAJOR)
-        redist_priv_print(w, "; grid column-major");
-    if (layout->memory_order == REDIST_COLUMN_MAJOR)
-        redist_priv_print(w, "; memory column-major");
-    if (layout->copies > 1)
-        redist_priv_print(w, "; copies %d", layout->copies);
-    for (k = 0; x->kind == REDIST_PRIV_BOXES && k < x->procs; k++)
-        for (d = 0; d < layout->ndim; d++)
-            redist_priv_print(w, "%s%" PRId64 ":%" PRId64,
-                              d > 0   ? "x"
-                              : k > 0 ? ", "
-                                      : "; boxes ",
-                              x->box[k].low[d], x->box[k].high[d]);
-    if (layout->partial)
-        redist_priv_print(w, "; partial");
-    for (k = 0; layout->ranks != NULL && k < redist_layout_places(layout); k++)
-        redist_priv_print(w, "%s%d", k == 0 ? "; ranks " : ",", layout->ranks[k]);
-    for (k = 0; layout->offsets != NULL && k < redist_layout_places(layout); k++)
-        redist_priv_print(w, "%s%" PRId64, k == 0 ? "; offsets " : ",", layout->offsets[k]);
-    if (layout->ranks == NULL && layout->first_rank != 0)
-        redist_priv_print(w, "; from rank %d", layout->first_rank);
+      redist_priv_print(w, "%s%" PRId64 ":%" PRId64,
+                        d > 0   ? "x"
+                        : k > 0 ? ", "
+                                : "; boxes ",
+                        x->box[k].low[d], x->box[k].high[d]);
+  if (layout->partial) redist_priv_print(w, "; partial");
+  for (k = 0; layout->ranks != NULL && k < redist_layout_places(layout); k++)
+    redist_priv_print(w, "%s%d", k == 0 ? "; ranks " : ",", layout->ranks[k]);
+  for (k = 0; layout->offsets != NULL && k < redist_layout_places(layout); k++)
+    redist_priv_print(w, "%s%" PRId64, k == 0 ? "; offsets " : ",", layout->offsets[k]);
+  if (layout->ranks == NULL && layout->first_rank != 0)
+    redist_priv_print(w, "; from rank %d", layout->first_rank);
 }
 
-REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size)
-{
-    char none = '\0';
-    redist_priv_writer w = {NULL, text == NULL ? &none : text, text == NULL ? 0 : size, 0};
-    redist_priv_print(&w, "%s", ""); /* ends a text of nothing */
-    if (redist_layout_check(layout) != REDIST_OK)
-        return -1;
+REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size) {
+  char none = '\0';
+  redist_priv_writer w = {NULL, text == NULL ? &none : text, text == NULL ? 0 : size, 0};
+  redist_priv_print(&w, "%s", ""); /* ends a text of nothing */
+  if (redist_layout_check(layout) != REDIST_OK) return -1;
+  redist_priv_print_layout(&w, layout);
+  return w.length;
+}
+
+REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file) {
+  redist_priv_writer w = {file, NULL, 0, 0};
+  const int code = file == NULL ? REDIST_ERR_ARGUMENT : redist_layout_check(layout);
+  if (code == REDIST_OK) {
     redist_priv_print_layout(&w, layout);
-    return w.length;
-}
-
-REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file)
-{
-    redist_priv_writer w = {file, NULL, 0, 0};
-    const int code = file == NULL ? REDIST_ERR_ARGUMENT : redist_layout_check(layout);
-    if (code == REDIST_OK) {
-        redist_priv_print_layout(&w, layout);
-        redist_priv_print(&w, "\n");
-    }
-    return code;
+    redist_priv_print(&w, "\n");
+  }
+  return code;
 }
 
 /* ----------------------------------------------------------------------- text: reading (bodies) */
 
 /* A text that is being read. After the first mistake nothing more is read. */
 typedef struct {
-    const char *text, *at; /* at: what comes next */
-    int code;
-    char *message;
-    size_t message_size;
-    char *storage;
-    size_t room, used; /* bytes; used > room: it does not fit, and only the bytes are counted */
-    int ndim;
-    redist_priv_dimension said[REDIST_MAX_DIMS]; /* the numbers of the axes, not yet checked */
-    /* of the axes and the options so far; its axes are numbered as in the text */
-    redist_layout layout;
-    unsigned subjects;     /* what the axis, or the options, have said so far */
-    int spaced;            /* between the numbers of a list there may be no commas */
-    const char *number_at; /* the last number */
-    int64_t last, listed;  /* entry of a list, and how many it has */
-    int64_t last_cut;
-    int64_t counted[2]; /* ranks, and offsets, that are listed */
-    const char *counted_at[2];
-    int box_axes, boxes, partial;
-    const redist_box *box;
+  const char *text, *at; /* at: what comes next */
+  int code;
+  char *message;
+  size_t message_size;
+  char *storage;
+  size_t room, used; /* bytes; used > room: it does not fit, and only the bytes are counted */
+  int ndim;
+  redist_priv_dimension said[REDIST_MAX_DIMS]; /* the numbers of the axes, not yet checked */
+  /* of the axes and the options so far; its axes are numbered as in the text */
+  redist_layout layout;
+  unsigned subjects;     /* what the axis, or the options, have said so far */
+  int spaced;            /* between the numbers of a list there may be no commas */
+  const char *number_at; /* the last number */
+  int64_t last, listed;  /* entry of a list, and how many it has */
+  int64_t last_cut;
+  int64_t counted[2]; /* ranks, and offsets, that are listed */
+  const char *counted_at[2];
+  int box_axes, boxes, partial;
+  const redist_box *box;
 } redist_priv_reader;
 
-REDIST_PRIV_COLD int redist_priv_is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+REDIST_PRIV_COLD int redist_priv_is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 REDIST_PRIV_COLD int redist_priv_is_digit(char c) { return c >= '0' && c <= '9'; }
-REDIST_PRIV_COLD char redist_priv_lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+REDIST_PRIV_COLD char redist_priv_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
 /* Records a mistake, if it is the first; at: where, NULL when it is not one of the text. */
 REDIST_PRIV_COLD void redist_priv_parse_error(redist_priv_reader *r, const char *at,
-                                              const char *format, ...)
-{
-    va_list values;
-    int used = 0;
-    if (r->code != REDIST_OK)
-        return;
-    r->code = at != NULL          ? REDIST_ERR_LAYOUT
-              : r->used > r->room ? REDIST_ERR_MEMORY
-                                  : REDIST_ERR_ARGUMENT;
-    if (r->message_size > 0 && at != NULL)
-        used = snprintf(r->message, r->message_size, "column %" PRId64 ": ",
-                        (int64_t)(at - r->text) + 1);
-    va_start(values, format);
-    if (used >= 0 && (size_t)used < r->message_size)
-        vsnprintf(r->message + used, r->message_size - (size_t)used, format, values);
-    va_end(values);
+                                              const char *format, ...) {
+  va_list values;
+  int used = 0;
+  if (r->code != REDIST_OK) return;
+  r->code = at != NULL          ? REDIST_ERR_LAYOUT
+            : r->used > r->room ? REDIST_ERR_MEMORY
+                                : REDIST_ERR_ARGUMENT;
+  if (r->message_size > 0 && at != NULL)
+    used =
+        snprintf(r->message, r->message_size, "column %" PRId64 ": ", (int64_t)(at - r->text) + 1);
+  va_start(values, format);
+  if (used >= 0 && (size_t)used < r->message_size)
+    vsnprintf(r->message + used, r->message_size - (size_t)used, format, values);
+  va_end(values);
 }
 
 /* What stands in the text, as a message shows it. */
-REDIST_PRIV_COLD void redist_priv_parse_quote(const char *at, char *quote, size_t size)
-{
-    int n = 0;
-    while (n < 24 && (redist_priv_is_letter(at[n]) || redist_priv_is_digit(at[n]) || at[n] == '-'))
-        n++;
-    if (*at == '\0')
-        snprintf(quote, size, "the end");
-    else if (*at < ' ' || *at > '~')
-        snprintf(quote, size, "byte 0x%02x", (unsigned)(unsigned char)*at);
-    else
-        snprintf(quote, size, "'%.*s'", n == 0 ? 1 : n, at);
+REDIST_PRIV_COLD void redist_priv_parse_quote(const char *at, char *quote, size_t size) {
+  int n = 0;
+  while (n < 24 && (redist_priv_is_letter(at[n]) || redist_priv_is_digit(at[n]) || at[n] == '-'))
+    n++;
+  if (*at == '\0')
+    snprintf(quote, size, "the end");
+  else if (*at < ' ' || *at > '~')
+    snprintf(quote, size, "byte 0x%02x", (unsigned)(unsigned char)*at);
+  else
+    snprintf(quote, size, "'%.*s'", n == 0 ? 1 : n, at);
 }
 
 /* Where the next word, sign or number begins. */
-REDIST_PRIV_COLD const char *redist_priv_parse_next(redist_priv_reader *r)
-{
-    while (*r->at == ' ' || (*r->at >= '\t' && *r->at <= '\r'))
-        r->at++;
-    return r->at;
+REDIST_PRIV_COLD const char *redist_priv_parse_next(redist_priv_reader *r) {
+  while (*r->at == ' ' || (*r->at >= '\t' && *r->at <= '\r')) r->at++;
+  return r->at;
 }
 
-REDIST_PRIV_COLD void redist_priv_parse_unexpected(redist_priv_reader *r, const char *expected)
-{
-    char found[32];
-    redist_priv_parse_quote(redist_priv_parse_next(r), found, sizeof found);
-    redist_priv_parse_error(r, r->at, "expected %s, found %s", expected, found);
+REDIST_PRIV_COLD void redist_priv_parse_unexpected(redist_priv_reader *r, const char *expected) {
+  char found[32];
+  redist_priv_parse_quote(redist_priv_parse_next(r), found, sizeof found);
+  redist_priv_parse_error(r, r->at, "expected %s, found %s", expected, found);
 }
 
 /* Reads a word or a sign if it comes next. */
-REDIST_PRIV_COLD int redist_priv_parse_accept(redist_priv_reader *r, const char *word)
-{
-    const char *at = redist_priv_parse_next(r);
-    const size_t n = strlen(word);
-    size_t k = 0;
-    while (k < n && redist_priv_lower(at[k]) == word[k])
-        k++;
-    if (k < n || r->code != REDIST_OK ||
-        (redist_priv_is_letter(word[n - 1]) && redist_priv_is_letter(at[n])))
-        return 0;
-    r->at += n;
-    return 1;
+REDIST_PRIV_COLD int redist_priv_parse_accept(redist_priv_reader *r, const char *word) {
+  const char *at = redist_priv_parse_next(r);
+  const size_t n = strlen(word);
+  size_t k = 0;
+  while (k < n && redist_priv_lower(at[k]) == word[k]) k++;
+  if (k < n || r->code != REDIST_OK ||
+      (redist_priv_is_letter(word[n - 1]) && redist_priv_is_letter(at[n])))
+    return 0;
+  r->at += n;
+  return 1;
 }
 
 REDIST_PRIV_COLD void redist_priv_parse_expect(redist_priv_reader *r, const char *word,
-                                               const char *expected)
-{
-    if (!redist_priv_parse_accept(r, word))
-        redist_priv_parse_unexpected(r, expected);
+                                               const char *expected) {
+  if (!redist_priv_parse_accept(r, word)) redist_priv_parse_unexpected(r, expected);
 }
 
 /* Reads a word or a sign that begins a clause, if it comes next. Clauses on one subject, a bit,
    exclude each other. */
 REDIST_PRIV_COLD int redist_priv_parse_begins(redist_priv_reader *r, const char *word,
-                                              unsigned subject)
-{
-    if (!redist_priv_parse_accept(r, word))
-        return 0;
-    if (r->subjects & subject)
-        redist_priv_parse_error(r, r->at - strlen(word),
-                                "'%s' repeats or contradicts what was said before it", word);
-    r->subjects |= subject;
-    return 1;
+                                              unsigned subject) {
+  if (!redist_priv_parse_accept(r, word)) return 0;
+  if (r->subjects & subject)
+    redist_priv_parse_error(r, r->at - strlen(word),
+                            "'%s' repeats or contradicts what was said before it", word);
+  r->subjects |= subject;
+  return 1;
 }
 
 /* Reads -most - 1 <= number <= most (INT_MAX, INT64_MAX) after a word or a sign (NULL: none). 0
    after a mistake. */
 REDIST_PRIV_COLD int64_t redist_priv_parse_number(redist_priv_reader *r, const char *after,
-                                                  const char *what, int64_t most)
-{
-    char quote[80], *end;
-    long long value;
-    snprintf(quote, sizeof quote, "'%s' and %s", after == NULL ? "" : after, what);
-    if (after != NULL)
-        redist_priv_parse_expect(r, after, quote);
-    r->number_at = redist_priv_parse_next(r);
-    if (!redist_priv_is_digit(r->at[*r->at == '-']))
-        redist_priv_parse_unexpected(r, what);
-    if (r->code != REDIST_OK)
-        return 0;
-    errno = 0;
-    value = strtoll(r->at, &end, 10);
-    if (errno == ERANGE || value > most || value < -most - 1) {
-        redist_priv_parse_quote(r->at, quote, sizeof quote);
-        redist_priv_parse_error(r, r->at, "%s does not fit %s", quote,
-                                most == INT_MAX ? "an int" : "an int64_t");
-        return 0;
-    }
-    r->at = end;
-    return value;
+                                                  const char *what, int64_t most) {
+  char quote[80], *end;
+  long long value;
+  snprintf(quote, sizeof quote, "'%s' and %s", after == NULL ? "" : after, what);
+  if (after != NULL) redist_priv_parse_expect(r, after, quote);
+  r->number_at = redist_priv_parse_next(r);
+  if (!redist_priv_is_digit(r->at[*r->at == '-'])) redist_priv_parse_unexpected(r, what);
+  if (r->code != REDIST_OK) return 0;
+  errno = 0;
+  value = strtoll(r->at, &end, 10);
+  if (errno == ERANGE || value > most || value < -most - 1) {
+    redist_priv_parse_quote(r->at, quote, sizeof quote);
+    redist_priv_parse_error(r, r->at, "%s does not fit %s", quote,
+                            most == INT_MAX ? "an int" : "an int64_t");
+    return 0;
+  }
+  r->at = end;
+  return value;
 }
 
 /* low:high of every axis. */
-REDIST_PRIV_COLD void redist_priv_parse_box(redist_priv_reader *r, redist_box *box)
-{
-    int d;
-    for (d = 0; d < r->ndim; d++) {
-        box->low[d] =
-            redist_priv_parse_number(r, d > 0 ? "x" : NULL, "where a box begins", INT64_MAX);
-        box->high[d] = redist_priv_parse_number(r, ":", "where a box ends", INT64_MAX);
-    }
+REDIST_PRIV_COLD void redist_priv_parse_box(redist_priv_reader *r, redist_box *box) {
+  int d;
+  for (d = 0; d < r->ndim; d++) {
+    box->low[d] = redist_priv_parse_number(r, d > 0 ? "x" : NULL, "where a box begins", INT64_MAX);
+    box->high[d] = redist_priv_parse_number(r, ":", "where a box ends", INT64_MAX);
+  }
 }
 
 /* Parses a list of boxes, or of numbers of so many bytes, and returns it; NULL where it does not
    fit the storage. */
 REDIST_PRIV_COLD const void *redist_priv_parse_list(redist_priv_reader *r, const char *what,
-                                                    size_t bytes)
-{
-    const size_t align = bytes < sizeof r->last ? bytes : sizeof r->last;
-    const size_t begin = (r->used + align - 1) / align * align;
-    redist_box box;
-    int rank;
-    const void *const entry[3] = {&rank, &r->last, &box};
-    const int kind = (bytes > sizeof rank) + (bytes > sizeof r->last);
-    memset(&box, 0, sizeof box);
-    r->used = begin;
-    r->listed = 0;
-    do {
-        if (kind == 2)
-            redist_priv_parse_box(r, &box);
-        else
-            r->last = redist_priv_parse_number(r, NULL, what, kind == 0 ? INT_MAX : INT64_MAX);
-        rank = (int)r->last;
-        r->used += bytes;
-        if (r->used <= r->room)
-            memcpy(r->storage + r->used - bytes, entry[kind], bytes);
-        if (++r->listed == INT_MAX)
-            redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
-        redist_priv_parse_next(r);
-    } while (redist_priv_parse_accept(r, ",") || (r->spaced && kind < 2 && r->code == REDIST_OK &&
-                                                  (*r->at == '-' || redist_priv_is_digit(*r->at))));
-    return r->used <= r->room ? r->storage + begin : NULL;
+                                                    size_t bytes) {
+  const size_t align = bytes < sizeof r->last ? bytes : sizeof r->last;
+  const size_t begin = (r->used + align - 1) / align * align;
+  redist_box box;
+  int rank;
+  const void *const entry[3] = {&rank, &r->last, &box};
+  const int kind = (bytes > sizeof rank) + (bytes > sizeof r->last);
+  memset(&box, 0, sizeof box);
+  r->used = begin;
+  r->listed = 0;
+  do {
+    if (kind == 2)
+      redist_priv_parse_box(r, &box);
+    else
+      r->last = redist_priv_parse_number(r, NULL, what, kind == 0 ? INT_MAX : INT64_MAX);
+    rank = (int)r->last;
+    r->used += bytes;
+    if (r->used <= r->room) memcpy(r->storage + r->used - bytes, entry[kind], bytes);
+    if (++r->listed == INT_MAX) redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
+    redist_priv_parse_next(r);
+  } while (redist_priv_parse_accept(r, ",") || (r->spaced && kind < 2 && r->code == REDIST_OK &&
+                                                (*r->at == '-' || redist_priv_is_digit(*r->at))));
+  return r->used <= r->room ? r->storage + begin : NULL;
 }
 
-REDIST_PRIV_COLD void redist_priv_parse_cuts(redist_priv_reader *r, redist_axis *x)
-{
-    redist_priv_parse_expect(r, "(", "'(' and the cuts");
-    x->kind = REDIST_PRIV_CUTS;
-    x->cuts = (const int64_t *)redist_priv_parse_list(r, "a cut", sizeof *x->cuts);
-    x->procs = (int)(r->listed - 1);
-    r->last_cut = r->last;
-    if (r->listed < 2)
-        redist_priv_parse_expect(r, ",", "',' and a second cut");
-    redist_priv_parse_expect(r, ")", "')' or ',' and a cut");
+REDIST_PRIV_COLD void redist_priv_parse_cuts(redist_priv_reader *r, redist_axis *x) {
+  redist_priv_parse_expect(r, "(", "'(' and the cuts");
+  x->kind = REDIST_PRIV_CUTS;
+  x->cuts = (const int64_t *)redist_priv_parse_list(r, "a cut", sizeof *x->cuts);
+  x->procs = (int)(r->listed - 1);
+  r->last_cut = r->last;
+  if (r->listed < 2) redist_priv_parse_expect(r, ",", "',' and a second cut");
+  redist_priv_parse_expect(r, ")", "')' or ',' and a cut");
 }
 
 /* Returns whether it is one block each, whose size follows from the extent. */
-REDIST_PRIV_COLD int redist_priv_parse_kind(redist_priv_reader *r, redist_axis *x)
-{
-    const int box = redist_priv_parse_accept(r, "box"), even = redist_priv_parse_accept(r, "block");
-    r->box_axes += box;
-    if (box || (!even && redist_priv_parse_accept(r, "*")))
-        return 1;
-    if (!even && redist_priv_parse_accept(r, "cuts")) {
-        redist_priv_parse_cuts(r, x);
-        return 0;
+REDIST_PRIV_COLD int redist_priv_parse_kind(redist_priv_reader *r, redist_axis *x) {
+  const int box = redist_priv_parse_accept(r, "box"), even = redist_priv_parse_accept(r, "block");
+  r->box_axes += box;
+  if (box || (!even && redist_priv_parse_accept(r, "*"))) return 1;
+  if (!even && redist_priv_parse_accept(r, "cuts")) {
+    redist_priv_parse_cuts(r, x);
+    return 0;
+  }
+  if (!even && redist_priv_parse_accept(r, "balanced")) {
+    x->kind = REDIST_PRIV_BALANCED;
+  } else if (!even) {
+    redist_priv_parse_expect(r, "cyclic",
+                             "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box'");
+    if (redist_priv_parse_accept(r, "(")) {
+      x->block = redist_priv_parse_number(r, NULL, "the size of a block", INT64_MAX);
+      redist_priv_parse_expect(r, ")", "')'");
     }
-    if (!even && redist_priv_parse_accept(r, "balanced")) {
-        x->kind = REDIST_PRIV_BALANCED;
-    } else if (!even) {
-        redist_priv_parse_expect(r, "cyclic",
-                                 "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box'");
-        if (redist_priv_parse_accept(r, "(")) {
-            x->block = redist_priv_parse_number(r, NULL, "the size of a block", INT64_MAX);
-            redist_priv_parse_expect(r, ")", "')'");
-        }
-    }
-    x->procs = (int)redist_priv_parse_number(r, "@", "the number of processes", INT_MAX);
-    return even;
+  }
+  x->procs = (int)redist_priv_parse_number(r, "@", "the number of processes", INT_MAX);
+  return even;
 }
 
-REDIST_PRIV_COLD void redist_priv_parse_section(redist_priv_reader *r, redist_axis *x)
-{
-    int64_t count;
-    x->start = redist_priv_parse_number(r, NULL, "the start of a section", INT64_MAX);
-    count = redist_priv_parse_number(r, ":", "the count of a section", INT64_MAX);
-    if (count != x->count)
-        redist_priv_parse_error(r, r->number_at,
-                                "a section of %" PRId64
-                                " indices, where the extent in front is %" PRId64,
-                                count, x->count);
-    if (redist_priv_parse_accept(r, ":"))
-        x->step = redist_priv_parse_number(r, NULL, "the step of a section", INT64_MAX);
-    x->extent = redist_priv_parse_number(r, "of", "the extent of the whole axis", INT64_MAX);
-    redist_priv_parse_expect(r, "]", "']'");
+REDIST_PRIV_COLD void redist_priv_parse_section(redist_priv_reader *r, redist_axis *x) {
+  int64_t count;
+  x->start = redist_priv_parse_number(r, NULL, "the start of a section", INT64_MAX);
+  count = redist_priv_parse_number(r, ":", "the count of a section", INT64_MAX);
+  if (count != x->count)
+    redist_priv_parse_error(r, r->number_at,
+                            "a section of %" PRId64
+                            " indices, where the extent in front is %" PRId64,
+                            count, x->count);
+  if (redist_priv_parse_accept(r, ":"))
+    x->step = redist_priv_parse_number(r, NULL, "the step of a section", INT64_MAX);
+  x->extent = redist_priv_parse_number(r, "of", "the extent of the whole axis", INT64_MAX);
+  redist_priv_parse_expect(r, "]", "']'");
 }
 
 #define REDIST_PRIV_SUFFIXES "one of 'from', '[', 'halo', 'extent', 'periodic', 'closed', 'depth'"
 
 /* (low, high), or one number for both. */
 REDIST_PRIV_COLD void redist_priv_parse_widths(redist_priv_reader *r, const char *what,
-                                               int64_t *low, int64_t *high)
-{
-    *low = *high = redist_priv_parse_number(r, "(", what, INT64_MAX);
-    if (redist_priv_parse_accept(r, ","))
-        *high = redist_priv_parse_number(r, NULL, what, INT64_MAX);
-    redist_priv_parse_expect(r, ")", "')'");
+                                               int64_t *low, int64_t *high) {
+  *low = *high = redist_priv_parse_number(r, "(", what, INT64_MAX);
+  if (redist_priv_parse_accept(r, ",")) *high = redist_priv_parse_number(r, NULL, what, INT64_MAX);
+  redist_priv_parse_expect(r, ")", "')'");
 }
 
 /* 0: none comes next. */
-REDIST_PRIV_COLD int redist_priv_parse_suffix(redist_priv_reader *r, redist_priv_dimension *dim)
-{
-    if (redist_priv_parse_begins(r, "from", 1)) {
-        dim->axis.first =
-            (int)redist_priv_parse_number(r, NULL, "the coordinate of block 0", INT_MAX);
-    } else if (redist_priv_parse_begins(r, "[", 2)) {
-        redist_priv_parse_section(r, &dim->axis);
-    } else if (redist_priv_parse_begins(r, "halo", 4)) {
-        redist_priv_parse_widths(r, "the width of a halo", &dim->low, &dim->high);
-    } else if (redist_priv_parse_begins(r, "depth", 32)) {
-        redist_priv_parse_widths(r, "the depth of ghost cells", &dim->axis.low, &dim->axis.high);
-    } else if (redist_priv_parse_begins(r, "allocated", 8) ||
-               redist_priv_parse_begins(r, "extent", 8)) {
-        dim->allocated = redist_priv_parse_number(r, "(", "the allocated extent", INT64_MAX);
-        redist_priv_parse_expect(r, ")", "')'");
-    } else if (redist_priv_parse_begins(r, "periodic", 16)) {
-        dim->axis.ghosts = 1 + (int)REDIST_PERIODIC;
-    } else if (redist_priv_parse_begins(r, "closed", 16)) {
-        dim->axis.ghosts = 1 + (int)REDIST_CLOSED;
-    } else {
-        return 0;
-    }
-    return 1;
+REDIST_PRIV_COLD int redist_priv_parse_suffix(redist_priv_reader *r, redist_priv_dimension *dim) {
+  if (redist_priv_parse_begins(r, "from", 1)) {
+    dim->axis.first = (int)redist_priv_parse_number(r, NULL, "the coordinate of block 0", INT_MAX);
+  } else if (redist_priv_parse_begins(r, "[", 2)) {
+    redist_priv_parse_section(r, &dim->axis);
+  } else if (redist_priv_parse_begins(r, "halo", 4)) {
+    redist_priv_parse_widths(r, "the width of a halo", &dim->low, &dim->high);
+  } else if (redist_priv_parse_begins(r, "depth", 32)) {
+    redist_priv_parse_widths(r, "the depth of ghost cells", &dim->axis.low, &dim->axis.high);
+  } else if (redist_priv_parse_begins(r, "allocated", 8) ||
+             redist_priv_parse_begins(r, "extent", 8)) {
+    dim->allocated = redist_priv_parse_number(r, "(", "the allocated extent", INT64_MAX);
+    redist_priv_parse_expect(r, ")", "')'");
+  } else if (redist_priv_parse_begins(r, "periodic", 16)) {
+    dim->axis.ghosts = 1 + (int)REDIST_PERIODIC;
+  } else if (redist_priv_parse_begins(r, "closed", 16)) {
+    dim->axis.ghosts = 1 + (int)REDIST_CLOSED;
+  } else {
+    return 0;
+  }
+  return 1;
 }
 
-REDIST_PRIV_COLD void redist_priv_parse_extents(redist_priv_reader *r)
-{
-    do {
-        if (r->ndim == REDIST_MAX_DIMS) {
-            redist_priv_parse_error(r, redist_priv_parse_next(r), "more than %d axes",
-                                    REDIST_MAX_DIMS);
-            return;
-        }
-        r->said[r->ndim++].axis.count = redist_priv_parse_number(r, NULL, "an extent", INT64_MAX);
-    } while (redist_priv_parse_accept(r, "x"));
-    redist_priv_parse_expect(r, ":", "':' or 'x' and an extent");
+REDIST_PRIV_COLD void redist_priv_parse_extents(redist_priv_reader *r) {
+  do {
+    if (r->ndim == REDIST_MAX_DIMS) {
+      redist_priv_parse_error(r, redist_priv_parse_next(r), "more than %d axes", REDIST_MAX_DIMS);
+      return;
+    }
+    r->said[r->ndim++].axis.count = redist_priv_parse_number(r, NULL, "an extent", INT64_MAX);
+  } while (redist_priv_parse_accept(r, "x"));
+  redist_priv_parse_expect(r, ":", "':' or 'x' and an extent");
 }
 
 /* Reads an axis, and returns it without its section. */
 REDIST_PRIV_COLD redist_axis redist_priv_parse_axis(redist_priv_reader *r,
-                                                    redist_priv_dimension *dim)
-{
-    redist_axis *x = &dim->axis;
-    const char *begin = redist_priv_parse_next(r);
-    int even;
-    x->extent = x->count;
-    x->procs = 1;
-    x->block = x->step = 1;
-    r->subjects = 0;
-    even = redist_priv_parse_kind(r, x);
-    while (redist_priv_parse_suffix(r, dim))
-        continue;
-    if ((r->subjects & (16 | 32)) == 32)
-        redist_priv_parse_error(r, begin, "a depth of ghost cells, but not 'periodic' or 'closed'");
-    if (!(r->subjects & 32)) {
-        x->low = dim->low;
-        x->high = dim->high;
-    }
-    if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
-        redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64,
-                                r->last_cut, x->extent);
-    return redist_starting_at(even ? redist_block(x->extent, x->procs)
-                                   : redist_priv_axis(x->kind, x->extent, x->block, x->procs,
-                                                      x->cuts),
-                              x->first);
+                                                    redist_priv_dimension *dim) {
+  redist_axis *x = &dim->axis;
+  const char *begin = redist_priv_parse_next(r);
+  int even;
+  x->extent = x->count;
+  x->procs = 1;
+  x->block = x->step = 1;
+  r->subjects = 0;
+  even = redist_priv_parse_kind(r, x);
+  while (redist_priv_parse_suffix(r, dim)) continue;
+  if ((r->subjects & (16 | 32)) == 32)
+    redist_priv_parse_error(r, begin, "a depth of ghost cells, but not 'periodic' or 'closed'");
+  if (!(r->subjects & 32)) {
+    x->low = dim->low;
+    x->high = dim->high;
+  }
+  if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
+    redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64,
+                            r->last_cut, x->extent);
+  return redist_starting_at(even
+                                ? redist_block(x->extent, x->procs)
+                                : redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts),
+                            x->first);
 }
 
 /* Makes what was said of the axes a layout, and then of how they are stored, by the builders, which
    find what is wrong with the numbers: they take boxes for whole axes until they know them. */
-REDIST_PRIV_COLD void redist_priv_parse_axes(redist_priv_reader *r)
-{
-    redist_axis axes[REDIST_MAX_DIMS];
-    char expected[128];
-    int d;
-    for (d = 0; d < r->ndim && r->code == REDIST_OK; d++) {
-        snprintf(expected, sizeof expected, "',' and axis %d of %d, or " REDIST_PRIV_SUFFIXES, d,
-                 r->ndim);
-        if (d > 0)
-            redist_priv_parse_expect(r, ",", expected);
-        axes[d] = redist_priv_parse_axis(r, &r->said[d]);
-    }
-    r->layout = redist_layout_nd(d, axes);
-    for (d = 0; d < r->layout.ndim; d++)
-        r->layout = redist_section(r->layout, d, r->said[d].axis.start, r->said[d].axis.count,
-                                   r->said[d].axis.step);
+REDIST_PRIV_COLD void redist_priv_parse_axes(redist_priv_reader *r) {
+  redist_axis axes[REDIST_MAX_DIMS];
+  char expected[128];
+  int d;
+  for (d = 0; d < r->ndim && r->code == REDIST_OK; d++) {
+    snprintf(expected, sizeof expected, "',' and axis %d of %d, or " REDIST_PRIV_SUFFIXES, d,
+             r->ndim);
+    if (d > 0) redist_priv_parse_expect(r, ",", expected);
+    axes[d] = redist_priv_parse_axis(r, &r->said[d]);
+  }
+  r->layout = redist_layout_nd(d, axes);
+  for (d = 0; d < r->layout.ndim; d++)
+    r->layout = redist_section(r->layout, d, r->said[d].axis.start, r->said[d].axis.count,
+                               r->said[d].axis.step);
 }
 
-REDIST_PRIV_COLD void redist_priv_store_axes(redist_priv_reader *r)
-{
-    int d;
-    for (d = 0; d < r->layout.ndim; d++) {
-        const redist_priv_dimension *dim = &r->said[d];
-        r->layout = redist_with_allocated(redist_with_halo(r->layout, d, dim->low, dim->high), d,
-                                          dim->allocated);
-        if (dim->axis.ghosts == 0)
-            continue;
-        r->layout = redist_with_ghosts(r->layout, d, (redist_edge)(dim->axis.ghosts - 1));
-        r->layout = redist_ghost_depth(r->layout, d, dim->axis.low, dim->axis.high);
-    }
+REDIST_PRIV_COLD void redist_priv_store_axes(redist_priv_reader *r) {
+  int d;
+  for (d = 0; d < r->layout.ndim; d++) {
+    const redist_priv_dimension *dim = &r->said[d];
+    r->layout = redist_with_allocated(redist_with_halo(r->layout, d, dim->low, dim->high), d,
+                                      dim->allocated);
+    if (dim->axis.ghosts == 0) continue;
+    r->layout = redist_with_ghosts(r->layout, d, (redist_edge)(dim->axis.ghosts - 1));
+    r->layout = redist_ghost_depth(r->layout, d, dim->axis.low, dim->axis.high);
+  }
 }
 
 /* Reads the array's own axes, or takes them in reversed order. */
-REDIST_PRIV_COLD void redist_priv_parse_stored(redist_priv_reader *r, int reversed)
-{
-    const char *all = "the array's own axes";
-    int d, stored[REDIST_MAX_DIMS];
-    for (d = 0; d < r->ndim; d++)
-        stored[d] = reversed ? r->ndim - 1 - d
-                             : (int)redist_priv_parse_number(r, d == 0 ? "(" : ",",
-                                                             d == 0 ? all : "an axis", INT_MAX);
-    if (!reversed)
-        redist_priv_parse_expect(r, ")", "')'");
-    r->layout.error = redist_permuted(r->layout, stored).error;
-    for (d = 0; d < r->ndim; d++)
-        r->layout.dim[d].stored = stored[d];
+REDIST_PRIV_COLD void redist_priv_parse_stored(redist_priv_reader *r, int reversed) {
+  const char *all = "the array's own axes";
+  int d, stored[REDIST_MAX_DIMS];
+  for (d = 0; d < r->ndim; d++)
+    stored[d] = reversed ? r->ndim - 1 - d
+                         : (int)redist_priv_parse_number(r, d == 0 ? "(" : ",",
+                                                         d == 0 ? all : "an axis", INT_MAX);
+  if (!reversed) redist_priv_parse_expect(r, ")", "')'");
+  r->layout.error = redist_permuted(r->layout, stored).error;
+  for (d = 0; d < r->ndim; d++) r->layout.dim[d].stored = stored[d];
 }
 
-REDIST_PRIV_COLD redist_order redist_priv_parse_order(redist_priv_reader *r)
-{
-    if (redist_priv_parse_accept(r, "column-major"))
-        return REDIST_COLUMN_MAJOR;
-    redist_priv_parse_expect(r, "row-major", "'row-major' or 'column-major'");
-    return REDIST_ROW_MAJOR;
+REDIST_PRIV_COLD redist_order redist_priv_parse_order(redist_priv_reader *r) {
+  if (redist_priv_parse_accept(r, "column-major")) return REDIST_COLUMN_MAJOR;
+  redist_priv_parse_expect(r, "row-major", "'row-major' or 'column-major'");
+  return REDIST_ROW_MAJOR;
 }
 
-REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r)
-{
-    redist_layout *layout = &r->layout;
-    if (redist_priv_parse_begins(r, "axes", 1))
-        redist_priv_parse_stored(r, 0);
-    else if (redist_priv_parse_begins(r, "transposed", 1))
-        redist_priv_parse_stored(r, 1);
-    else if (redist_priv_parse_begins(r, "grid", 2))
-        *layout = redist_grid_order(*layout, redist_priv_parse_order(r));
-    else if (redist_priv_parse_begins(r, "memory", 4))
-        *layout = redist_memory_order(*layout, redist_priv_parse_order(r));
-    else if (redist_priv_parse_begins(r, "from", 8))
-        *layout =
-            redist_from_rank(*layout,
-                             (int)redist_priv_parse_number(r, "rank", "the first rank", INT_MAX));
-    else if (redist_priv_parse_begins(r, "ranks", 8) || redist_priv_parse_begins(r, "on", 8)) {
-        r->counted_at[0] = redist_priv_parse_next(r);
-        *layout =
-            redist_on_ranks(*layout, (const int *)redist_priv_parse_list(r, "a rank", sizeof(int)));
-        r->counted[0] = r->listed;
-    } else if (redist_priv_parse_begins(r, "offsets", 128)) {
-        r->counted_at[1] = redist_priv_parse_next(r);
-        *layout =
-            redist_at_offsets(*layout, (const int64_t *)redist_priv_parse_list(r, "an offset",
-                                                                               sizeof(int64_t)));
-        r->counted[1] = r->listed;
-    } else if (redist_priv_parse_begins(r, "replicas", 16) ||
-               redist_priv_parse_begins(r, "copies", 16))
-        *layout = redist_replicated(*layout,
-                                    (int)redist_priv_parse_number(r, NULL, "the number of copies",
-                                                                  INT_MAX));
-    else if (redist_priv_parse_begins(r, "boxes", 32)) {
-        r->box = (const redist_box *)redist_priv_parse_list(r, NULL, sizeof *r->box);
-        r->boxes = (int)r->listed;
-    } else if (redist_priv_parse_begins(r, "partial", 64))
-        r->partial = 1;
-    else
-        redist_priv_parse_unexpected(r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', "
-                                        "'ranks', 'on', 'offsets', 'copies', 'boxes', 'partial'");
+REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r) {
+  redist_layout *layout = &r->layout;
+  if (redist_priv_parse_begins(r, "axes", 1))
+    redist_priv_parse_stored(r, 0);
+  else if (redist_priv_parse_begins(r, "transposed", 1))
+    redist_priv_parse_stored(r, 1);
+  else if (redist_priv_parse_begins(r, "grid", 2))
+    *layout = redist_grid_order(*layout, redist_priv_parse_order(r));
+  else if (redist_priv_parse_begins(r, "memory", 4))
+    *layout = redist_memory_order(*layout, redist_priv_parse_order(r));
+  else if (redist_priv_parse_begins(r, "from", 8))
+    *layout = redist_from_rank(*layout,
+                               (int)redist_priv_parse_number(r, "rank", "the first rank", INT_MAX));
+  else if (redist_priv_parse_begins(r, "ranks", 8) || redist_priv_parse_begins(r, "on", 8)) {
+    r->counted_at[0] = redist_priv_parse_next(r);
+    *layout =
+        redist_on_ranks(*layout, (const int *)redist_priv_parse_list(r, "a rank", sizeof(int)));
+    r->counted[0] = r->listed;
+  } else if (redist_priv_parse_begins(r, "offsets", 128)) {
+    r->counted_at[1] = redist_priv_parse_next(r);
+    *layout = redist_at_offsets(*layout, (const int64_t *)redist_priv_parse_list(r, "an offset",
+                                                                                 sizeof(int64_t)));
+    r->counted[1] = r->listed;
+  } else if (redist_priv_parse_begins(r, "replicas", 16) ||
+             redist_priv_parse_begins(r, "copies", 16))
+    *layout =
+        redist_replicated(*layout,
+                          (int)redist_priv_parse_number(r, NULL, "the number of copies", INT_MAX));
+  else if (redist_priv_parse_begins(r, "boxes", 32)) {
+    r->box = (const redist_box *)redist_priv_parse_list(r, NULL, sizeof *r->box);
+    r->boxes = (int)r->listed;
+  } else if (redist_priv_parse_begins(r, "partial", 64))
+    r->partial = 1;
+  else
+    redist_priv_parse_unexpected(r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', "
+                                    "'ranks', 'on', 'offsets', 'copies', 'boxes', 'partial'");
 }
 
-REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r)
-{
-    int k;
-    redist_priv_parse_extents(r);
-    redist_priv_parse_axes(r);
-    r->subjects = 0;
-    r->spaced = 1;
-    while (redist_priv_parse_accept(r, ";"))
-        redist_priv_parse_option(r);
-    if (*redist_priv_parse_next(r) != '\0')
-        redist_priv_parse_unexpected(r,
-                                     r->subjects != 0
-                                         ? "';' and an option, or the end"
-                                         : "';' and an option, the end, or " REDIST_PRIV_SUFFIXES);
-    if (r->box_axes != (r->boxes > 0 ? r->ndim : 0))
-        redist_priv_parse_error(
-            r, r->at, "%d of %d axes are 'box', and boxes are%s listed: all or none must be",
-            r->box_axes, r->ndim, r->boxes > 0 ? "" : " not");
-    if (r->boxes > 0 && r->code == REDIST_OK) { /* else the axes may be no whole ones */
-        redist_priv_set_boxes(&r->layout, r->boxes, r->box);
-        r->layout = redist_replicated(r->layout, r->layout.copies); /* of as many places */
-    }
-    if (r->partial)
-        r->layout = redist_partial(r->layout);
-    redist_priv_store_axes(r);
-    for (k = 0; k < 2 && redist_priv_usable(&r->layout); k++)
-        if (r->counted[k] > 0 && r->counted[k] != redist_layout_places(&r->layout))
-            redist_priv_parse_error(r, r->counted_at[k], "%" PRId64 " %s for a grid of %d places",
-                                    r->counted[k], k == 0 ? "ranks" : "offsets",
-                                    redist_layout_places(&r->layout));
+REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r) {
+  int k;
+  redist_priv_parse_extents(r);
+  redist_priv_parse_axes(r);
+  r->subjects = 0;
+  r->spaced = 1;
+  while (redist_priv_parse_accept(r, ";")) redist_priv_parse_option(r);
+  if (*redist_priv_parse_next(r) != '\0')
+    redist_priv_parse_unexpected(r, r->subjects != 0
+                                        ? "';' and an option, or the end"
+                                        : "';' and an option, the end, or " REDIST_PRIV_SUFFIXES);
+  if (r->box_axes != (r->boxes > 0 ? r->ndim : 0))
+    redist_priv_parse_error(r, r->at,
+                            "%d of %d axes are 'box', and boxes are%s listed: all or none must be",
+                            r->box_axes, r->ndim, r->boxes > 0 ? "" : " not");
+  if (r->boxes > 0 && r->code == REDIST_OK) { /* else the axes may be no whole ones */
+    redist_priv_set_boxes(&r->layout, r->boxes, r->box);
+    r->layout = redist_replicated(r->layout, r->layout.copies); /* of as many places */
+  }
+  if (r->partial) r->layout = redist_partial(r->layout);
+  redist_priv_store_axes(r);
+  for (k = 0; k < 2 && redist_priv_usable(&r->layout); k++)
+    if (r->counted[k] > 0 && r->counted[k] != redist_layout_places(&r->layout))
+      redist_priv_parse_error(r, r->counted_at[k], "%" PRId64 " %s for a grid of %d places",
+                              r->counted[k], k == 0 ? "ranks" : "offsets",
+                              redist_layout_places(&r->layout));
 }
 
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage,
-                                   size_t storage_bytes, char *message, size_t message_size)
-{
-    struct aligned { /* as an int64_t is: to 4 bytes on i386 */
-        char before;
-        int64_t number;
-    };
-    const int aligned = (int)offsetof(struct aligned, number);
-    redist_priv_reader r;
-    memset(&r, 0, sizeof r);
-    r.text = r.at = text;
-    r.message = message;
-    r.message_size = message == NULL ? 0 : message_size;
-    r.storage = (char *)storage;
-    r.room = storage == NULL ? 0 : storage_bytes;
-    if (layout != NULL)
-        *layout = redist_layout_nd(0, NULL);
-    if (text == NULL || layout == NULL)
-        redist_priv_parse_error(&r, NULL, "the text or the layout is NULL");
-    else if ((uintptr_t)storage % (uintptr_t)aligned != 0)
-        redist_priv_parse_error(&r, NULL, "storage must be aligned to %d bytes", aligned);
-    else
-        redist_priv_parse_layout(&r);
-    if (r.used > r.room)
-        redist_priv_parse_error(&r, NULL, "the cuts and ranks need %" PRIu64 " bytes of storage",
-                                (uint64_t)r.used);
-    if (r.code != REDIST_OK)
-        return r.code;
-    *layout = r.layout;
-    return redist_layout_explain(layout, r.message, r.message_size);
+                                   size_t storage_bytes, char *message, size_t message_size) {
+  struct aligned { /* as an int64_t is: to 4 bytes on i386 */
+    char before;
+    int64_t number;
+  };
+  const int aligned = (int)offsetof(struct aligned, number);
+  redist_priv_reader r;
+  memset(&r, 0, sizeof r);
+  r.text = r.at = text;
+  r.message = message;
+  r.message_size = message == NULL ? 0 : message_size;
+  r.storage = (char *)storage;
+  r.room = storage == NULL ? 0 : storage_bytes;
+  if (layout != NULL) *layout = redist_layout_nd(0, NULL);
+  if (text == NULL || layout == NULL)
+    redist_priv_parse_error(&r, NULL, "the text or the layout is NULL");
+  else if ((uintptr_t)storage % (uintptr_t)aligned != 0)
+    redist_priv_parse_error(&r, NULL, "storage must be aligned to %d bytes", aligned);
+  else
+    redist_priv_parse_layout(&r);
+  if (r.used > r.room)
+    redist_priv_parse_error(&r, NULL, "the cuts and ranks need %" PRIu64 " bytes of storage",
+                            (uint64_t)r.used);
+  if (r.code != REDIST_OK) return r.code;
+  *layout = r.layout;
+  return redist_layout_explain(layout, r.message, r.message_size);
 }
 
 #endif /* REDIST_PRIV_BODIES */

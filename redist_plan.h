@@ -196,23 +196,23 @@ extern "C" {
 
 /* How a plan exchanges. What stays on a rank never passes through MPI, whatever the method. */
 typedef enum {
-    REDIST_AUTO = 0, /* chosen by the library: the fastest as predicted */
-    /* packed, one MPI_Alltoallv: networks where MPI's own is better than messages */
-    REDIST_ALLTOALLV,
-    /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; Open
+  REDIST_AUTO = 0, /* chosen by the library: the fastest as predicted */
+  /* packed, one MPI_Alltoallv: networks where MPI's own is better than messages */
+  REDIST_ALLTOALLV,
+  /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; Open
        MPI gets 1-byte elements wrong: there REDIST_POINT_TO_POINT serves */
-    REDIST_ALLTOALLW,
-    /* packed, persistent messages to real peers only; contiguous messages are not packed */
-    REDIST_POINT_TO_POINT,
-    /* contention-free steps, in short pieces that never run ahead of what is received, with any
+  REDIST_ALLTOALLW,
+  /* packed, persistent messages to real peers only; contiguous messages are not packed */
+  REDIST_POINT_TO_POINT,
+  /* contention-free steps, in short pieces that never run ahead of what is received, with any
        max_buffer: networks between nodes, scarce memory */
-    REDIST_SCHEDULED,
-    /* node shared memory inside a node; between nodes as REDIST_SCHEDULED, short messages (600
+  REDIST_SCHEDULED,
+  /* node shared memory inside a node; between nodes as REDIST_SCHEDULED, short messages (600
        bytes) as REDIST_POINT_TO_POINT; by REDIST_AUTO as what is faster there */
-    REDIST_SHARED,
-    /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages; slabs
+  REDIST_SHARED,
+  /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages; slabs
        to slabs also by way of nodes x ranks of a node, first inside the nodes */
-    REDIST_MULTIPHASE
+  REDIST_MULTIPHASE
 } redist_method;
 
 enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
@@ -226,52 +226,52 @@ typedef struct redist_arena redist_arena;
 
 /* All zero is the default. The same on every rank, but for fixed_from, fixed_to and the message. */
 typedef struct {
-    redist_method method;
-    redist_effort effort;
-    int arrays;         /* arrays moved by one execution, in one message per peer; 0 means 1 */
-    int64_t max_buffer; /* bytes of staging memory per rank that the plan may hold; 0: no limit */
-    /* not 0: source and destination may be the same memory. Every element moves to where the
+  redist_method method;
+  redist_effort effort;
+  int arrays;         /* arrays moved by one execution, in one message per peer; 0 means 1 */
+  int64_t max_buffer; /* bytes of staging memory per rank that the plan may hold; 0: no limit */
+  /* not 0: source and destination may be the same memory. Every element moves to where the
        destination has it: with another halo than the source's, all that stay do (redist_plan_print
        counts them) */
-    int in_place;
-    /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank */
-    redist_arena *arena;
-    /* fixed arrays (one array per execution only): every execution passes exactly these, so that
+  int in_place;
+  /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank */
+  redist_arena *arena;
+  /* fixed arrays (one array per execution only): every execution passes exactly these, so that
        persistent requests can use them directly; NULL: arrays may change */
-    const void *fixed_from;
-    void *fixed_to;
-    /* how often the plan will run, so that REDIST_AUTO weighs what creating costs; 0: many */
-    int executions;
-    int node_ranks; /* > 0: treat the communicator as nodes of so many ranks (for tests) */
-    int timed;      /* not 0: seconds of copying and waiting are added up (redist_stats) */
-    /* what arrives is combined with what is there by this function (redist_combine_op,
+  const void *fixed_from;
+  void *fixed_to;
+  /* how often the plan will run, so that REDIST_AUTO weighs what creating costs; 0: many */
+  int executions;
+  int node_ranks; /* > 0: treat the communicator as nodes of so many ranks (for tests) */
+  int timed;      /* not 0: seconds of copying and waiting are added up (redist_stats) */
+  /* what arrives is combined with what is there by this function (redist_combine_op,
        redist_combine_axpby, or your own); NULL: it replaces it. Given on all ranks, or none; not
        with fixed arrays. *context must live as long as the plan; REDIST_MEASURE calls the function
        on arrays of its own while the plan is made */
-    redist_combine *combine;
-    void *context;
-    /* what a message and a byte cost; zero: measured where REDIST_AUTO, or a chain, needs it */
-    redist_cost cost;
-    /* message[message_size]: receives the sentence of a failure, "" on success; or NULL */
-    char *message;
-    size_t message_size;
+  redist_combine *combine;
+  void *context;
+  /* what a message and a byte cost; zero: measured where REDIST_AUTO, or a chain, needs it */
+  redist_cost cost;
+  /* message[message_size]: receives the sentence of a failure, "" on success; or NULL */
+  char *message;
+  size_t message_size;
 } redist_options;
 
 /* What one execution does on this rank. */
 typedef struct {
-    redist_method method;
-    int64_t sends, receives;                        /* messages to and from other ranks       */
-    int64_t bytes_sent, bytes_received, bytes_kept; /* per execution, all arrays              */
-    int64_t buffer_bytes;                           /* staging memory that the plan holds     */
-    /* of the node's shared memory, its own or the arena's; buffer_bytes counts its rings, too */
-    int64_t shared_bytes;
-    /* of REDIST_SCHEDULED's schedule and REDIST_MULTIPHASE's chain; elsewhere 1 */
-    int steps, phases;
-    int64_t executions; /* complete ones so far */
-    /* with options.timed, seconds of all executions so far: in copies that the plan makes and in
+  redist_method method;
+  int64_t sends, receives;                        /* messages to and from other ranks       */
+  int64_t bytes_sent, bytes_received, bytes_kept; /* per execution, all arrays              */
+  int64_t buffer_bytes;                           /* staging memory that the plan holds     */
+  /* of the node's shared memory, its own or the arena's; buffer_bytes counts its rings, too */
+  int64_t shared_bytes;
+  /* of REDIST_SCHEDULED's schedule and REDIST_MULTIPHASE's chain; elsewhere 1 */
+  int steps, phases;
+  int64_t executions; /* complete ones so far */
+  /* with options.timed, seconds of all executions so far: in copies that the plan makes and in
        combining, and the rest of the time inside redist_start, redist_test and redist_wait, in MPI,
        too. A rank that waits much longer than others has less to do, or they come later */
-    double copying, waiting;
+  double copying, waiting;
 } redist_stats;
 
 /* ---------------------------------------------------------------------------------------- plans */
@@ -300,10 +300,10 @@ REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, cons
    for redist_plan_create; combine and context as in redist_options, whose own serve where combine
    is NULL. */
 typedef struct {
-    const redist_layout *from, *to;
-    MPI_Datatype element;
-    redist_combine *combine;
-    void *context;
+  const redist_layout *from, *to;
+  MPI_Datatype element;
+  redist_combine *combine;
+  void *context;
 } redist_part;
 
 /* Plans several parts, of any shapes, layouts and element types, whose elements travel in one
@@ -337,8 +337,8 @@ REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_p
 /* context of redist_combine_op: to[i] = op(from[i], to[i]) by MPI_Reduce_local, for any MPI_Op that
    may be used there, on elements that are of this type. */
 typedef struct {
-    MPI_Op op;
-    MPI_Datatype type;
+  MPI_Op op;
+  MPI_Datatype type;
 } redist_op;
 REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *context);
 
@@ -464,161 +464,144 @@ REDIST_API int redist_layout_types(const redist_layout *layout, int rank, MPI_Da
 
 /* -------------------------------------------------------------------------------------- waiting */
 
-REDIST_PRIV void redist_priv_yield(int *tries)
-{
-    if (*tries >= REDIST_PRIV_TRIES)
-        REDIST_YIELD();
-    else
-        ++*tries;
+REDIST_PRIV void redist_priv_yield(int *tries) {
+  if (*tries >= REDIST_PRIV_TRIES)
+    REDIST_YIELD();
+  else
+    ++*tries;
 }
 
 /* Completes the request of an MPI call that returned `code`, yielding while it waits. */
-REDIST_PRIV int redist_priv_await(int code, MPI_Request *request)
-{
-    int done = 0, tries = 0;
-    while (code == MPI_SUCCESS && !done) {
-        code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
-        redist_priv_yield(&tries);
-    }
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+REDIST_PRIV int redist_priv_await(int code, MPI_Request *request) {
+  int done = 0, tries = 0;
+  while (code == MPI_SUCCESS && !done) {
+    code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    redist_priv_yield(&tries);
+  }
+  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
 /* Frees a request. A receive that is still pending, because MPI failed elsewhere, is cancelled: it
    must not write later. */
-REDIST_PRIV_COLD void redist_priv_drop(MPI_Request *request, int receives)
-{
-    int idle = 1;
-    if (*request == MPI_REQUEST_NULL)
-        return;
-    if (receives && MPI_Request_get_status(*request, &idle, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
-        !idle)
-        MPI_Cancel(request);
-    MPI_Request_free(request);
+REDIST_PRIV_COLD void redist_priv_drop(MPI_Request *request, int receives) {
+  int idle = 1;
+  if (*request == MPI_REQUEST_NULL) return;
+  if (receives && MPI_Request_get_status(*request, &idle, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+      !idle)
+    MPI_Cancel(request);
+  MPI_Request_free(request);
 }
 
 /* Replaces values[n] by their sums or maxima over ranks. Collective. */
-REDIST_PRIV int redist_priv_reduce(MPI_Comm comm, int64_t *values, int n, MPI_Op op)
-{
-    MPI_Request request;
-    return redist_priv_await(MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, op, comm,
-                                            &request),
-                             &request);
+REDIST_PRIV int redist_priv_reduce(MPI_Comm comm, int64_t *values, int n, MPI_Op op) {
+  MPI_Request request;
+  return redist_priv_await(MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, op, comm, &request),
+                           &request);
 }
 
-REDIST_PRIV int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, int root)
-{
-    MPI_Request request;
-    return redist_priv_await(MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, comm, &request),
-                             &request);
+REDIST_PRIV int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, int root) {
+  MPI_Request request;
+  return redist_priv_await(MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, comm, &request), &request);
 }
 
 /* --------------------------------------------------------------------------------------- errors */
 
 /* An error: its code and its sentence. */
 typedef struct {
-    int code, rank; /* rank: where it happened; -1: unknown, or everywhere */
-    int part;       /* of a plan of several, that is being checked; -1: none */
-    char text[256];
+  int code, rank; /* rank: where it happened; -1: unknown, or everywhere */
+  int part;       /* of a plan of several, that is being checked; -1: none */
+  char text[256];
 } redist_priv_plan_error;
 
 /* Records this rank's first error, as "rank 3: part 2: ...". */
-REDIST_PRIV_COLD void redist_priv_fail(redist_priv_plan_error *v, int code, const char *format, ...)
-{
-    va_list args;
-    int n;
-    if (v->code != REDIST_OK || code == REDIST_OK)
-        return;
-    v->code = code;
-    n = v->rank < 0 ? 0 : snprintf(v->text, sizeof v->text, "rank %d: ", v->rank);
-    n += v->part < 0 ? 0 : snprintf(v->text + n, sizeof v->text - (size_t)n, "part %d: ", v->part);
-    va_start(args, format);
-    vsnprintf(v->text + n, sizeof v->text - (size_t)n, format, args);
-    va_end(args);
+REDIST_PRIV_COLD void redist_priv_fail(redist_priv_plan_error *v, int code, const char *format,
+                                       ...) {
+  va_list args;
+  int n;
+  if (v->code != REDIST_OK || code == REDIST_OK) return;
+  v->code = code;
+  n = v->rank < 0 ? 0 : snprintf(v->text, sizeof v->text, "rank %d: ", v->rank);
+  n += v->part < 0 ? 0 : snprintf(v->text + n, sizeof v->text - (size_t)n, "part %d: ", v->part);
+  va_start(args, format);
+  vsnprintf(v->text + n, sizeof v->text - (size_t)n, format, args);
+  va_end(args);
 }
 
 /* What a rank knows of its plan; and what all have agreed on, the maxima over ranks, so that all
    make the same choices. All members are int64_t; the maxima of a number and of its negative say
    whether all ranks have the same. */
 typedef struct {
-    int64_t words, hash, not_hash; /* that must be the same: how many, and their hash */
-    int64_t unfixed[2];            /* by side: a rank owns something, but gives no fixed array */
-    int64_t largest;               /* bytes of staging memory or of an array */
-    int64_t peers;
-    int64_t message;        /* bytes */
-    int64_t bytes;          /* of all messages that a rank sends, or receives */
-    int64_t node, not_node; /* a number of this rank's node, in all likelihood its own */
-    int64_t tag;            /* the next one in the arena */
-    int64_t own_comm;       /* the arena's communicator cannot be used */
-    /* agreed on, because allocated extents may differ and both ends of a message lay out its
+  int64_t words, hash, not_hash; /* that must be the same: how many, and their hash */
+  int64_t unfixed[2];            /* by side: a rank owns something, but gives no fixed array */
+  int64_t largest;               /* bytes of staging memory or of an array */
+  int64_t peers;
+  int64_t message;        /* bytes */
+  int64_t bytes;          /* of all messages that a rank sends, or receives */
+  int64_t node, not_node; /* a number of this rank's node, in all likelihood its own */
+  int64_t tag;            /* the next one in the arena */
+  int64_t own_comm;       /* the arena's communicator cannot be used */
+  /* agreed on, because allocated extents may differ and both ends of a message lay out its
        ring */
-    int64_t overwrites;
-    int64_t scattered; /* a message is scattered over the lines of an array */
+  int64_t overwrites;
+  int64_t scattered; /* a message is scattered over the lines of an array */
 } redist_priv_facts;
 
 /* Agrees on the error of the lowest failing rank and on the maxima of values[n]. Collective.
    Returns the error's code. A rank that does not know its number passes 0, which wins. */
 REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_plan_error *v, int64_t *values,
-                                       size_t n)
-{
-    int64_t all[1 + sizeof(redist_priv_facts) / sizeof(int64_t)];
-    all[0] = v->code == REDIST_OK ? 0 : INT_MAX - redist_priv_max(v->rank, 0);
-    if (n > 0)
-        memcpy(all + 1, values, n * sizeof *all);
-    if (redist_priv_reduce(comm, all, (int)n + 1, MPI_MAX) != REDIST_OK ||
-        (all[0] > 0 &&
-         redist_priv_broadcast(comm, v, sizeof *v, INT_MAX - (int)all[0]) != REDIST_OK) ||
-        (all[0] > 0 && v->code == REDIST_OK))
-        redist_priv_fail(v, REDIST_ERR_MPI, "an MPI call failed while the ranks agreed on a plan");
-    if (n > 0)
-        memcpy(values, all + 1, n * sizeof *all);
-    return v->code;
+                                       size_t n) {
+  int64_t all[1 + sizeof(redist_priv_facts) / sizeof(int64_t)];
+  all[0] = v->code == REDIST_OK ? 0 : INT_MAX - redist_priv_max(v->rank, 0);
+  if (n > 0) memcpy(all + 1, values, n * sizeof *all);
+  if (redist_priv_reduce(comm, all, (int)n + 1, MPI_MAX) != REDIST_OK ||
+      (all[0] > 0 &&
+       redist_priv_broadcast(comm, v, sizeof *v, INT_MAX - (int)all[0]) != REDIST_OK) ||
+      (all[0] > 0 && v->code == REDIST_OK))
+    redist_priv_fail(v, REDIST_ERR_MPI, "an MPI call failed while the ranks agreed on a plan");
+  if (n > 0) memcpy(values, all + 1, n * sizeof *all);
+  return v->code;
 }
 
 /* The largest of the ranks' codes. Collective. */
-REDIST_PRIV_COLD int redist_priv_worst(MPI_Comm comm, int code)
-{
-    int64_t worst = code;
-    return redist_priv_reduce(comm, &worst, 1, MPI_MAX) == REDIST_OK ? (int)worst : REDIST_ERR_MPI;
+REDIST_PRIV_COLD int redist_priv_worst(MPI_Comm comm, int code) {
+  int64_t worst = code;
+  return redist_priv_reduce(comm, &worst, 1, MPI_MAX) == REDIST_OK ? (int)worst : REDIST_ERR_MPI;
 }
 
 /* What is wrong with a communicator: collective calls need an intracommunicator. NULL: nothing, or
    MPI fails to say so, and will fail again where the ranks agree. Local. */
-REDIST_PRIV_COLD const char *redist_priv_comm_error(MPI_Comm comm)
-{
-    int between = 0;
-    if (comm == MPI_COMM_NULL)
-        return "the communicator is MPI_COMM_NULL";
-    if (MPI_Comm_test_inter(comm, &between) == MPI_SUCCESS && between)
-        return "the communicator is an intercommunicator";
-    return NULL;
+REDIST_PRIV_COLD const char *redist_priv_comm_error(MPI_Comm comm) {
+  int between = 0;
+  if (comm == MPI_COMM_NULL) return "the communicator is MPI_COMM_NULL";
+  if (MPI_Comm_test_inter(comm, &between) == MPI_SUCCESS && between)
+    return "the communicator is an intercommunicator";
+  return NULL;
 }
 
 /* This rank's number, and how many there are; 0 and 1 where MPI fails. */
-REDIST_PRIV_COLD int redist_priv_ranks_of(MPI_Comm comm, int *rank, int *size)
-{
-    if (MPI_Comm_rank(comm, rank) == MPI_SUCCESS && MPI_Comm_size(comm, size) == MPI_SUCCESS)
-        return REDIST_OK;
-    *rank = 0;
-    *size = 1;
-    return REDIST_ERR_MPI;
+REDIST_PRIV_COLD int redist_priv_ranks_of(MPI_Comm comm, int *rank, int *size) {
+  if (MPI_Comm_rank(comm, rank) == MPI_SUCCESS && MPI_Comm_size(comm, size) == MPI_SUCCESS)
+    return REDIST_OK;
+  *rank = 0;
+  *size = 1;
+  return REDIST_ERR_MPI;
 }
 
 /* *own: a private duplicate of comm; MPI_COMM_NULL where MPI fails, which may leave anything in the
    handle. Collective, but it may fail on some ranks only. */
-REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own)
-{
-    int code;
+REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own) {
+  int code;
 #if defined SMPI_H /* SimGrid's MPI runs all ranks one after another, and has no MPI_Comm_idup */
-    code = MPI_Comm_dup(comm, own) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+  code = MPI_Comm_dup(comm, own) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 #else
-    MPI_Request request;
-    code = redist_priv_await(MPI_Comm_idup(comm, own, &request), &request);
+  MPI_Request request;
+  code = redist_priv_await(MPI_Comm_idup(comm, own, &request), &request);
 #endif
-    if (code == REDIST_OK)
-        MPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN);
-    else
-        *own = MPI_COMM_NULL;
-    return code;
+  if (code == REDIST_OK)
+    MPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN);
+  else
+    *own = MPI_COMM_NULL;
+  return code;
 }
 
 /* --------------------------------------------------------------------------- the plan (private) */
@@ -627,94 +610,94 @@ REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own)
    pieces it has filled, the receiver those it has drained, over all executions: each writes its own
    cache line only. */
 typedef struct {
-    int64_t filled;
-    char filled_line[REDIST_PRIV_LINE - sizeof(int64_t)];
-    int64_t drained;
-    char drained_line[REDIST_PRIV_LINE - sizeof(int64_t)];
-    int64_t claim[2]; /* of every second execution: REDIST_PRIV_WAYS times its number, and a way */
-    int64_t direct;   /* constant: not 0 where the message may do without the ring */
-    char claim_line[REDIST_PRIV_LINE - 3 * sizeof(int64_t)];
+  int64_t filled;
+  char filled_line[REDIST_PRIV_LINE - sizeof(int64_t)];
+  int64_t drained;
+  char drained_line[REDIST_PRIV_LINE - sizeof(int64_t)];
+  int64_t claim[2]; /* of every second execution: REDIST_PRIV_WAYS times its number, and a way */
+  int64_t direct;   /* constant: not 0 where the message may do without the ring */
+  char claim_line[REDIST_PRIV_LINE - 3 * sizeof(int64_t)];
 } redist_priv_slot;
 
 /* What is timed between cores: a flag; with it lines that the other core has just written; the
    same, streamed. */
 enum redist_priv_probes {
-    REDIST_PRIV_FLAG,
-    REDIST_PRIV_FETCH,
-    REDIST_PRIV_STREAM,
-    REDIST_PRIV_PROBES
+  REDIST_PRIV_FLAG,
+  REDIST_PRIV_FETCH,
+  REDIST_PRIV_STREAM,
+  REDIST_PRIV_PROBES
 };
 
 /* What a rank's segment of shared memory says to one other member, of the plan just made for both;
    and how the time between their cores is taken. */
 typedef struct {
-    int64_t board; /* where the rank's board lies in its part */
-    int64_t slot;  /* where the slot of its message to the other one lies there */
-    int64_t way;   /* in which it prefers to receive the other one's: one of redist_priv_ways */
-    /* of the probes: where its lines are in its part, and how many rounds it has finished */
-    int64_t lines, flag[REDIST_PRIV_PROBES];
+  int64_t board; /* where the rank's board lies in its part */
+  int64_t slot;  /* where the slot of its message to the other one lies there */
+  int64_t way;   /* in which it prefers to receive the other one's: one of redist_priv_ways */
+  /* of the probes: where its lines are in its part, and how many rounds it has finished */
+  int64_t lines, flag[REDIST_PRIV_PROBES];
 } redist_priv_notice;
 
 /* What a rank says of a plan at the beginning of its block in shared memory; its slots follow,
    each with its ring. */
 typedef struct {
-    /* 4 times the execution's number, 1 when all sources lie in the arena, 2 when all
+  /* 4 times the execution's number, 1 when all sources lie in the arena, 2 when all
        destinations */
-    int64_t announced;
-    char announced_line[REDIST_PRIV_LINE - sizeof(int64_t)];
-    int64_t piece; /* bytes of its pieces */
-    /* array[2 * arrays]: of this execution, from the board on; then first[2 * parts]: of each
+  int64_t announced;
+  char announced_line[REDIST_PRIV_LINE - sizeof(int64_t)];
+  int64_t piece; /* bytes of its pieces */
+  /* array[2 * arrays]: of this execution, from the board on; then first[2 * parts]: of each
        half's places, which follow, and how many these are */
-    int64_t array[2];
+  int64_t array[2];
 } redist_priv_board;
 
 /* How messages are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the
    destination's fastest axis. */
 typedef struct {
-    int64_t bytes, wide;
+  int64_t bytes, wide;
 } redist_priv_cutting;
 
 /* A message is a list of blocks, one after the other, each at a multiple of the plan's alignment.
    A block is a product of runs, of one array. Blocks are in the order of parts, of a part's arrays,
    of the source's places, of the destination's, and of redist_priv_blocks_of. */
 typedef struct {
-    int64_t product; /* several arrays share one */
-    int64_t at, bytes;
-    int array;
+  int64_t product; /* several arrays share one */
+  int64_t at, bytes;
+  int array;
 } redist_priv_block;
 
 /* A product of runs that a message has for every array of a part, and its compiled copies. */
 typedef struct {
-    int own, part;
-    int place[2]; /* of the source and of the destination */
-    int held;     /* this rank's one of these, in its redist_priv_half */
-    int number;   /* of the message's redist_priv_blocks_of */
-    int64_t message, bytes;
-    /* bytes of a piece sent by MPI, which lies in one of the rows of so many bytes */
-    int64_t step, row;
-    /* between the array and packed memory, in the message's pieces; or NULL */
-    redist_priv_program *staged;
-    redist_priv_program *direct; /* from the other end's array to this one; or NULL */
+  int own, part;
+  int place[2]; /* of the source and of the destination */
+  int held;     /* this rank's one of these, in its redist_priv_half */
+  int number;   /* of the message's redist_priv_blocks_of */
+  int64_t message, bytes;
+  /* bytes of a piece sent by MPI, which lies in one of the rows of so many bytes */
+  int64_t step, row;
+  /* between the array and packed memory, in the message's pieces; or NULL */
+  redist_priv_program *staged;
+  redist_priv_program *direct; /* from the other end's array to this one; or NULL */
 } redist_priv_shared;
 
 /* The end of a message that is here: REDIST_PRIV_FROM when this rank sends it. */
 typedef struct {
-    /* in which peers are served: by their distances, so that not all ranks turn to one at once, or
+  /* in which peers are served: by their distances, so that not all ranks turn to one at once, or
        their turns in a schedule */
-    int order;
-    int own, rank;         /* of the other end */
-    int near;              /* the message goes through shared memory */
-    int64_t block, blocks; /* of the plan's */
-    int64_t bytes;         /* of all blocks */
-    int64_t staged; /* where it lies in the staging memory, in bytes, or one of those below */
-    int64_t direct; /* where it begins in the array, in bytes, when it is contiguous there; or -1 */
-    redist_priv_cutting cutting; /* of its compiled copies */
-    int64_t pieces;              /* that it travels in */
-    int64_t prepared;            /* of them, the first ones, that have persistent requests, */
-    int64_t first;               /* from this one on */
-    int64_t pending; /* pieces not yet complete; its turn, while peers are put in order */
-    int64_t next;    /* the block, and where in it, that the next piece begins with */
-    redist_priv_cursor at;
+  int order;
+  int own, rank;         /* of the other end */
+  int near;              /* the message goes through shared memory */
+  int64_t block, blocks; /* of the plan's */
+  int64_t bytes;         /* of all blocks */
+  int64_t staged;        /* where it lies in the staging memory, in bytes, or one of those below */
+  int64_t direct; /* where it begins in the array, in bytes, when it is contiguous there; or -1 */
+  redist_priv_cutting cutting; /* of its compiled copies */
+  int64_t pieces;              /* that it travels in */
+  int64_t prepared;            /* of them, the first ones, that have persistent requests, */
+  int64_t first;               /* from this one on */
+  int64_t pending;             /* pieces not yet complete; its turn, while peers are put in order */
+  int64_t next;                /* the block, and where in it, that the next piece begins with */
+  redist_priv_cursor at;
 } redist_priv_peer;
 
 /* What else redist_priv_peer.staged may be: contiguous in the array, or staged piece by piece. */
@@ -723,116 +706,116 @@ enum { REDIST_PRIV_IN_ARRAY = -1, REDIST_PRIV_BY_PIECES = -2 };
 /* One end of a message through shared memory: a ring of `slots` of slot_bytes each, for one piece
    of it. */
 typedef struct {
-    redist_priv_peer *peer;
-    redist_priv_slot *slot;
-    redist_priv_board *board;      /* the other end's */
-    int there;                     /* the other end's rank in the node */
-    int direct;                    /* the message may do without the ring */
-    int way;                       /* that the receiver prefers */
-    int claimed;                   /* how this execution's message goes */
-    int streamed, streamed_direct; /* whether it is written by non-temporal stores */
-    int64_t slots, slot_bytes;     /* at most twice as many as pieces */
-    int64_t next;                  /* slot */
-    int64_t done;                  /* pieces of this execution */
-    int64_t before;                /* pieces of all earlier executions */
+  redist_priv_peer *peer;
+  redist_priv_slot *slot;
+  redist_priv_board *board;      /* the other end's */
+  int there;                     /* the other end's rank in the node */
+  int direct;                    /* the message may do without the ring */
+  int way;                       /* that the receiver prefers */
+  int claimed;                   /* how this execution's message goes */
+  int streamed, streamed_direct; /* whether it is written by non-temporal stores */
+  int64_t slots, slot_bytes;     /* at most twice as many as pieces */
+  int64_t next;                  /* slot */
+  int64_t done;                  /* pieces of this execution */
+  int64_t before;                /* pieces of all earlier executions */
 } redist_priv_channel;
 
 /* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) side of this rank's exchange. */
 typedef struct {
-    int streams;                /* so much is written there that it is by non-temporal stores */
-    int64_t owned, array_bytes; /* elements it owns there, and bytes, of all arrays */
-    int64_t touched; /* bytes that an execution reads or writes there: not a halo's interior */
-    int64_t peers;   /* peer[peers], of the plan's */
-    redist_priv_peer *peer;
-    int64_t bytes; /* of all messages, without what aligns their blocks */
+  int streams;                /* so much is written there that it is by non-temporal stores */
+  int64_t owned, array_bytes; /* elements it owns there, and bytes, of all arrays */
+  int64_t touched; /* bytes that an execution reads or writes there: not a halo's interior */
+  int64_t peers;   /* peer[peers], of the plan's */
+  redist_priv_peer *peer;
+  int64_t bytes; /* of all messages, without what aligns their blocks */
 } redist_priv_side;
 
 /* This rank's places in the layout of a part's side. */
 typedef struct {
-    int64_t owned, array_bytes; /* elements it owns there; bytes of one array */
-    int64_t places, found;
-    redist_priv_held_place *place;  /* place[places], ascending */
-    redist_priv_place_peers *peers; /* peers[found]: of the first ones, of each place */
+  int64_t owned, array_bytes; /* elements it owns there; bytes of one array */
+  int64_t places, found;
+  redist_priv_held_place *place;  /* place[places], ascending */
+  redist_priv_place_peers *peers; /* peers[found]: of the first ones, of each place */
 } redist_priv_half;
 
 typedef struct {
-    int64_t bytes;
-    char *memory;
+  int64_t bytes;
+  char *memory;
 } redist_priv_staging;
 
 /* What a rank sends another about the file that is its part of a home, so that no other file is
    taken for it. */
 typedef struct {
-    /* redist_priv_machine; the file's number in that process, -1: there is none */
-    int64_t machine, process, file;
-    int64_t device, inode, token; /* token: what the file begins with */
-    int64_t place;                /* which member there the receiver of this is */
+  /* redist_priv_machine; the file's number in that process, -1: there is none */
+  int64_t machine, process, file;
+  int64_t device, inode, token; /* token: what the file begins with */
+  int64_t place;                /* which member there the receiver of this is */
 } redist_priv_identity;
 
 /* A rank that may share memory with this one. */
 typedef struct {
-    int rank;      /* in the home's communicator */
-    int shares;    /* it does */
-    int file;      /* its part, open from when it is found until it is mapped; -1 */
-    int64_t place; /* which member this rank is there */
-    size_t bytes;  /* mapped from the file */
-    redist_priv_identity identity[2]; /* by this rank, by that one */
-    MPI_Request request[2];
+  int rank;      /* in the home's communicator */
+  int shares;    /* it does */
+  int file;      /* its part, open from when it is found until it is mapped; -1 */
+  int64_t place; /* which member this rank is there */
+  size_t bytes;  /* mapped from the file */
+  redist_priv_identity identity[2]; /* by this rank, by that one */
+  MPI_Request request[2];
 } redist_priv_member;
 
 /* Memory that ranks of a node share, for plans: members are a plan's peers, or an arena's whole
    node, and the rank itself, by rank. Each has a part, drawn where shared memory is made. */
 typedef struct {
-    MPI_Comm comm;   /* the plan's or the arena's */
-    int64_t machine; /* redist_priv_machine */
-    int windowed;    /* there is a window, and its ranks' communicator */
-    MPI_Comm node;
-    MPI_Win window;
-    int rank, size; /* which member this one is, of how many; size 0: there is no home */
-    redist_priv_member *member;
-    char **base, *part;              /* where the part of every member begins here; its own */
-    int64_t begin, end;              /* of the room, in an arena the same on every rank */
-    struct redist_priv_rings *first; /* blocks in use, by address */
-    /* nanoseconds there and back, from core to core, as measured; 0: not known */
-    int64_t distance[REDIST_PRIV_PROBES];
+  MPI_Comm comm;   /* the plan's or the arena's */
+  int64_t machine; /* redist_priv_machine */
+  int windowed;    /* there is a window, and its ranks' communicator */
+  MPI_Comm node;
+  MPI_Win window;
+  int rank, size; /* which member this one is, of how many; size 0: there is no home */
+  redist_priv_member *member;
+  char **base, *part;              /* where the part of every member begins here; its own */
+  int64_t begin, end;              /* of the room, in an arena the same on every rank */
+  struct redist_priv_rings *first; /* blocks in use, by address */
+  /* nanoseconds there and back, from core to core, as measured; 0: not known */
+  int64_t distance[REDIST_PRIV_PROBES];
 } redist_priv_home;
 
 /* The state of REDIST_SHARED. The last plans to be freed may leave theirs behind, while others
    still read its block. */
 typedef struct redist_priv_rings {
-    redist_priv_home *home; /* the plan's, or the arena's */
-    int64_t begin, bytes;   /* its block in this rank's part; no bytes: it has none */
-    int64_t ring_bytes;
-    struct redist_priv_rings *next; /* in the same home */
-    int abandoned;
-    unsigned polls;
-    int direct;                   /* arrays that lie in the arena may be copied to and from */
-    int64_t execution, announced; /* the number of the one in progress; what the board says of it */
-    int idle, received; /* tests without progress, -1 before the first; all messages are here */
-    int64_t receives, links;
-    redist_priv_channel link[1]; /* link[links], of which those that receive come first */
+  redist_priv_home *home; /* the plan's, or the arena's */
+  int64_t begin, bytes;   /* its block in this rank's part; no bytes: it has none */
+  int64_t ring_bytes;
+  struct redist_priv_rings *next; /* in the same home */
+  int abandoned;
+  unsigned polls;
+  int direct;                   /* arrays that lie in the arena may be copied to and from */
+  int64_t execution, announced; /* the number of the one in progress; what the board says of it */
+  int idle, received; /* tests without progress, -1 before the first; all messages are here */
+  int64_t receives, links;
+  redist_priv_channel link[1]; /* link[links], of which those that receive come first */
 } redist_priv_rings;
 
 /* What messages cost between ranks, in seconds: the first of several that go together also costs
    the latency. */
 typedef struct {
-    double latency;
-    redist_cost cost;
-    /* seconds of a long message over those of short pieces in its place, at worst; 0: not known */
-    double crowding;
+  double latency;
+  redist_cost cost;
+  /* seconds of a long message over those of short pieces in its place, at worst; 0: not known */
+  double crowding;
 } redist_priv_network;
 
 struct redist_arena {
-    int64_t name;                /* the same on every rank, and no other arena's */
-    MPI_Comm comm;               /* of all its plans on the same ranks, each with its own tag */
-    int tags, most_tags;         /* in use, and there are */
-    redist_priv_network network; /* as measured for the first plan on these ranks that asked */
-    redist_priv_home home;
-    char *memory;   /* of the arrays */
-    void *ordinary; /* the same when it is not shared, or NULL */
-    size_t bytes, used;
-    int plans;            /* that live in it */
-    redist_plan *started; /* and are in progress, one after the other */
+  int64_t name;                /* the same on every rank, and no other arena's */
+  MPI_Comm comm;               /* of all its plans on the same ranks, each with its own tag */
+  int tags, most_tags;         /* in use, and there are */
+  redist_priv_network network; /* as measured for the first plan on these ranks that asked */
+  redist_priv_home home;
+  char *memory;   /* of the arrays */
+  void *ordinary; /* the same when it is not shared, or NULL */
+  size_t bytes, used;
+  int plans;            /* that live in it */
+  redist_plan *started; /* and are in progress, one after the other */
 };
 
 /* What stays on this rank: message[wholes]. In place, elements that are their own destinations need
@@ -840,190 +823,186 @@ struct redist_arena {
    the same way, for every axis d those whose runs lie at their destination along the axes before d,
    but not along d. copy[2 * k]: of message k to the destination, or to staging and from there. */
 typedef struct {
-    int64_t wholes, messages, room;
-    int in_place; /* a place is stored on both sides in the same way */
-    redist_priv_message *message;
-    redist_priv_program **copy;
-    int64_t parts;
-    /* part[parts], each part[2 * ndim]: of every axis, the runs in place and the others */
-    redist_priv_runs **part;
-    int64_t elements;
+  int64_t wholes, messages, room;
+  int in_place; /* a place is stored on both sides in the same way */
+  redist_priv_message *message;
+  redist_priv_program **copy;
+  int64_t parts;
+  /* part[parts], each part[2 * ndim]: of every axis, the runs in place and the others */
+  redist_priv_runs **part;
+  int64_t elements;
 } redist_priv_local;
 
 /* What moves from one layout to another: of one array, or in a plan of one part of several. */
 typedef struct {
-    redist_layout *from, *to; /* without room for the axes that they do not have */
-    MPI_Datatype element;     /* valid during creation only */
-    int64_t element_bytes;
-    /* axes of the source from slow to fast: of packed elements, and of pieces */
-    int order[REDIST_MAX_DIMS];
-    redist_priv_policy policy; /* how elements come to the destination */
-    redist_priv_half half[2];
-    redist_priv_local local;
+  redist_layout *from, *to; /* without room for the axes that they do not have */
+  MPI_Datatype element;     /* valid during creation only */
+  int64_t element_bytes;
+  /* axes of the source from slow to fast: of packed elements, and of pieces */
+  int order[REDIST_MAX_DIMS];
+  redist_priv_policy policy; /* how elements come to the destination */
+  redist_priv_half half[2];
+  redist_priv_local local;
 } redist_priv_part;
 
 /* One way to exchange. Functions return redist_error; they find everything in the plan. */
 typedef struct {
-    redist_method method;
-    /* what is tried where it fails; REDIST_AUTO: messages, as predicted */
-    redist_method fallback;
-    const char *name;
-    int (*open)(redist_plan *); /* collective; or NULL */
-    /* decides what is staged on one side and its bytes; or NULL */
-    int (*plan_staging)(redist_plan *, int own);
-    int (*create)(redist_plan *); /* staging memory is there; local; or NULL */
-    int (*start)(redist_plan *);
-    int (*test)(redist_plan *, int *done);
-    void (*destroy)(redist_plan *); /* whatever of it there is */
+  redist_method method;
+  /* what is tried where it fails; REDIST_AUTO: messages, as predicted */
+  redist_method fallback;
+  const char *name;
+  int (*open)(redist_plan *); /* collective; or NULL */
+  /* decides what is staged on one side and its bytes; or NULL */
+  int (*plan_staging)(redist_plan *, int own);
+  int (*create)(redist_plan *); /* staging memory is there; local; or NULL */
+  int (*start)(redist_plan *);
+  int (*test)(redist_plan *, int *done);
+  void (*destroy)(redist_plan *); /* whatever of it there is */
 } redist_priv_transport;
 
 /* A piece of a message on its way, and which bytes of the packed message it holds. */
 typedef struct {
-    redist_priv_peer *peer;
-    int64_t piece, begin, bytes;
+  redist_priv_peer *peer;
+  int64_t piece, begin, bytes;
 } redist_priv_flight;
 
 /* The messages of one side, in the order of its peers. `posted` pieces have been started, next is
    piece `piece` of peer[at]; piece k >= `arrived` is in flight `first` + k mod `flights`. */
 typedef struct {
-    int64_t at, piece, posted, arrived, flights, first;
-    /* the next piece's block of peer[at], its first byte, and where it must end at most */
-    int64_t block, begin, row;
-    int64_t places; /* in the staging memory, for whole messages one after another */
+  int64_t at, piece, posted, arrived, flights, first;
+  /* the next piece's block of peer[at], its first byte, and where it must end at most */
+  int64_t block, begin, row;
+  int64_t places; /* in the staging memory, for whole messages one after another */
 } redist_priv_lane;
 
 /* REDIST_POINT_TO_POINT, and REDIST_SCHEDULED when there are steps: flight[requests] and their
    requests. Those of both lanes come first, none when they have arrived, with room for
    MPI_Testsome's answers; then all that are persistent. */
 typedef struct {
-    redist_priv_lane lane[2];
-    redist_priv_cutting cutting;
-    int64_t slot; /* bytes that a piece takes in the staging memory */
-    int steps;
-    int64_t flights, requests;
-    redist_priv_flight *flight;
-    MPI_Request *request;
-    int *index;
-    MPI_Status *status;
+  redist_priv_lane lane[2];
+  redist_priv_cutting cutting;
+  int64_t slot; /* bytes that a piece takes in the staging memory */
+  int steps;
+  int64_t flights, requests;
+  redist_priv_flight *flight;
+  MPI_Request *request;
+  int *index;
+  MPI_Status *status;
 } redist_priv_lanes;
 
 /* The arguments of MPI's collectives for one side, by rank. */
 typedef struct {
-    int *counts, *offsets;
-    /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution; else the unit */
-    MPI_Datatype *types;
-    /* each[part * ranks + rank]: of one of its arrays, from the beginning, when there are several
+  int *counts, *offsets;
+  /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution; else the unit */
+  MPI_Datatype *types;
+  /* each[part * ranks + rank]: of one of its arrays, from the beginning, when there are several
        arrays; else `types` */
-    MPI_Datatype *each;
+  MPI_Datatype *each;
 } redist_priv_table;
 
 typedef struct {
-    MPI_Request request;
-    redist_priv_table table[2];
-    int64_t unit_bytes; /* REDIST_ALLTOALLV counts in these; REDIST_ALLTOALLW has none */
-    /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution; NULL: nothing is made */
-    const void **before;
-    int64_t types;      /* of a side's table */
-    MPI_Datatype *part; /* part[arrays], and counts[arrays]: for types of several parts */
-    int *counts;
+  MPI_Request request;
+  redist_priv_table table[2];
+  int64_t unit_bytes; /* REDIST_ALLTOALLV counts in these; REDIST_ALLTOALLW has none */
+  /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution; NULL: nothing is made */
+  const void **before;
+  int64_t types;      /* of a side's table */
+  MPI_Datatype *part; /* part[arrays], and counts[arrays]: for types of several parts */
+  int *counts;
 } redist_priv_collective;
 
 /* REDIST_MULTIPHASE: the plans of its phases. */
 typedef struct {
-    int phases, at; /* the one in progress */
-    redist_plan *phase[REDIST_PRIV_MOST_PHASES];
-    int64_t most_bytes;  /* of staging for arrays in between, on any rank */
-    int64_t array_bytes; /* that one takes there */
+  int phases, at; /* the one in progress */
+  redist_plan *phase[REDIST_PRIV_MOST_PHASES];
+  int64_t most_bytes;  /* of staging for arrays in between, on any rank */
+  int64_t array_bytes; /* that one takes there */
 } redist_priv_chain;
 
 /* With options.timed, the seconds that a plan has spent: in copies, and in all its calls, of which
    one may be inside another (depth). */
 typedef struct {
-    double copying, inside, entered;
-    int depth;
+  double copying, inside, entered;
+  int depth;
 } redist_priv_clock;
 
 struct redist_plan {
-    MPI_Comm comm;
-    int tag;     /* of all its messages */
-    int borrows; /* the communicator is the arena's */
-    int rank, size, arrays, active;
-    int failed; /* an MPI call failed: messages may be under way for ever */
-    int parts;  /* part[parts]: of array a the a-th, or the only one */
-    redist_priv_part *part;
-    const redist_part *given; /* the caller's; valid during creation only */
-    int64_t alignment; /* of blocks in messages: enough for every part's elements, at most 16 */
-    int64_t largest;   /* bytes of an element */
-    redist_options options;
-    redist_priv_side side[2];
-    /* peer[peers]: all messages of this rank, those that it receives come first */
-    redist_priv_peer *peer;
-    redist_priv_block *block; /* of all peers */
-    redist_priv_shared *product;
-    int64_t peers, peer_room, blocks, block_room, products, product_room;
-    int combines;   /* a part does */
-    int scheduled;  /* redist_schedule_create arranges the messages; else they go by distance */
-    int overwrites; /* in place, an element may arrive where another has yet to leave */
-    /* several contributions to one element: messages are unpacked in the peers' order */
-    int ordered;
-    /* of the sides; of what stays, when an execution overwrites */
-    redist_priv_staging staging[REDIST_PRIV_SIDES];
-    /* pointers[2 * arrays]: of the execution in progress, the source first */
-    const void **pointers;
-    const redist_priv_transport *transport;
-    redist_priv_facts agreed; /* of all ranks */
-    int64_t duplication;      /* nanoseconds that the communicator took, agreed on */
-    unsigned tried;           /* methods: bit k is that of number k */
-    int64_t node; /* ranks before the first that is not on rank 0's node; 0: all are on one */
-    redist_priv_network network; /* zero: not known yet */
-    union {
-        redist_priv_lanes lanes; /* REDIST_SHARED's, too */
-        redist_priv_collective collective;
-        redist_priv_chain chain;
-    } state;               /* of the transport; zero when it opens */
-    redist_priv_home home; /* of REDIST_SHARED, without an arena */
-    int refused;           /* the system refused the library's own shared memory: use a window */
-    redist_priv_rings *rings;
-    redist_plan *next;  /* started in the same arena */
-    int64_t executions; /* completed */
-    /* when the execution in progress began; seconds that one took on this rank */
-    double began, fastest;
-    redist_priv_clock times, *clock; /* its own, or of the chain it belongs to; NULL: not timed */
-    /* seconds of an execution, with its share of creation; 0: no candidate */
-    double predicted[REDIST_PRIV_METHODS];
-    /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
-    double seconds[REDIST_PRIV_METHODS];
-    char message[128]; /* redist_plan_message */
+  MPI_Comm comm;
+  int tag;     /* of all its messages */
+  int borrows; /* the communicator is the arena's */
+  int rank, size, arrays, active;
+  int failed; /* an MPI call failed: messages may be under way for ever */
+  int parts;  /* part[parts]: of array a the a-th, or the only one */
+  redist_priv_part *part;
+  const redist_part *given; /* the caller's; valid during creation only */
+  int64_t alignment; /* of blocks in messages: enough for every part's elements, at most 16 */
+  int64_t largest;   /* bytes of an element */
+  redist_options options;
+  redist_priv_side side[2];
+  /* peer[peers]: all messages of this rank, those that it receives come first */
+  redist_priv_peer *peer;
+  redist_priv_block *block; /* of all peers */
+  redist_priv_shared *product;
+  int64_t peers, peer_room, blocks, block_room, products, product_room;
+  int combines;   /* a part does */
+  int scheduled;  /* redist_schedule_create arranges the messages; else they go by distance */
+  int overwrites; /* in place, an element may arrive where another has yet to leave */
+  /* several contributions to one element: messages are unpacked in the peers' order */
+  int ordered;
+  /* of the sides; of what stays, when an execution overwrites */
+  redist_priv_staging staging[REDIST_PRIV_SIDES];
+  /* pointers[2 * arrays]: of the execution in progress, the source first */
+  const void **pointers;
+  const redist_priv_transport *transport;
+  redist_priv_facts agreed; /* of all ranks */
+  int64_t duplication;      /* nanoseconds that the communicator took, agreed on */
+  unsigned tried;           /* methods: bit k is that of number k */
+  int64_t node; /* ranks before the first that is not on rank 0's node; 0: all are on one */
+  redist_priv_network network; /* zero: not known yet */
+  union {
+    redist_priv_lanes lanes; /* REDIST_SHARED's, too */
+    redist_priv_collective collective;
+    redist_priv_chain chain;
+  } state;               /* of the transport; zero when it opens */
+  redist_priv_home home; /* of REDIST_SHARED, without an arena */
+  int refused;           /* the system refused the library's own shared memory: use a window */
+  redist_priv_rings *rings;
+  redist_plan *next;  /* started in the same arena */
+  int64_t executions; /* completed */
+  /* when the execution in progress began; seconds that one took on this rank */
+  double began, fastest;
+  redist_priv_clock times, *clock; /* its own, or of the chain it belongs to; NULL: not timed */
+  /* seconds of an execution, with its share of creation; 0: no candidate */
+  double predicted[REDIST_PRIV_METHODS];
+  /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
+  double seconds[REDIST_PRIV_METHODS];
+  char message[128]; /* redist_plan_message */
 };
 
 /* The a-th array of a side: of the execution in progress, or fixed. */
-REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a)
-{
-    return (char *)(uintptr_t)p->pointers[own * p->arrays + a];
+REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a) {
+  return (char *)(uintptr_t)p->pointers[own * p->arrays + a];
 }
 
 /* The part of the a-th array. */
-REDIST_PRIV redist_priv_part *redist_priv_part_of(const redist_plan *p, int a)
-{
-    return &p->part[p->parts > 1 ? a : 0];
+REDIST_PRIV redist_priv_part *redist_priv_part_of(const redist_plan *p, int a) {
+  return &p->part[p->parts > 1 ? a : 0];
 }
 
-REDIST_PRIV const char *redist_priv_side_name(int side)
-{
-    return side == REDIST_PRIV_FROM ? "source" : "destination";
+REDIST_PRIV const char *redist_priv_side_name(int side) {
+  return side == REDIST_PRIV_FROM ? "source" : "destination";
 }
 
 /* NULL for a method that does not exist, REDIST_AUTO included. */
 REDIST_PRIV const redist_priv_transport *redist_priv_transport_of(int method);
 
 /* Keeps the sentence of an error. Returns its code. */
-REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(p->message, sizeof p->message, format, args);
-    va_end(args);
-    return code;
+REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(p->message, sizeof p->message, format, args);
+  va_end(args);
+  return code;
 }
 
 /* A plan's redist_plan.active when an execution was begun; it is complete, or failed, and
@@ -1031,990 +1010,894 @@ REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *fo
 enum { REDIST_PRIV_ACTIVE = 1, REDIST_PRIV_UNREPORTED };
 
 /* Ends an execution in which MPI failed; the plan may only be freed then. */
-REDIST_PRIV int redist_priv_end_failed(redist_plan *p, int code)
-{
-    if (code == REDIST_OK)
-        return code;
-    p->failed = 1;
-    p->active = 0;
-    return redist_priv_refuse(
-        p, code, "an MPI call failed during %s: only redist_plan_free may be called now",
-        p->transport->name);
+REDIST_PRIV int redist_priv_end_failed(redist_plan *p, int code) {
+  if (code == REDIST_OK) return code;
+  p->failed = 1;
+  p->active = 0;
+  return redist_priv_refuse(p, code,
+                            "an MPI call failed during %s: only redist_plan_free may be called now",
+                            p->transport->name);
 }
 
 /* The time, when a plan adds it up. */
-REDIST_PRIV_FAST double redist_priv_now(const redist_plan *p)
-{
-    return p->clock == NULL ? 0 : MPI_Wtime();
+REDIST_PRIV_FAST double redist_priv_now(const redist_plan *p) {
+  return p->clock == NULL ? 0 : MPI_Wtime();
 }
 
-REDIST_PRIV_FAST void redist_priv_add_copying(const redist_plan *p, double began)
-{
-    if (p->clock != NULL)
-        p->clock->copying += MPI_Wtime() - began;
+REDIST_PRIV_FAST void redist_priv_add_copying(const redist_plan *p, double began) {
+  if (p->clock != NULL) p->clock->copying += MPI_Wtime() - began;
 }
 
 /* A call for the plan begins, or ends. */
-REDIST_PRIV_FAST void redist_priv_enter(redist_plan *p)
-{
-    if (p->clock != NULL && p->clock->depth++ == 0)
-        p->clock->entered = MPI_Wtime();
+REDIST_PRIV_FAST void redist_priv_enter(redist_plan *p) {
+  if (p->clock != NULL && p->clock->depth++ == 0) p->clock->entered = MPI_Wtime();
 }
 
-REDIST_PRIV_FAST void redist_priv_leave(redist_plan *p)
-{
-    if (p->clock != NULL && --p->clock->depth == 0)
-        p->clock->inside += MPI_Wtime() - p->clock->entered;
+REDIST_PRIV_FAST void redist_priv_leave(redist_plan *p) {
+  if (p->clock != NULL && --p->clock->depth == 0)
+    p->clock->inside += MPI_Wtime() - p->clock->entered;
 }
 
 /* Begins an execution, whose arrays are known. */
-REDIST_PRIV int redist_priv_begin(redist_plan *p)
-{
-    REDIST_ASSERT(!p->failed && !p->active && p->transport != NULL);
-    p->began = MPI_Wtime();
-    p->active = REDIST_PRIV_ACTIVE;
-    return redist_priv_end_failed(p, p->transport->start(p));
+REDIST_PRIV int redist_priv_begin(redist_plan *p) {
+  REDIST_ASSERT(!p->failed && !p->active && p->transport != NULL);
+  p->began = MPI_Wtime();
+  p->active = REDIST_PRIV_ACTIVE;
+  return redist_priv_end_failed(p, p->transport->start(p));
 }
 
 /* Progresses one plan; completes its execution when it can, and remembers the fastest. */
-REDIST_PRIV int redist_priv_test(redist_plan *p, int *done)
-{
-    double seconds;
-    int code;
-    redist_priv_enter(p);
-    code = redist_priv_end_failed(p, p->transport->test(p, done));
-    redist_priv_leave(p);
-    if (code != REDIST_OK || !*done)
-        return code;
-    seconds = MPI_Wtime() - p->began;
-    p->fastest = p->executions == 0 || seconds < p->fastest ? seconds : p->fastest;
-    p->executions++;
-    p->active = 0;
-    return REDIST_OK;
+REDIST_PRIV int redist_priv_test(redist_plan *p, int *done) {
+  double seconds;
+  int code;
+  redist_priv_enter(p);
+  code = redist_priv_end_failed(p, p->transport->test(p, done));
+  redist_priv_leave(p);
+  if (code != REDIST_OK || !*done) return code;
+  seconds = MPI_Wtime() - p->began;
+  p->fastest = p->executions == 0 || seconds < p->fastest ? seconds : p->fastest;
+  p->executions++;
+  p->active = 0;
+  return REDIST_OK;
 }
 
 /* --------------------------------------------------------------------------- combining (bodies) */
 
-REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *context)
-{
-    const redist_op *op = (const redist_op *)context;
-    char *there = (char *)to, *arrived = (char *)(uintptr_t)from;
-    int64_t k;
-    int size = 0;
-    MPI_Type_size(op->type, &size);
-    for (k = 0; k < n; k += REDIST_MAX_COUNT)
-        MPI_Reduce_local(arrived + k * size, there + k * size,
-                         (int)redist_priv_min(n - k, REDIST_MAX_COUNT), op->type, op->op);
+REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *context) {
+  const redist_op *op = (const redist_op *)context;
+  char *there = (char *)to, *arrived = (char *)(uintptr_t)from;
+  int64_t k;
+  int size = 0;
+  MPI_Type_size(op->type, &size);
+  for (k = 0; k < n; k += REDIST_MAX_COUNT)
+    MPI_Reduce_local(arrived + k * size, there + k * size,
+                     (int)redist_priv_min(n - k, REDIST_MAX_COUNT), op->type, op->op);
 }
 
 /* ----------------------------------------------------------------- checking arguments (private) */
 
-REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, int64_t word)
-{
-    hash = (hash ^ (uint64_t)word) * UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ hash >> 32;
+REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, int64_t word) {
+  hash = (hash ^ (uint64_t)word) * UINT64_C(0x9E3779B97F4A7C15);
+  return hash ^ hash >> 32;
 }
 
 /* A number that differs between machines, and containers that share neither memory nor process
    numbers, in all likelihood: whether two ranks with the same number really share memory is
    tried. */
-REDIST_PRIV_COLD int64_t redist_priv_machine(void)
-{
-    char name[MPI_MAX_PROCESSOR_NAME];
-    uint64_t hash = 0;
-    int k, length = 0;
-    MPI_Get_processor_name(name, &length);
-    for (k = 0; k < length; k++)
-        hash = redist_priv_hash(hash, name[k]);
+REDIST_PRIV_COLD int64_t redist_priv_machine(void) {
+  char name[MPI_MAX_PROCESSOR_NAME];
+  uint64_t hash = 0;
+  int k, length = 0;
+  MPI_Get_processor_name(name, &length);
+  for (k = 0; k < length; k++) hash = redist_priv_hash(hash, name[k]);
 #ifdef REDIST_PRIV_OWN_MEMORY
-    {
-        struct stat memory, processes;
-        int64_t boot[4] = {0};
-        const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | REDIST_PRIV_CLOEXEC);
-        if (file >= 0 && read(file, boot, sizeof boot) < 0)
-            boot[0] = 0;
-        if (file >= 0)
-            close(file);
-        for (k = 0; k < 4; k++)
-            hash = redist_priv_hash(hash, boot[k]);
-        hash = redist_priv_hash(hash, stat("/dev/shm", &memory) == 0 ? (int64_t)memory.st_dev : 0);
-        hash = redist_priv_hash(hash, stat("/proc/self/ns/pid", &processes) == 0
-                                          ? (int64_t)processes.st_ino
-                                          : 0);
-    }
+  {
+    struct stat memory, processes;
+    int64_t boot[4] = {0};
+    const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | REDIST_PRIV_CLOEXEC);
+    if (file >= 0 && read(file, boot, sizeof boot) < 0) boot[0] = 0;
+    if (file >= 0) close(file);
+    for (k = 0; k < 4; k++) hash = redist_priv_hash(hash, boot[k]);
+    hash = redist_priv_hash(hash, stat("/dev/shm", &memory) == 0 ? (int64_t)memory.st_dev : 0);
+    hash = redist_priv_hash(hash, stat("/proc/self/ns/pid", &processes) == 0
+                                      ? (int64_t)processes.st_ino
+                                      : 0);
+  }
 #endif
-    return (int64_t)(hash >> 2);
+  return (int64_t)(hash >> 2);
 }
 
 /* The same for this rank's node. */
-REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p)
-{
-    return p->options.node_ranks > 0 ? p->rank / p->options.node_ranks : p->home.machine;
+REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p) {
+  return p->options.node_ranks > 0 ? p->rank / p->options.node_ranks : p->home.machine;
 }
 
 /* Everything that must be the same on every rank, as a sequence of numbers with names, which are
    hashed, and compared with rank 0's where the hashes differ. */
 typedef struct {
-    int side, axis; /* -1: of the plan; -1: of the layout */
-    uint64_t hash;
-    int64_t n; /* words so far */
-    /* first[first_n]: rank 0's, which it writes here; none while they are only hashed */
-    int64_t *first;
-    int64_t first_n;
-    redist_priv_plan_error *error;
+  int side, axis; /* -1: of the plan; -1: of the layout */
+  uint64_t hash;
+  int64_t n; /* words so far */
+  /* first[first_n]: rank 0's, which it writes here; none while they are only hashed */
+  int64_t *first;
+  int64_t first_n;
+  redist_priv_plan_error *error;
 } redist_priv_words;
 
 /* index: in a list of such words; -1: a single word. */
 REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, int64_t index,
-                                       int64_t value)
-{
-    const int64_t k = w->n++;
-    char where[48] = "", which[32] = "";
-    w->hash = redist_priv_hash(w->hash, value);
-    if (k >= w->first_n)
-        return;
-    if (w->error->rank == 0)
-        w->first[k] = value;
-    if (w->first[k] == value)
-        return;
-    if (w->side >= 0)
-        snprintf(where, sizeof where,
-                 w->axis < 0 ? "%s: " : "%s axis %d: ", redist_priv_side_name(w->side), w->axis);
-    if (index >= 0)
-        snprintf(which, sizeof which, " %" PRId64, index);
-    redist_priv_fail(w->error, REDIST_ERR_MISMATCH,
-                     "%s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", where, what, which, value,
-                     w->first[k]);
+                                       int64_t value) {
+  const int64_t k = w->n++;
+  char where[48] = "", which[32] = "";
+  w->hash = redist_priv_hash(w->hash, value);
+  if (k >= w->first_n) return;
+  if (w->error->rank == 0) w->first[k] = value;
+  if (w->first[k] == value) return;
+  if (w->side >= 0)
+    snprintf(where, sizeof where,
+             w->axis < 0 ? "%s: " : "%s axis %d: ", redist_priv_side_name(w->side), w->axis);
+  if (index >= 0) snprintf(which, sizeof which, " %" PRId64, index);
+  redist_priv_fail(w->error, REDIST_ERR_MISMATCH,
+                   "%s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", where, what, which, value,
+                   w->first[k]);
 }
 
 /* Single words: name[n]. */
 REDIST_PRIV_COLD void redist_priv_list(redist_priv_words *w, size_t n, const char *const *name,
-                                       const int64_t *value)
-{
-    size_t k;
-    for (k = 0; k < n; k++)
-        redist_priv_word(w, name[k], -1, value[k]);
+                                       const int64_t *value) {
+  size_t k;
+  for (k = 0; k < n; k++) redist_priv_word(w, name[k], -1, value[k]);
 }
 
-REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w, const redist_priv_dimension *dim)
-{
+REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w,
+                                            const redist_priv_dimension *dim) {
 #define REDIST_PRIV_FIELD_NAME(field, name) name,
 #define REDIST_PRIV_FIELD_VALUE(field, name) (int64_t) dim->axis.field,
-    static const char *const name[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_NAME)
-                                           REDIST_PRIV_GHOST_FIELDS(
-                                               REDIST_PRIV_FIELD_NAME) "axis of the array",
-                                       "low halo", "high halo"};
-    const int64_t value[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_VALUE)
-                                 REDIST_PRIV_GHOST_FIELDS(REDIST_PRIV_FIELD_VALUE) dim->stored,
-                             dim->low, dim->high};
-    const redist_axis *x = &dim->axis;
-    int64_t k;
-    redist_priv_list(w, sizeof name / sizeof name[0], name, value);
-    for (k = 0; x->kind == REDIST_PRIV_CUTS && k <= x->procs; k++)
-        redist_priv_word(w, "cut", k, x->cuts[k]);
-    for (k = 0; x->kind == REDIST_PRIV_BOXES && k < x->procs; k++) {
-        redist_priv_word(w, "the low end of box", k, x->box[k].low[x->along]);
-        redist_priv_word(w, "the high end of box", k, x->box[k].high[x->along]);
-    }
+  static const char *const name[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_NAME)
+                                         REDIST_PRIV_GHOST_FIELDS(
+                                             REDIST_PRIV_FIELD_NAME) "axis of the array",
+                                     "low halo", "high halo"};
+  const int64_t value[] = {REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_FIELD_VALUE)
+                               REDIST_PRIV_GHOST_FIELDS(REDIST_PRIV_FIELD_VALUE) dim->stored,
+                           dim->low, dim->high};
+  const redist_axis *x = &dim->axis;
+  int64_t k;
+  redist_priv_list(w, sizeof name / sizeof name[0], name, value);
+  for (k = 0; x->kind == REDIST_PRIV_CUTS && k <= x->procs; k++)
+    redist_priv_word(w, "cut", k, x->cuts[k]);
+  for (k = 0; x->kind == REDIST_PRIV_BOXES && k < x->procs; k++) {
+    redist_priv_word(w, "the low end of box", k, x->box[k].low[x->along]);
+    redist_priv_word(w, "the high end of box", k, x->box[k].high[x->along]);
+  }
 }
 
 REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side,
-                                              const redist_layout *layout)
-{
-    static const char *const name[] = {"number of axes",   "grid order", "memory order",
-                                       "number of copies", "partial",    "a list of ranks"};
-    const int64_t value[] = {
-        layout->ndim,    (int64_t)layout->grid_order, (int64_t)layout->memory_order, layout->copies,
-        layout->partial, layout->ranks != NULL};
-    int k;
-    w->side = side;
-    redist_priv_list(w, sizeof name / sizeof name[0], name, value);
-    for (w->axis = 0; w->axis < layout->ndim; w->axis++)
-        redist_priv_list_axis(w, &layout->dim[w->axis]);
-    w->axis = -1;
-    for (k = 0; k < (layout->ranks == NULL ? 1 : redist_layout_places(layout)); k++)
-        redist_priv_word(w, "the rank of place", k, redist_priv_rank_at(layout, k));
+                                              const redist_layout *layout) {
+  static const char *const name[] = {"number of axes",   "grid order", "memory order",
+                                     "number of copies", "partial",    "a list of ranks"};
+  const int64_t value[] = {
+      layout->ndim,    (int64_t)layout->grid_order, (int64_t)layout->memory_order, layout->copies,
+      layout->partial, layout->ranks != NULL};
+  int k;
+  w->side = side;
+  redist_priv_list(w, sizeof name / sizeof name[0], name, value);
+  for (w->axis = 0; w->axis < layout->ndim; w->axis++)
+    redist_priv_list_axis(w, &layout->dim[w->axis]);
+  w->axis = -1;
+  for (k = 0; k < (layout->ranks == NULL ? 1 : redist_layout_places(layout)); k++)
+    redist_priv_word(w, "the rank of place", k, redist_priv_rank_at(layout, k));
 }
 
-REDIST_PRIV_COLD void redist_priv_list_part(redist_priv_words *w, const redist_priv_part *part)
-{
-    static const char *const name[] = {"element size", "combine"};
-    const int64_t value[] = {part->element_bytes, part->policy.function != NULL};
-    w->side = w->axis = -1;
-    redist_priv_list(w, sizeof name / sizeof name[0], name, value);
-    redist_priv_list_layout(w, REDIST_PRIV_FROM, part->from);
-    redist_priv_list_layout(w, REDIST_PRIV_TO, part->to);
+REDIST_PRIV_COLD void redist_priv_list_part(redist_priv_words *w, const redist_priv_part *part) {
+  static const char *const name[] = {"element size", "combine"};
+  const int64_t value[] = {part->element_bytes, part->policy.function != NULL};
+  w->side = w->axis = -1;
+  redist_priv_list(w, sizeof name / sizeof name[0], name, value);
+  redist_priv_list_layout(w, REDIST_PRIV_FROM, part->from);
+  redist_priv_list_layout(w, REDIST_PRIV_TO, part->to);
 }
 
-REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_plan *p)
-{
-    static const char *const name[] = {"method",
-                                       "effort",
-                                       "number of parts",
-                                       "number of arrays",
-                                       "max_buffer",
-                                       "in_place",
-                                       "number of the arena",
-                                       "node_ranks",
-                                       "timed",
-                                       "executions",
-                                       "cost.per_message, as bits,",
-                                       "cost.per_byte, as bits,"};
-    enum { NAMES = sizeof name / sizeof name[0] };
-    const redist_options *o = &p->options;
-    const double costs[2] = {o->cost.per_message + 0.0, o->cost.per_byte + 0.0}; /* no -0 */
-    int64_t value[NAMES] = {(int64_t)o->method,
-                            (int64_t)o->effort,
-                            p->parts,
-                            p->arrays,
-                            o->max_buffer,
-                            o->in_place != 0,
-                            o->arena != NULL ? o->arena->name : 0,
-                            o->node_ranks,
-                            o->timed != 0,
-                            o->executions};
-    int k;
-    memcpy(&value[NAMES - 2], costs, sizeof costs);
-    w->side = w->axis = -1;
-    w->n = 0;
-    redist_priv_list(w, NAMES, name, value);
-    for (k = 0; k < p->parts; k++) {
-        if (w->error != NULL)
-            w->error->part = p->parts > 1 ? k : -1;
-        redist_priv_list_part(w, &p->part[k]);
-    }
-    if (w->error != NULL)
-        w->error->part = -1;
+REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_plan *p) {
+  static const char *const name[] = {"method",
+                                     "effort",
+                                     "number of parts",
+                                     "number of arrays",
+                                     "max_buffer",
+                                     "in_place",
+                                     "number of the arena",
+                                     "node_ranks",
+                                     "timed",
+                                     "executions",
+                                     "cost.per_message, as bits,",
+                                     "cost.per_byte, as bits,"};
+  enum { NAMES = sizeof name / sizeof name[0] };
+  const redist_options *o = &p->options;
+  const double costs[2] = {o->cost.per_message + 0.0, o->cost.per_byte + 0.0}; /* no -0 */
+  int64_t value[NAMES] = {(int64_t)o->method,
+                          (int64_t)o->effort,
+                          p->parts,
+                          p->arrays,
+                          o->max_buffer,
+                          o->in_place != 0,
+                          o->arena != NULL ? o->arena->name : 0,
+                          o->node_ranks,
+                          o->timed != 0,
+                          o->executions};
+  int k;
+  memcpy(&value[NAMES - 2], costs, sizeof costs);
+  w->side = w->axis = -1;
+  w->n = 0;
+  redist_priv_list(w, NAMES, name, value);
+  for (k = 0; k < p->parts; k++) {
+    if (w->error != NULL) w->error->part = p->parts > 1 ? k : -1;
+    redist_priv_list_part(w, &p->part[k]);
+  }
+  if (w->error != NULL) w->error->part = -1;
 }
 
 /* Reports the first of this rank's words that differs from rank 0's. Collective. */
 REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm,
-                                                   redist_priv_plan_error *v)
-{
-    const int64_t n = redist_priv_min(p->agreed.words, INT_MAX / (int)sizeof(int64_t));
-    redist_priv_words words = {0, 0, 0, 0, (int64_t *)redist_priv_zeroed(n, sizeof(int64_t)), n, v};
-    if (words.first != NULL && p->rank == 0)
-        redist_priv_list_plan(&words, p);
-    if (redist_priv_worst(comm, words.first == NULL ? REDIST_ERR_MEMORY : REDIST_OK) == REDIST_OK &&
-        redist_priv_broadcast(comm, words.first, (size_t)words.first_n * sizeof *words.first, 0) ==
-            REDIST_OK)
-        redist_priv_list_plan(&words, p);
-    REDIST_FREE(words.first);
-    redist_priv_agree(comm, v, NULL, 0);
-    v->rank = -1;
-    redist_priv_fail(v, REDIST_ERR_MISMATCH,
-                     "ranks passed different layouts, element sizes or options");
+                                                   redist_priv_plan_error *v) {
+  const int64_t n = redist_priv_min(p->agreed.words, INT_MAX / (int)sizeof(int64_t));
+  redist_priv_words words = {0, 0, 0, 0, (int64_t *)redist_priv_zeroed(n, sizeof(int64_t)), n, v};
+  if (words.first != NULL && p->rank == 0) redist_priv_list_plan(&words, p);
+  if (redist_priv_worst(comm, words.first == NULL ? REDIST_ERR_MEMORY : REDIST_OK) == REDIST_OK &&
+      redist_priv_broadcast(comm, words.first, (size_t)words.first_n * sizeof *words.first, 0) ==
+          REDIST_OK)
+    redist_priv_list_plan(&words, p);
+  REDIST_FREE(words.first);
+  redist_priv_agree(comm, v, NULL, 0);
+  v->rank = -1;
+  redist_priv_fail(v, REDIST_ERR_MISMATCH,
+                   "ranks passed different layouts, element sizes or options");
 }
 
 /* Checks how this rank stores its places in a valid layout. */
 REDIST_PRIV_COLD void redist_priv_check_held(const redist_layout *layout, int rank,
-                                             const char *name, redist_priv_plan_error *v)
-{
-    char text[160];
-    int k = -1, code, coords[REDIST_MAX_DIMS];
-    while ((k = redist_priv_next_place(layout, NULL, rank, k)) >= 0) {
-        redist_priv_coords_of_place(layout, k, coords);
-        code = redist_priv_check_extent(layout, coords, text, sizeof text);
-        redist_priv_fail(v, code, "%s %s", name, text);
-        if (layout->offsets != NULL &&
-            (layout->offsets[k] < 0 || layout->offsets[k] > REDIST_PRIV_MAX_ELEMENTS))
-            redist_priv_fail(v, REDIST_ERR_LAYOUT,
-                             "%s: the offset of place %d is %" PRId64
-                             ", must be at least 0 and at most 2^62",
-                             name, k, layout->offsets[k]);
-    }
+                                             const char *name, redist_priv_plan_error *v) {
+  char text[160];
+  int k = -1, code, coords[REDIST_MAX_DIMS];
+  while ((k = redist_priv_next_place(layout, NULL, rank, k)) >= 0) {
+    redist_priv_coords_of_place(layout, k, coords);
+    code = redist_priv_check_extent(layout, coords, text, sizeof text);
+    redist_priv_fail(v, code, "%s %s", name, text);
+    if (layout->offsets != NULL &&
+        (layout->offsets[k] < 0 || layout->offsets[k] > REDIST_PRIV_MAX_ELEMENTS))
+      redist_priv_fail(v, REDIST_ERR_LAYOUT,
+                       "%s: the offset of place %d is %" PRId64
+                       ", must be at least 0 and at most 2^62",
+                       name, k, layout->offsets[k]);
+  }
 }
 
 REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int64_t element_bytes,
                                                int side, const redist_layout *layout,
-                                               redist_priv_plan_error *v)
-{
-    const int64_t limit = INT64_MAX / 4 / redist_priv_max(element_bytes, 1) / p->arrays;
-    const char *name = redist_priv_side_name(side);
-    char text[160];
-    const redist_priv_error error = redist_priv_error_of(layout);
-    int k, code = redist_priv_format_error(&error, text, sizeof text);
-    redist_priv_fail(v, code, "%s%s %s", name, error.axis >= 0 ? "" : ":", text);
-    if (code != REDIST_OK)
-        return;
-    for (k = layout->ranks == NULL ? redist_layout_places(layout) - 1 : 0;
-         k < redist_layout_places(layout); k++) {
-        const int rank = redist_priv_rank_at(layout, k);
-        if (rank >= p->size)
-            redist_priv_fail(v, REDIST_ERR_RANK,
-                             "a %s place is on rank %d, but the communicator has %d ranks", name,
-                             rank, p->size);
-    }
-    redist_priv_check_held(layout, p->rank, name, v);
-    if (redist_layout_alloc(layout, p->rank) > limit)
-        redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", name);
+                                               redist_priv_plan_error *v) {
+  const int64_t limit = INT64_MAX / 4 / redist_priv_max(element_bytes, 1) / p->arrays;
+  const char *name = redist_priv_side_name(side);
+  char text[160];
+  const redist_priv_error error = redist_priv_error_of(layout);
+  int k, code = redist_priv_format_error(&error, text, sizeof text);
+  redist_priv_fail(v, code, "%s%s %s", name, error.axis >= 0 ? "" : ":", text);
+  if (code != REDIST_OK) return;
+  for (k = layout->ranks == NULL ? redist_layout_places(layout) - 1 : 0;
+       k < redist_layout_places(layout); k++) {
+    const int rank = redist_priv_rank_at(layout, k);
+    if (rank >= p->size)
+      redist_priv_fail(v, REDIST_ERR_RANK,
+                       "a %s place is on rank %d, but the communicator has %d ranks", name, rank,
+                       p->size);
+  }
+  redist_priv_check_held(layout, p->rank, name, v);
+  if (redist_layout_alloc(layout, p->rank) > limit)
+    redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", name);
 }
 
 /* Copies a list to *room, if there is one, and goes behind it. Without room, only goes on. */
 REDIST_PRIV_COLD const void *redist_priv_keep_list(char **room, size_t *used, const void *list,
-                                                   size_t bytes)
-{
-    char *copy = list == NULL || *room == NULL ? NULL : *room + *used;
-    *used += list == NULL ? 0 : (bytes + 7) / 8 * 8;
-    return copy == NULL ? NULL : memcpy(copy, list, bytes);
+                                                   size_t bytes) {
+  char *copy = list == NULL || *room == NULL ? NULL : *room + *used;
+  *used += list == NULL ? 0 : (bytes + 7) / 8 * 8;
+  return copy == NULL ? NULL : memcpy(copy, list, bytes);
 }
 
 /* Copies the lists that a layout refers to behind it, where `copy` is in `room`; the bytes of it
    all. */
 REDIST_PRIV_COLD size_t redist_priv_keep_lists(char *room, const redist_layout *layout,
-                                               redist_layout *copy)
-{
-    const size_t places = (size_t)redist_layout_places(layout);
-    const redist_axis *first = &layout->dim[0].axis;
-    size_t used = (redist_priv_layout_bytes(layout) + 7) / 8 * 8;
-    int d;
-    copy->ranks = (const int *)redist_priv_keep_list(&room, &used, layout->ranks,
-                                                     places * sizeof *layout->ranks);
-    copy->offsets = (const int64_t *)redist_priv_keep_list(&room, &used, layout->offsets,
-                                                           places * sizeof *layout->offsets);
-    for (d = 0; d < layout->ndim; d++) {
-        const redist_axis *x = &layout->dim[d].axis;
-        const int cuts = x->kind == REDIST_PRIV_CUTS;
-        copy->dim[d].axis.cuts =
-            (const int64_t *)redist_priv_keep_list(&room, &used, cuts ? x->cuts : NULL,
-                                                   ((size_t)x->procs + 1) * sizeof *x->cuts);
-    }
-    copy->dim[0].axis.box =
-        (const redist_box *)redist_priv_keep_list(&room, &used,
-                                                  redist_priv_is_boxes(layout) ? first->box : NULL,
-                                                  (size_t)first->procs * sizeof *first->box);
-    for (d = 1; d < layout->ndim; d++)
-        copy->dim[d].axis.box = copy->dim[0].axis.box;
-    return used;
+                                               redist_layout *copy) {
+  const size_t places = (size_t)redist_layout_places(layout);
+  const redist_axis *first = &layout->dim[0].axis;
+  size_t used = (redist_priv_layout_bytes(layout) + 7) / 8 * 8;
+  int d;
+  copy->ranks = (const int *)redist_priv_keep_list(&room, &used, layout->ranks,
+                                                   places * sizeof *layout->ranks);
+  copy->offsets = (const int64_t *)redist_priv_keep_list(&room, &used, layout->offsets,
+                                                         places * sizeof *layout->offsets);
+  for (d = 0; d < layout->ndim; d++) {
+    const redist_axis *x = &layout->dim[d].axis;
+    const int cuts = x->kind == REDIST_PRIV_CUTS;
+    copy->dim[d].axis.cuts =
+        (const int64_t *)redist_priv_keep_list(&room, &used, cuts ? x->cuts : NULL,
+                                               ((size_t)x->procs + 1) * sizeof *x->cuts);
+  }
+  copy->dim[0].axis.box =
+      (const redist_box *)redist_priv_keep_list(&room, &used,
+                                                redist_priv_is_boxes(layout) ? first->box : NULL,
+                                                (size_t)first->procs * sizeof *first->box);
+  for (d = 1; d < layout->ndim; d++) copy->dim[d].axis.box = copy->dim[0].axis.box;
+  return used;
 }
 
 /* Copies a valid layout, whose lists the caller may free; an invalid one may have another size. */
 REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *layout, int ghosts,
-                                                        redist_priv_plan_error *v)
-{
-    redist_layout counted;
-    char *room = (char *)redist_priv_alloc(
-        1, redist_priv_keep_lists(NULL, layout, redist_priv_copy_to(&counted, layout, 1)));
-    redist_layout *copy = (redist_layout *)(void *)room;
-    redist_priv_fail(v, copy == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for a plan");
-    if (copy == NULL)
-        return NULL;
-    redist_priv_copy_to(copy, layout, ghosts);
-    redist_priv_keep_lists(room, layout, copy);
-    return copy;
+                                                        redist_priv_plan_error *v) {
+  redist_layout counted;
+  char *room = (char *)redist_priv_alloc(
+      1, redist_priv_keep_lists(NULL, layout, redist_priv_copy_to(&counted, layout, 1)));
+  redist_layout *copy = (redist_layout *)(void *)room;
+  redist_priv_fail(v, copy == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for a plan");
+  if (copy == NULL) return NULL;
+  redist_priv_copy_to(copy, layout, ghosts);
+  redist_priv_keep_lists(room, layout, copy);
+  return copy;
 }
 
 REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_priv_part *part,
-                                               redist_priv_plan_error *v)
-{
-    int d;
-    if (part->from->ndim != part->to->ndim)
-        redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d",
-                         part->from->ndim, part->to->ndim);
-    for (d = 0; d < part->from->ndim && v->code == REDIST_OK; d++)
-        if (part->from->dim[d].axis.count != part->to->dim[d].axis.count)
-            redist_priv_fail(v, REDIST_ERR_SHAPE,
-                             "axis %d: the source has extent %" PRId64 ", the destination %" PRId64,
-                             d, part->from->dim[d].axis.count, part->to->dim[d].axis.count);
+                                               redist_priv_plan_error *v) {
+  int d;
+  if (part->from->ndim != part->to->ndim)
+    redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d",
+                     part->from->ndim, part->to->ndim);
+  for (d = 0; d < part->from->ndim && v->code == REDIST_OK; d++)
+    if (part->from->dim[d].axis.count != part->to->dim[d].axis.count)
+      redist_priv_fail(v, REDIST_ERR_SHAPE,
+                       "axis %d: the source has extent %" PRId64 ", the destination %" PRId64, d,
+                       part->from->dim[d].axis.count, part->to->dim[d].axis.count);
 }
 
 /* The cells of a place that hold elements, in its rank's array: first + i * stride[axis] + j *
    stride[axis + 1] + ..., 0 <= i < count[axis], ..., from slow to fast. */
 typedef struct {
-    int64_t first;
-    int place, axis, ndim;
-    int64_t count[REDIST_MAX_DIMS], stride[REDIST_MAX_DIMS];
+  int64_t first;
+  int place, axis, ndim;
+  int64_t count[REDIST_MAX_DIMS], stride[REDIST_MAX_DIMS];
 } redist_priv_cells;
 
-REDIST_PRIV_COLD int redist_priv_compare_cells(const void *a, const void *b)
-{
-    const int64_t x = ((const redist_priv_cells *)a)->first,
-                  y = ((const redist_priv_cells *)b)->first;
-    return (x > y) - (x < y);
+REDIST_PRIV_COLD int redist_priv_compare_cells(const void *a, const void *b) {
+  const int64_t x = ((const redist_priv_cells *)a)->first,
+                y = ((const redist_priv_cells *)b)->first;
+  return (x > y) - (x < y);
 }
 
 /* Returns how many there are. */
 REDIST_PRIV_COLD int64_t redist_priv_cells_of(const redist_layout *layout,
                                               const redist_priv_held_place *held,
-                                              redist_priv_cells *cells)
-{
-    int64_t begin, end, low, n = 1;
-    int k, coords[REDIST_MAX_DIMS], axes[REDIST_MAX_DIMS];
-    redist_priv_coords_of_place(layout, held->place, coords);
-    redist_priv_slow_to_fast(layout, layout->memory_order, axes);
-    cells->place = held->place;
-    cells->axis = 0;
-    cells->ndim = layout->ndim;
-    cells->first = held->storage.origin;
-    for (k = 0; k < layout->ndim; k++) {
-        const redist_axis *x = &layout->dim[axes[k]].axis;
-        const int closed = x->ghosts != 1 + (int)REDIST_PERIODIC;
-        redist_priv_interval(x, coords[axes[k]], &begin, &end);
-        low = closed ? redist_priv_min(x->low, begin) : x->low;
-        cells->stride[k] = held->storage.stride[axes[k]];
-        cells->count[k] = low + redist_priv_size(x, coords[axes[k]]) +
-                          (x->ghosts == 0 ? 0
-                           : closed       ? redist_priv_min(x->high, x->extent - end)
-                                          : x->high);
-        cells->first -= low * cells->stride[k];
-        n *= cells->count[k];
-    }
-    return n;
+                                              redist_priv_cells *cells) {
+  int64_t begin, end, low, n = 1;
+  int k, coords[REDIST_MAX_DIMS], axes[REDIST_MAX_DIMS];
+  redist_priv_coords_of_place(layout, held->place, coords);
+  redist_priv_slow_to_fast(layout, layout->memory_order, axes);
+  cells->place = held->place;
+  cells->axis = 0;
+  cells->ndim = layout->ndim;
+  cells->first = held->storage.origin;
+  for (k = 0; k < layout->ndim; k++) {
+    const redist_axis *x = &layout->dim[axes[k]].axis;
+    const int closed = x->ghosts != 1 + (int)REDIST_PERIODIC;
+    redist_priv_interval(x, coords[axes[k]], &begin, &end);
+    low = closed ? redist_priv_min(x->low, begin) : x->low;
+    cells->stride[k] = held->storage.stride[axes[k]];
+    cells->count[k] = low + redist_priv_size(x, coords[axes[k]]) +
+                      (x->ghosts == 0 ? 0
+                       : closed       ? redist_priv_min(x->high, x->extent - end)
+                                      : x->high);
+    cells->first -= low * cells->stride[k];
+    n *= cells->count[k];
+  }
+  return n;
 }
 
 /* From the first cell to the last. */
-REDIST_PRIV_COLD int64_t redist_priv_cells_span(const redist_priv_cells *c)
-{
-    int64_t span = 0;
-    int d;
-    for (d = c->axis; d < c->ndim; d++)
-        span += (c->count[d] - 1) * c->stride[d];
-    return span;
+REDIST_PRIV_COLD int64_t redist_priv_cells_span(const redist_priv_cells *c) {
+  int64_t span = 0;
+  int d;
+  for (d = c->axis; d < c->ndim; d++) span += (c->count[d] - 1) * c->stride[d];
+  return span;
 }
 
 /* Whether no cell between the first and the last is another's. */
-REDIST_PRIV_COLD int redist_priv_cells_are_solid(const redist_priv_cells *c)
-{
-    int64_t n = 1;
-    int d;
-    for (d = c->axis; d < c->ndim; d++)
-        n *= c->count[d];
-    return redist_priv_cells_span(c) == n - 1;
+REDIST_PRIV_COLD int redist_priv_cells_are_solid(const redist_priv_cells *c) {
+  int64_t n = 1;
+  int d;
+  for (d = c->axis; d < c->ndim; d++) n *= c->count[d];
+  return redist_priv_cells_span(c) == n - 1;
 }
 
 /* Whether two places share a cell: the one that has gaps is taken apart along its slowest axis, as
    far as it reaches the other. */
-REDIST_PRIV_COLD int redist_priv_cells_meet(const redist_priv_cells *a, const redist_priv_cells *b)
-{
-    const int solid = redist_priv_cells_are_solid(a);
-    const redist_priv_cells *apart = solid ? b : a, *other = solid ? a : b;
-    const int64_t stride = apart->axis < apart->ndim ? apart->stride[apart->axis] : 1;
-    const int64_t from = other->first, to = from + redist_priv_cells_span(other);
-    redist_priv_cells slice = *apart;
-    int64_t i, end, width;
-    if (apart->first > to || from > apart->first + redist_priv_cells_span(apart))
-        return 0;
-    if (solid && redist_priv_cells_are_solid(b))
-        return 1;
-    slice.axis++;
-    width = redist_priv_cells_span(&slice);
-    i = redist_priv_ceil_div(redist_priv_max(from - width - apart->first, 0), stride);
-    end = redist_priv_min((to - apart->first) / stride, apart->count[apart->axis] - 1);
-    for (; i <= end; i++) {
-        slice.first = apart->first + i * stride;
-        if (redist_priv_cells_meet(&slice, other))
-            return 1;
-    }
-    return 0;
+REDIST_PRIV_COLD int redist_priv_cells_meet(const redist_priv_cells *a,
+                                            const redist_priv_cells *b) {
+  const int solid = redist_priv_cells_are_solid(a);
+  const redist_priv_cells *apart = solid ? b : a, *other = solid ? a : b;
+  const int64_t stride = apart->axis < apart->ndim ? apart->stride[apart->axis] : 1;
+  const int64_t from = other->first, to = from + redist_priv_cells_span(other);
+  redist_priv_cells slice = *apart;
+  int64_t i, end, width;
+  if (apart->first > to || from > apart->first + redist_priv_cells_span(apart)) return 0;
+  if (solid && redist_priv_cells_are_solid(b)) return 1;
+  slice.axis++;
+  width = redist_priv_cells_span(&slice);
+  i = redist_priv_ceil_div(redist_priv_max(from - width - apart->first, 0), stride);
+  end = redist_priv_min((to - apart->first) / stride, apart->count[apart->axis] - 1);
+  for (; i <= end; i++) {
+    slice.first = apart->first + i * stride;
+    if (redist_priv_cells_meet(&slice, other)) return 1;
+  }
+  return 0;
 }
 
 /* Checks that this rank's places share no cells: of a kept layout. */
 REDIST_PRIV_COLD void redist_priv_check_apart(const redist_layout *layout, int side, int rank,
-                                              redist_priv_plan_error *v)
-{
-    const int places = layout->offsets == NULL ? 0 : redist_layout_on_rank(layout, rank, 0, NULL);
-    redist_priv_cells *cells;
-    redist_priv_held_place held;
-    int a, b, n = 0;
-    if (places < 2)
-        return;
-    cells = (redist_priv_cells *)redist_priv_alloc(places, sizeof *cells);
-    redist_priv_fail(v, cells == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for a plan");
-    memset(&held, 0, sizeof held);
-    held.place = -1;
-    while (cells != NULL && redist_priv_next_held(layout, rank, &held))
-        n += redist_priv_cells_of(layout, &held, &cells[n]) > 0;
-    if (n > 0)
-        qsort(cells, (size_t)n, sizeof *cells, redist_priv_compare_cells);
-    for (a = 0; a < n; a++)
-        for (b = a + 1; b < n && v->code == REDIST_OK &&
-                        cells[b].first <= cells[a].first + redist_priv_cells_span(&cells[a]);
-             b++)
-            if (redist_priv_cells_meet(&cells[a], &cells[b]))
-                redist_priv_fail(v, REDIST_ERR_LAYOUT,
-                                 "%s: places %d and %d overlap in the array, at offsets %" PRId64
-                                 " and %" PRId64,
-                                 redist_priv_side_name(side), cells[a].place, cells[b].place,
-                                 layout->offsets[cells[a].place], layout->offsets[cells[b].place]);
-    REDIST_FREE(cells);
+                                              redist_priv_plan_error *v) {
+  const int places = layout->offsets == NULL ? 0 : redist_layout_on_rank(layout, rank, 0, NULL);
+  redist_priv_cells *cells;
+  redist_priv_held_place held;
+  int a, b, n = 0;
+  if (places < 2) return;
+  cells = (redist_priv_cells *)redist_priv_alloc(places, sizeof *cells);
+  redist_priv_fail(v, cells == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for a plan");
+  memset(&held, 0, sizeof held);
+  held.place = -1;
+  while (cells != NULL && redist_priv_next_held(layout, rank, &held))
+    n += redist_priv_cells_of(layout, &held, &cells[n]) > 0;
+  if (n > 0) qsort(cells, (size_t)n, sizeof *cells, redist_priv_compare_cells);
+  for (a = 0; a < n; a++)
+    for (b = a + 1; b < n && v->code == REDIST_OK &&
+                    cells[b].first <= cells[a].first + redist_priv_cells_span(&cells[a]);
+         b++)
+      if (redist_priv_cells_meet(&cells[a], &cells[b]))
+        redist_priv_fail(v, REDIST_ERR_LAYOUT,
+                         "%s: places %d and %d overlap in the array, at offsets %" PRId64
+                         " and %" PRId64,
+                         redist_priv_side_name(side), cells[a].place, cells[b].place,
+                         layout->offsets[cells[a].place], layout->offsets[cells[b].place]);
+  REDIST_FREE(cells);
 }
 
 /* The bytes of an element. */
-REDIST_PRIV_COLD int redist_priv_check_element(MPI_Datatype element, redist_priv_plan_error *v)
-{
-    MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
-    int size = 0;
-    if (element == MPI_DATATYPE_NULL)
-        redist_priv_fail(v, REDIST_ERR_TYPE, "the element datatype is MPI_DATATYPE_NULL");
-    else if (MPI_Type_size(element, &size) != MPI_SUCCESS ||
-             MPI_Type_get_extent(element, &lower, &extent) != MPI_SUCCESS ||
-             MPI_Type_get_true_extent(element, &true_lower, &true_extent) != MPI_SUCCESS)
-        redist_priv_fail(v, REDIST_ERR_TYPE, "the element datatype is not a datatype");
-    else if (size < 1 || lower != 0 || true_lower != 0 || extent != (MPI_Aint)size ||
-             true_extent != extent)
-        redist_priv_fail(v, REDIST_ERR_TYPE,
-                         "the element datatype has gaps: %d bytes from byte %" PRId64
-                         " on in an extent of %" PRId64
-                         "; redist moves bytes, so MPI_Type_contiguous of MPI_BYTE will do",
-                         size, (int64_t)true_lower, (int64_t)extent);
-    return size;
+REDIST_PRIV_COLD int redist_priv_check_element(MPI_Datatype element, redist_priv_plan_error *v) {
+  MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
+  int size = 0;
+  if (element == MPI_DATATYPE_NULL)
+    redist_priv_fail(v, REDIST_ERR_TYPE, "the element datatype is MPI_DATATYPE_NULL");
+  else if (MPI_Type_size(element, &size) != MPI_SUCCESS ||
+           MPI_Type_get_extent(element, &lower, &extent) != MPI_SUCCESS ||
+           MPI_Type_get_true_extent(element, &true_lower, &true_extent) != MPI_SUCCESS)
+    redist_priv_fail(v, REDIST_ERR_TYPE, "the element datatype is not a datatype");
+  else if (size < 1 || lower != 0 || true_lower != 0 || extent != (MPI_Aint)size ||
+           true_extent != extent)
+    redist_priv_fail(v, REDIST_ERR_TYPE,
+                     "the element datatype has gaps: %d bytes from byte %" PRId64
+                     " on in an extent of %" PRId64
+                     "; redist moves bytes, so MPI_Type_contiguous of MPI_BYTE will do",
+                     size, (int64_t)true_lower, (int64_t)extent);
+  return size;
 }
 
-REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_plan_error *v)
-{
-    const redist_options *o = &p->options;
-    const int method = (int)o->method, fixed = o->fixed_from != NULL || o->fixed_to != NULL;
-    if (method != REDIST_AUTO && redist_priv_transport_of(method) == NULL)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.method is %d, which %s", method,
-                         method == REDIST_SCHEDULED    ? "REDIST_NO_SCHEDULED leaves out"
-                         : method == REDIST_MULTIPHASE ? "REDIST_NO_MULTIPHASE leaves out"
-                                                       : "is no method");
-    if (o->effort != REDIST_ESTIMATE && o->effort != REDIST_MEASURE)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.effort is %d", (int)o->effort);
-    if (o->arrays < 0 || o->max_buffer < 0 || o->node_ranks < 0 || o->executions < 0)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "options.arrays is %d, max_buffer %" PRId64
-                         ", node_ranks %d, executions %d, must be at least 0",
-                         o->arrays, o->max_buffer, o->node_ranks, o->executions);
-    if (fixed && o->arrays > 1)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "fixed arrays go with one array, but options.arrays is %d", o->arrays);
-    if (fixed && p->part->policy.function != NULL)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "fixed arrays do not go with options.combine");
-    if (!redist_priv_is_cost(&o->cost))
-        redist_priv_fail(
-            v, REDIST_ERR_ARGUMENT,
-            "options.cost.per_message is %g, cost.per_byte %g, must be at least 0 and finite",
-            o->cost.per_message, o->cost.per_byte);
-    if (p->parts > 1 && (fixed || o->arrays > 1))
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "several parts do not go with options.%s",
-                         fixed ? "fixed_from or fixed_to" : "arrays");
-    if (p->parts > 1 && method == REDIST_MULTIPHASE)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "REDIST_MULTIPHASE moves one part, not %d",
-                         p->parts);
+REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_plan_error *v) {
+  const redist_options *o = &p->options;
+  const int method = (int)o->method, fixed = o->fixed_from != NULL || o->fixed_to != NULL;
+  if (method != REDIST_AUTO && redist_priv_transport_of(method) == NULL)
+    redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.method is %d, which %s", method,
+                     method == REDIST_SCHEDULED    ? "REDIST_NO_SCHEDULED leaves out"
+                     : method == REDIST_MULTIPHASE ? "REDIST_NO_MULTIPHASE leaves out"
+                                                   : "is no method");
+  if (o->effort != REDIST_ESTIMATE && o->effort != REDIST_MEASURE)
+    redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.effort is %d", (int)o->effort);
+  if (o->arrays < 0 || o->max_buffer < 0 || o->node_ranks < 0 || o->executions < 0)
+    redist_priv_fail(v, REDIST_ERR_ARGUMENT,
+                     "options.arrays is %d, max_buffer %" PRId64
+                     ", node_ranks %d, executions %d, must be at least 0",
+                     o->arrays, o->max_buffer, o->node_ranks, o->executions);
+  if (fixed && o->arrays > 1)
+    redist_priv_fail(v, REDIST_ERR_ARGUMENT,
+                     "fixed arrays go with one array, but options.arrays is %d", o->arrays);
+  if (fixed && p->part->policy.function != NULL)
+    redist_priv_fail(v, REDIST_ERR_ARGUMENT, "fixed arrays do not go with options.combine");
+  if (!redist_priv_is_cost(&o->cost))
+    redist_priv_fail(
+        v, REDIST_ERR_ARGUMENT,
+        "options.cost.per_message is %g, cost.per_byte %g, must be at least 0 and finite",
+        o->cost.per_message, o->cost.per_byte);
+  if (p->parts > 1 && (fixed || o->arrays > 1))
+    redist_priv_fail(v, REDIST_ERR_ARGUMENT, "several parts do not go with options.%s",
+                     fixed ? "fixed_from or fixed_to" : "arrays");
+  if (p->parts > 1 && method == REDIST_MULTIPHASE)
+    redist_priv_fail(v, REDIST_ERR_ARGUMENT, "REDIST_MULTIPHASE moves one part, not %d", p->parts);
 }
 
 /* Checks that a combining function of the library supports the element type. */
 REDIST_PRIV_COLD void redist_priv_check_combine(const redist_priv_part *part,
-                                                redist_priv_plan_error *v)
-{
-    static const int bytes[] = {4, 8, 8, 16};
-    redist_combine *const function = part->policy.function;
-    const redist_axpby *axpby = (const redist_axpby *)part->policy.context;
-    const redist_op *op = (const redist_op *)part->policy.context;
-    int size = 0;
-    if (function != redist_combine_op && function != redist_combine_axpby)
-        return;
-    if (part->policy.context == NULL)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "options.combine needs options.context, which is NULL");
-    else if (function == redist_combine_op &&
-             (op->type == MPI_DATATYPE_NULL || op->op == MPI_OP_NULL))
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "the operation or the datatype of options.context is null");
-    else if (function == redist_combine_op)
-        MPI_Type_size(op->type, &size);
-    else if ((int)axpby->type < 0 || axpby->type > REDIST_COMPLEX_DOUBLE)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the type of options.context is %d",
-                         (int)axpby->type);
-    else
-        size = bytes[axpby->type];
-    if (size != part->element_bytes)
-        redist_priv_fail(v, REDIST_ERR_ARGUMENT,
-                         "elements have %" PRId64 " bytes, those that are combined %d",
-                         part->element_bytes, size);
+                                                redist_priv_plan_error *v) {
+  static const int bytes[] = {4, 8, 8, 16};
+  redist_combine *const function = part->policy.function;
+  const redist_axpby *axpby = (const redist_axpby *)part->policy.context;
+  const redist_op *op = (const redist_op *)part->policy.context;
+  int size = 0;
+  if (function != redist_combine_op && function != redist_combine_axpby) return;
+  if (part->policy.context == NULL)
+    redist_priv_fail(v, REDIST_ERR_ARGUMENT,
+                     "options.combine needs options.context, which is NULL");
+  else if (function == redist_combine_op &&
+           (op->type == MPI_DATATYPE_NULL || op->op == MPI_OP_NULL))
+    redist_priv_fail(v, REDIST_ERR_ARGUMENT,
+                     "the operation or the datatype of options.context is null");
+  else if (function == redist_combine_op)
+    MPI_Type_size(op->type, &size);
+  else if ((int)axpby->type < 0 || axpby->type > REDIST_COMPLEX_DOUBLE)
+    redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the type of options.context is %d", (int)axpby->type);
+  else
+    size = bytes[axpby->type];
+  if (size != part->element_bytes)
+    redist_priv_fail(v, REDIST_ERR_ARGUMENT,
+                     "elements have %" PRId64 " bytes, those that are combined %d",
+                     part->element_bytes, size);
 }
 
 /* ------------------------------------------------------------------------------ peers (private) */
 
 /* multiple: a power of 2. */
-REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple)
-{
-    return (a + multiple - 1) & -multiple;
+REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple) {
+  return (a + multiple - 1) & -multiple;
 }
 
 /* A product's message, with this side's storage filled in. */
 REDIST_PRIV redist_priv_message redist_priv_product_message(const redist_plan *p,
-                                                            const redist_priv_shared *product)
-{
-    const redist_priv_part *part = &p->part[product->part];
-    const redist_priv_half *half = &part->half[product->own];
-    redist_priv_message m = redist_priv_message_of(&half->peers[product->held], product->message,
-                                                   product->number, part->from);
-    redist_priv_store(&m, product->own, &half->place[product->held].storage);
-    return m;
+                                                            const redist_priv_shared *product) {
+  const redist_priv_part *part = &p->part[product->part];
+  const redist_priv_half *half = &part->half[product->own];
+  redist_priv_message m = redist_priv_message_of(&half->peers[product->held], product->message,
+                                                 product->number, part->from);
+  redist_priv_store(&m, product->own, &half->place[product->held].storage);
+  return m;
 }
 
 /* The part of a product. */
-REDIST_PRIV const redist_priv_part *redist_priv_part_with(const redist_plan *p, int64_t product)
-{
-    return &p->part[p->product[product].part];
+REDIST_PRIV const redist_priv_part *redist_priv_part_with(const redist_plan *p, int64_t product) {
+  return &p->part[p->product[product].part];
 }
 
 /* Whether a run has the same strides on two sides, in multiples of theirs. */
 REDIST_PRIV_COLD int redist_priv_run_has_same_strides(const redist_priv_run *run, int a,
-                                                      int64_t a_stride, int b, int64_t b_stride)
-{
-    int level, same_strides = 1;
-    for (level = 0; level < REDIST_PRIV_LEVELS; level++)
-        same_strides &= run->n[level] == 1 ||
-                        run->stride[level][a] * a_stride == run->stride[level][b] * b_stride;
-    return same_strides;
+                                                      int64_t a_stride, int b, int64_t b_stride) {
+  int level, same_strides = 1;
+  for (level = 0; level < REDIST_PRIV_LEVELS; level++)
+    same_strides &=
+        run->n[level] == 1 || run->stride[level][a] * a_stride == run->stride[level][b] * b_stride;
+  return same_strides;
 }
 
 /* Where a message begins in the array when it lies there as it is packed, in elements; -1 when it
    does not. */
-REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, int side)
-{
-    int64_t begin = m->origin[side];
-    int d;
-    for (d = 0; d < m->ndim; d++) {
-        const redist_priv_run *run = m->axis[d]->run;
-        if (m->axis[d]->runs != 1 ||
-            !redist_priv_run_has_same_strides(run, side, m->stride[side][d], REDIST_PRIV_PACKED,
-                                              m->stride[REDIST_PRIV_PACKED][d]))
-            return -1;
-        begin += run->at[side] * m->stride[side][d];
-    }
-    return begin;
+REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, int side) {
+  int64_t begin = m->origin[side];
+  int d;
+  for (d = 0; d < m->ndim; d++) {
+    const redist_priv_run *run = m->axis[d]->run;
+    if (m->axis[d]->runs != 1 ||
+        !redist_priv_run_has_same_strides(run, side, m->stride[side][d], REDIST_PRIV_PACKED,
+                                          m->stride[REDIST_PRIV_PACKED][d]))
+      return -1;
+    begin += run->at[side] * m->stride[side][d];
+  }
+  return begin;
 }
 
 /* Splits the runs of an axis into those that lie at their destination and the others, packed one
    after the other. */
 REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int combined,
-                                            redist_priv_runs *part)
-{
-    int64_t r;
-    int code = REDIST_OK;
-    for (r = 0; r < list->runs && code == REDIST_OK; r++) {
-        redist_priv_run run = list->run[r];
-        const int same_strides =
-            redist_priv_run_has_same_strides(&run, REDIST_PRIV_FROM, 1, REDIST_PRIV_TO, 1);
-        redist_priv_runs *half =
-            &part[!same_strides || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO]];
-        /* packed one after the other, whatever lay between them */
-        run.at[REDIST_PRIV_PACKED] = half->elements;
-        run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
-        run.stride[2][REDIST_PRIV_PACKED] = run.n[0] * run.n[1];
-        half->elements += run.n[0] * run.n[1] * run.n[2];
-        half->run = (redist_priv_run *)redist_priv_append(half->run, &half->runs, &half->room, &run,
-                                                          sizeof run);
-        code = half->run == NULL           ? REDIST_ERR_MEMORY
-               : combined && !same_strides ? REDIST_ERR_ARGUMENT
-                                           : REDIST_OK;
-    }
-    REDIST_ASSERT(code != REDIST_OK || part[0].elements + part[1].elements == list->elements);
-    return code;
+                                            redist_priv_runs *part) {
+  int64_t r;
+  int code = REDIST_OK;
+  for (r = 0; r < list->runs && code == REDIST_OK; r++) {
+    redist_priv_run run = list->run[r];
+    const int same_strides =
+        redist_priv_run_has_same_strides(&run, REDIST_PRIV_FROM, 1, REDIST_PRIV_TO, 1);
+    redist_priv_runs *half =
+        &part[!same_strides || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO]];
+    /* packed one after the other, whatever lay between them */
+    run.at[REDIST_PRIV_PACKED] = half->elements;
+    run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
+    run.stride[2][REDIST_PRIV_PACKED] = run.n[0] * run.n[1];
+    half->elements += run.n[0] * run.n[1] * run.n[2];
+    half->run = (redist_priv_run *)redist_priv_append(half->run, &half->runs, &half->room, &run,
+                                                      sizeof run);
+    code = half->run == NULL           ? REDIST_ERR_MEMORY
+           : combined && !same_strides ? REDIST_ERR_ARGUMENT
+                                       : REDIST_OK;
+  }
+  REDIST_ASSERT(code != REDIST_OK || part[0].elements + part[1].elements == list->elements);
+  return code;
 }
 
 /* Adds a message to the local ones. */
-REDIST_PRIV_COLD int redist_priv_add_local(redist_priv_local *local, const redist_priv_message *m)
-{
-    local->message = (redist_priv_message *)redist_priv_append(local->message, &local->messages,
-                                                               &local->room, m, sizeof *m);
-    return local->message == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_add_local(redist_priv_local *local, const redist_priv_message *m) {
+  local->message = (redist_priv_message *)redist_priv_append(local->message, &local->messages,
+                                                             &local->room, m, sizeof *m);
+  return local->message == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Adds what is left of a local message in place. */
 REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_priv_part *part, redist_priv_message whole,
-                                               redist_priv_runs *half)
-{
-    redist_priv_message move;
-    int d, e, code = REDIST_OK;
-    for (d = 0; d < whole.ndim && code == REDIST_OK; d++)
-        code = redist_priv_split_runs(whole.axis[d], part->policy.function != NULL, &half[2 * d]);
-    for (d = 0; d < whole.ndim && code == REDIST_OK; d++) {
-        move = whole;
-        for (e = 0; e <= d; e++) {
-            move.axis[e] = &half[2 * e + (e == d)];
-            move.end[e] = move.axis[e]->elements;
-        }
-        redist_priv_pack_densely(&move, part->from);
-        if (move.elements > 0)
-            code = redist_priv_add_local(&part->local, &move);
+                                               redist_priv_runs *half) {
+  redist_priv_message move;
+  int d, e, code = REDIST_OK;
+  for (d = 0; d < whole.ndim && code == REDIST_OK; d++)
+    code = redist_priv_split_runs(whole.axis[d], part->policy.function != NULL, &half[2 * d]);
+  for (d = 0; d < whole.ndim && code == REDIST_OK; d++) {
+    move = whole;
+    for (e = 0; e <= d; e++) {
+      move.axis[e] = &half[2 * e + (e == d)];
+      move.end[e] = move.axis[e]->elements;
     }
-    return code;
+    redist_priv_pack_densely(&move, part->from);
+    if (move.elements > 0) code = redist_priv_add_local(&part->local, &move);
+  }
+  return code;
 }
 
 /* Whether a message to the rank itself has its source's strides and origin at its destination. */
-REDIST_PRIV_COLD int redist_priv_has_same_strides(const redist_priv_message *m)
-{
-    return m->origin[REDIST_PRIV_FROM] == m->origin[REDIST_PRIV_TO] &&
-           memcmp(m->stride[REDIST_PRIV_FROM], m->stride[REDIST_PRIV_TO],
-                  (size_t)m->ndim * sizeof m->stride[0][0]) == 0;
+REDIST_PRIV_COLD int redist_priv_has_same_strides(const redist_priv_message *m) {
+  return m->origin[REDIST_PRIV_FROM] == m->origin[REDIST_PRIV_TO] &&
+         memcmp(m->stride[REDIST_PRIV_FROM], m->stride[REDIST_PRIV_TO],
+                (size_t)m->ndim * sizeof m->stride[0][0]) == 0;
 }
 
 /* Keeps a message of this rank to itself: the same products of runs, stored on both sides. */
 REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
-                                      const redist_priv_shared *product)
-{
-    redist_priv_held_place *to =
-        (redist_priv_held_place *)redist_priv_find(part->half[REDIST_PRIV_TO].place,
-                                                   part->half[REDIST_PRIV_TO].places, sizeof *to,
-                                                   product->place[REDIST_PRIV_TO]);
-    redist_priv_message m = redist_priv_product_message(p, product);
-    redist_priv_store(&m, REDIST_PRIV_TO, &to->storage);
-    part->local.elements += m.elements;
-    return m.elements > 0 ? redist_priv_add_local(&part->local, &m) : REDIST_OK;
+                                      const redist_priv_shared *product) {
+  redist_priv_held_place *to =
+      (redist_priv_held_place *)redist_priv_find(part->half[REDIST_PRIV_TO].place,
+                                                 part->half[REDIST_PRIV_TO].places, sizeof *to,
+                                                 product->place[REDIST_PRIV_TO]);
+  redist_priv_message m = redist_priv_product_message(p, product);
+  redist_priv_store(&m, REDIST_PRIV_TO, &to->storage);
+  part->local.elements += m.elements;
+  return m.elements > 0 ? redist_priv_add_local(&part->local, &m) : REDIST_OK;
 }
 
 /* Finds what must be copied in place. REDIST_ERR_ARGUMENT: it is combined, and an element that is
    its own destination cannot be distinguished from others. */
-REDIST_PRIV_COLD int redist_priv_rest(const redist_plan *p, redist_priv_part *part)
-{
-    redist_priv_local *local = &part->local;
-    const int several = part->half[REDIST_PRIV_FROM].places > 1;
-    int k, code = REDIST_OK;
-    local->wholes = local->messages;
-    for (k = 0; k < local->wholes; k++)
-        local->in_place |= p->options.in_place && redist_priv_has_same_strides(&local->message[k]);
-    if (p->options.in_place && part->policy.function != NULL && local->wholes > 0 &&
-        !local->in_place)
-        return REDIST_ERR_ARGUMENT;
-    if (!local->in_place)
-        return REDIST_OK;
-    local->part = (redist_priv_runs **)redist_priv_zeroed(local->wholes, sizeof *local->part);
-    code = local->part == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (k = 0; k < local->wholes && code == REDIST_OK; k++) {
-        const redist_priv_message whole = local->message[k];
-        redist_priv_runs *half;
-        if (several && !redist_priv_has_same_strides(&whole)) {
-            code = redist_priv_add_local(local, &whole);
-            continue;
-        }
-        half = (redist_priv_runs *)redist_priv_zeroed(2 * whole.ndim, sizeof *half);
-        if (half != NULL)
-            local->part[local->parts++] = half;
-        code = half == NULL ? REDIST_ERR_MEMORY : redist_priv_keep_in_place(part, whole, half);
+REDIST_PRIV_COLD int redist_priv_rest(const redist_plan *p, redist_priv_part *part) {
+  redist_priv_local *local = &part->local;
+  const int several = part->half[REDIST_PRIV_FROM].places > 1;
+  int k, code = REDIST_OK;
+  local->wholes = local->messages;
+  for (k = 0; k < local->wholes; k++)
+    local->in_place |= p->options.in_place && redist_priv_has_same_strides(&local->message[k]);
+  if (p->options.in_place && part->policy.function != NULL && local->wholes > 0 && !local->in_place)
+    return REDIST_ERR_ARGUMENT;
+  if (!local->in_place) return REDIST_OK;
+  local->part = (redist_priv_runs **)redist_priv_zeroed(local->wholes, sizeof *local->part);
+  code = local->part == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  for (k = 0; k < local->wholes && code == REDIST_OK; k++) {
+    const redist_priv_message whole = local->message[k];
+    redist_priv_runs *half;
+    if (several && !redist_priv_has_same_strides(&whole)) {
+      code = redist_priv_add_local(local, &whole);
+      continue;
     }
-    return code;
+    half = (redist_priv_runs *)redist_priv_zeroed(2 * whole.ndim, sizeof *half);
+    if (half != NULL) local->part[local->parts++] = half;
+    code = half == NULL ? REDIST_ERR_MEMORY : redist_priv_keep_in_place(part, whole, half);
+  }
+  return code;
 }
 
 /* What two places exchange, one of them this rank's. Sorted as blocks are. */
 typedef struct {
-    int rank;
-    redist_priv_shared product;
+  int rank;
+  redist_priv_shared product;
 } redist_priv_shipment;
 
-REDIST_PRIV_COLD int redist_priv_compare_shipments(const void *a, const void *b)
-{
-    const redist_priv_shipment *x = (const redist_priv_shipment *)a,
-                               *y = (const redist_priv_shipment *)b;
-    const int first[] = {x->rank, x->product.part, x->product.place[0], x->product.place[1]},
-              second[] = {y->rank, y->product.part, y->product.place[0], y->product.place[1]};
-    int k = 0;
-    while (k < 3 && first[k] == second[k])
-        k++;
-    return (first[k] > second[k]) - (first[k] < second[k]);
+REDIST_PRIV_COLD int redist_priv_compare_shipments(const void *a, const void *b) {
+  const redist_priv_shipment *x = (const redist_priv_shipment *)a,
+                             *y = (const redist_priv_shipment *)b;
+  const int first[] = {x->rank, x->product.part, x->product.place[0], x->product.place[1]},
+            second[] = {y->rank, y->product.part, y->product.place[0], y->product.place[1]};
+  int k = 0;
+  while (k < 3 && first[k] == second[k]) k++;
+  return (first[k] > second[k]) - (first[k] < second[k]);
 }
 
 typedef struct {
-    int64_t shipments, room;
-    redist_priv_shipment *shipment;
+  int64_t shipments, room;
+  redist_priv_shipment *shipment;
 } redist_priv_shipments;
 
 /* Adds the products of a message, one for each choice of images. */
 REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, redist_priv_part *part,
-                                              redist_priv_shipment *m)
-{
-    redist_priv_shared *product = &m->product;
-    const int images = redist_priv_blocks_of(&part->half[product->own].peers[product->held]);
-    int code = REDIST_OK;
-    for (; product->number < images && code == REDIST_OK; product->number++) {
-        if (m->rank == p->rank) {
-            code =
-                product->own == REDIST_PRIV_FROM ? redist_priv_keep(p, part, product) : REDIST_OK;
-            continue;
-        }
-        product->bytes = redist_priv_product_message(p, product).elements * part->element_bytes;
-        if (product->bytes > 0)
-            p->product =
-                (redist_priv_shared *)redist_priv_append(p->product, &p->products, &p->product_room,
-                                                         product, sizeof *product);
-        code = p->product == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+                                              redist_priv_shipment *m) {
+  redist_priv_shared *product = &m->product;
+  const int images = redist_priv_blocks_of(&part->half[product->own].peers[product->held]);
+  int code = REDIST_OK;
+  for (; product->number < images && code == REDIST_OK; product->number++) {
+    if (m->rank == p->rank) {
+      code = product->own == REDIST_PRIV_FROM ? redist_priv_keep(p, part, product) : REDIST_OK;
+      continue;
     }
-    return code;
+    product->bytes = redist_priv_product_message(p, product).elements * part->element_bytes;
+    if (product->bytes > 0)
+      p->product =
+          (redist_priv_shared *)redist_priv_append(p->product, &p->products, &p->product_room,
+                                                   product, sizeof *product);
+    code = p->product == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  }
+  return code;
 }
 
 /* Adds the blocks of a part's message, whose products begin with `first`: of every array all. */
-REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *peer, int64_t first)
-{
-    redist_priv_block block = {0, 0, 0, 0};
-    const int arrays = p->parts > 1 ? 1 : p->arrays;
-    int a;
-    for (a = 0; a < arrays; a++)
-        for (block.product = first; block.product < p->products; block.product++) {
-            block.array = p->parts > 1 ? p->product[first].part : a;
-            block.at = redist_priv_round_up(peer->bytes, p->alignment);
-            block.bytes = p->product[block.product].bytes;
-            peer->bytes = block.at + block.bytes;
-            p->side[peer->own].bytes += block.bytes;
-            peer->blocks++;
-            p->block = (redist_priv_block *)redist_priv_append(p->block, &p->blocks, &p->block_room,
-                                                               &block, sizeof block);
-            if (p->block == NULL)
-                return REDIST_ERR_MEMORY;
-        }
-    return REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *peer, int64_t first) {
+  redist_priv_block block = {0, 0, 0, 0};
+  const int arrays = p->parts > 1 ? 1 : p->arrays;
+  int a;
+  for (a = 0; a < arrays; a++)
+    for (block.product = first; block.product < p->products; block.product++) {
+      block.array = p->parts > 1 ? p->product[first].part : a;
+      block.at = redist_priv_round_up(peer->bytes, p->alignment);
+      block.bytes = p->product[block.product].bytes;
+      peer->bytes = block.at + block.bytes;
+      p->side[peer->own].bytes += block.bytes;
+      peer->blocks++;
+      p->block = (redist_priv_block *)redist_priv_append(p->block, &p->blocks, &p->block_room,
+                                                         &block, sizeof block);
+      if (p->block == NULL) return REDIST_ERR_MEMORY;
+    }
+  return REDIST_OK;
 }
 
 /* Adds what follows in the list with the same rank in the same part; *at: passes over that. */
 REDIST_PRIV_COLD int redist_priv_add_part(redist_plan *p, const redist_priv_shipments *list,
-                                          int64_t *at, redist_priv_peer *peer)
-{
-    const int part = list->shipment[*at].product.part, rank = list->shipment[*at].rank;
-    const int64_t first = p->products;
-    int code = REDIST_OK;
-    for (; *at < list->shipments && code == REDIST_OK; ++*at) {
-        redist_priv_shipment *m = &list->shipment[*at];
-        if (m->rank != rank || m->product.part != part)
-            break;
-        code = redist_priv_add_products(p, &p->part[part], m);
-    }
-    return code == REDIST_OK && first < p->products ? redist_priv_add_blocks(p, peer, first) : code;
+                                          int64_t *at, redist_priv_peer *peer) {
+  const int part = list->shipment[*at].product.part, rank = list->shipment[*at].rank;
+  const int64_t first = p->products;
+  int code = REDIST_OK;
+  for (; *at < list->shipments && code == REDIST_OK; ++*at) {
+    redist_priv_shipment *m = &list->shipment[*at];
+    if (m->rank != rank || m->product.part != part) break;
+    code = redist_priv_add_products(p, &p->part[part], m);
+  }
+  return code == REDIST_OK && first < p->products ? redist_priv_add_blocks(p, peer, first) : code;
 }
 
 /* Adds the peer that comes next in the list; of this rank, keeps what it has for itself. */
 REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, const redist_priv_shipments *list,
-                                          int64_t *at)
-{
-    const int rank = list->shipment[*at].rank, own = list->shipment[*at].product.own;
-    const int ahead = own == REDIST_PRIV_FROM ? rank - p->rank : p->rank - rank;
-    redist_priv_peer peer;
-    int code = REDIST_OK;
-    memset((void *)&peer, 0, sizeof peer);
-    peer.own = own;
-    peer.rank = rank;
-    peer.order = (ahead + p->size) % p->size; /* in the ring of ranks */
-    peer.block = p->blocks;
-    while (*at < list->shipments && list->shipment[*at].rank == rank && code == REDIST_OK)
-        code = redist_priv_add_part(p, list, at, &peer);
-    if (code != REDIST_OK || peer.blocks == 0)
-        return code;
-    p->side[own].peers++;
-    p->peer = (redist_priv_peer *)redist_priv_append(p->peer, &p->peers, &p->peer_room, &peer,
-                                                     sizeof peer);
-    return p->peer == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+                                          int64_t *at) {
+  const int rank = list->shipment[*at].rank, own = list->shipment[*at].product.own;
+  const int ahead = own == REDIST_PRIV_FROM ? rank - p->rank : p->rank - rank;
+  redist_priv_peer peer;
+  int code = REDIST_OK;
+  memset((void *)&peer, 0, sizeof peer);
+  peer.own = own;
+  peer.rank = rank;
+  peer.order = (ahead + p->size) % p->size; /* in the ring of ranks */
+  peer.block = p->blocks;
+  while (*at < list->shipments && list->shipment[*at].rank == rank && code == REDIST_OK)
+    code = redist_priv_add_part(p, list, at, &peer);
+  if (code != REDIST_OK || peer.blocks == 0) return code;
+  p->side[own].peers++;
+  p->peer =
+      (redist_priv_peer *)redist_priv_append(p->peer, &p->peers, &p->peer_room, &peer, sizeof peer);
+  return p->peer == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Finds this rank's places in the layout of a part's side, and what they own. */
-REDIST_PRIV_COLD int redist_priv_open_half(const redist_plan *p, redist_priv_part *part, int own)
-{
-    const redist_layout *layout = own == REDIST_PRIV_FROM ? part->from : part->to;
-    redist_priv_half *half = &part->half[own];
-    redist_priv_held_place held;
-    int place = -1, coords[REDIST_MAX_DIMS];
-    int64_t k;
-    while ((place = redist_priv_next_place(layout, NULL, p->rank, place)) >= 0)
-        half->places++;
-    half->place = (redist_priv_held_place *)redist_priv_zeroed(half->places, sizeof *half->place);
-    half->peers = (redist_priv_place_peers *)redist_priv_zeroed(half->places, sizeof *half->peers);
-    if (half->place == NULL || half->peers == NULL)
-        return REDIST_ERR_MEMORY;
-    memset(&held, 0, sizeof held);
-    held.place = -1;
-    for (k = 0; redist_priv_next_held(layout, p->rank, &held); k++) {
-        redist_priv_coords_of_place(layout, held.place, coords);
-        half->place[k] = held;
-        half->owned += redist_priv_held_at(layout, coords);
-    }
-    half->array_bytes = held.end * part->element_bytes;
-    return REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_open_half(const redist_plan *p, redist_priv_part *part, int own) {
+  const redist_layout *layout = own == REDIST_PRIV_FROM ? part->from : part->to;
+  redist_priv_half *half = &part->half[own];
+  redist_priv_held_place held;
+  int place = -1, coords[REDIST_MAX_DIMS];
+  int64_t k;
+  while ((place = redist_priv_next_place(layout, NULL, p->rank, place)) >= 0) half->places++;
+  half->place = (redist_priv_held_place *)redist_priv_zeroed(half->places, sizeof *half->place);
+  half->peers = (redist_priv_place_peers *)redist_priv_zeroed(half->places, sizeof *half->peers);
+  if (half->place == NULL || half->peers == NULL) return REDIST_ERR_MEMORY;
+  memset(&held, 0, sizeof held);
+  held.place = -1;
+  for (k = 0; redist_priv_next_held(layout, p->rank, &held); k++) {
+    redist_priv_coords_of_place(layout, held.place, coords);
+    half->place[k] = held;
+    half->owned += redist_priv_held_at(layout, coords);
+  }
+  half->array_bytes = held.end * part->element_bytes;
+  return REDIST_OK;
 }
 
 /* Finds what one of this rank's places exchanges on one side. */
 REDIST_PRIV_COLD int redist_priv_meet_place(const redist_plan *p, redist_priv_pairs *pairs, int own,
-                                            int part, int held, redist_priv_shipments *list)
-{
-    const redist_layout *layout = pairs->layout[own];
-    redist_priv_half *half = &p->part[part].half[own];
-    const int mine = half->place[held].place;
-    redist_priv_shipment meeting;
-    int coords[REDIST_MAX_DIMS], code;
-    memset(&meeting, 0, sizeof meeting);
-    redist_priv_coords_of_place(layout, mine, coords);
-    half->found = held + 1;
-    code = redist_priv_find_peers(layout, coords, own, pairs->layout[!own], 1, &half->peers[held]);
-    redist_priv_pairs_of(pairs, mine, &half->peers[held]);
-    while (code == REDIST_OK && redist_priv_next_pair(pairs)) {
-        if (pairs->place[own] != mine)
-            continue;
-        meeting.rank = redist_priv_rank_at(pairs->layout[!own], pairs->place[!own]);
-        meeting.product.own = own;
-        meeting.product.part = part;
-        memcpy(meeting.product.place, pairs->place, sizeof pairs->place);
-        meeting.product.held = held;
-        meeting.product.message = pairs->message;
-        list->shipment =
-            (redist_priv_shipment *)redist_priv_append(list->shipment, &list->shipments,
-                                                       &list->room, &meeting, sizeof meeting);
-        code = list->shipment == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    }
-    return code == REDIST_OK ? pairs->code : code;
+                                            int part, int held, redist_priv_shipments *list) {
+  const redist_layout *layout = pairs->layout[own];
+  redist_priv_half *half = &p->part[part].half[own];
+  const int mine = half->place[held].place;
+  redist_priv_shipment meeting;
+  int coords[REDIST_MAX_DIMS], code;
+  memset(&meeting, 0, sizeof meeting);
+  redist_priv_coords_of_place(layout, mine, coords);
+  half->found = held + 1;
+  code = redist_priv_find_peers(layout, coords, own, pairs->layout[!own], 1, &half->peers[held]);
+  redist_priv_pairs_of(pairs, mine, &half->peers[held]);
+  while (code == REDIST_OK && redist_priv_next_pair(pairs)) {
+    if (pairs->place[own] != mine) continue;
+    meeting.rank = redist_priv_rank_at(pairs->layout[!own], pairs->place[!own]);
+    meeting.product.own = own;
+    meeting.product.part = part;
+    memcpy(meeting.product.place, pairs->place, sizeof pairs->place);
+    meeting.product.held = held;
+    meeting.product.message = pairs->message;
+    list->shipment =
+        (redist_priv_shipment *)redist_priv_append(list->shipment, &list->shipments, &list->room,
+                                                   &meeting, sizeof meeting);
+    code = list->shipment == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  }
+  return code == REDIST_OK ? pairs->code : code;
 }
 
 /* Finds what this rank exchanges on one side, in all parts, and with whom. */
-REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own)
-{
-    redist_priv_side *s = &p->side[own];
-    redist_priv_shipments list = {0, 0, NULL};
-    redist_priv_pairs pairs;
-    int64_t k;
-    int i, code = REDIST_OK;
-    for (i = 0; i < p->parts && code == REDIST_OK; i++) {
-        const redist_priv_part *part = &p->part[i];
-        const int arrays = p->parts > 1 ? 1 : p->arrays;
-        s->owned += part->half[own].owned;
-        s->array_bytes += part->half[own].array_bytes * arrays;
-        code = redist_priv_pairs_open(&pairs, part->from, part->to, part->policy.function != NULL);
-        for (k = 0; k < part->half[own].places && code == REDIST_OK; k++)
-            code = redist_priv_meet_place(p, &pairs, own, i, (int)k, &list);
-        REDIST_FREE(pairs.rank_places);
-    }
-    if (list.shipments > 0)
-        qsort(list.shipment, (size_t)list.shipments, sizeof *list.shipment,
-              redist_priv_compare_shipments);
-    for (k = 0; k < list.shipments && code == REDIST_OK;)
-        code = redist_priv_add_peer(p, &list, &k);
-    REDIST_FREE(list.shipment);
-    return code;
+REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own) {
+  redist_priv_side *s = &p->side[own];
+  redist_priv_shipments list = {0, 0, NULL};
+  redist_priv_pairs pairs;
+  int64_t k;
+  int i, code = REDIST_OK;
+  for (i = 0; i < p->parts && code == REDIST_OK; i++) {
+    const redist_priv_part *part = &p->part[i];
+    const int arrays = p->parts > 1 ? 1 : p->arrays;
+    s->owned += part->half[own].owned;
+    s->array_bytes += part->half[own].array_bytes * arrays;
+    code = redist_priv_pairs_open(&pairs, part->from, part->to, part->policy.function != NULL);
+    for (k = 0; k < part->half[own].places && code == REDIST_OK; k++)
+      code = redist_priv_meet_place(p, &pairs, own, i, (int)k, &list);
+    REDIST_FREE(pairs.rank_places);
+  }
+  if (list.shipments > 0)
+    qsort(list.shipment, (size_t)list.shipments, sizeof *list.shipment,
+          redist_priv_compare_shipments);
+  for (k = 0; k < list.shipments && code == REDIST_OK;) code = redist_priv_add_peer(p, &list, &k);
+  REDIST_FREE(list.shipment);
+  return code;
 }
 
 /* How much of a side an execution touches: messages, and what stays unless it stays in place. */
-REDIST_PRIV_COLD void redist_priv_measure_side(redist_plan *p, redist_priv_side *s)
-{
-    int a;
-    s->touched = s->bytes;
-    for (a = 0; a < p->arrays; a++) {
-        const redist_priv_part *part = redist_priv_part_of(p, a);
-        s->touched += part->local.in_place ? 0 : part->local.elements * part->element_bytes;
-    }
-    s->streams = s->touched >= REDIST_STREAM_BYTES;
+REDIST_PRIV_COLD void redist_priv_measure_side(redist_plan *p, redist_priv_side *s) {
+  int a;
+  s->touched = s->bytes;
+  for (a = 0; a < p->arrays; a++) {
+    const redist_priv_part *part = redist_priv_part_of(p, a);
+    s->touched += part->local.in_place ? 0 : part->local.elements * part->element_bytes;
+  }
+  s->streams = s->touched >= REDIST_STREAM_BYTES;
 }
 
-REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p)
-{
-    int own, k, code = REDIST_OK;
-    p->peer = (redist_priv_peer *)redist_priv_zeroed(1, 1); /* not NULL: lists that grow */
-    p->product = (redist_priv_shared *)redist_priv_zeroed(1, 1);
-    p->pointers = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *p->pointers);
-    if (p->peer == NULL || p->product == NULL || p->pointers == NULL)
-        return REDIST_ERR_MEMORY;
-    p->pointers[0] = p->options.fixed_from;
-    p->pointers[p->arrays] = p->options.fixed_to;
-    for (k = 0; k < 2 * p->parts && code == REDIST_OK; k++)
-        code = redist_priv_open_half(p, &p->part[k / 2], k % 2);
-    for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
-        code = redist_priv_open_side(p, own);
-    for (k = 0; k < p->parts && code == REDIST_OK; k++)
-        code = redist_priv_rest(p, &p->part[k]);
-    for (own = 0; own < 2 && code == REDIST_OK; own++) {
-        redist_priv_side *s = &p->side[own];
-        s->peer = p->peer + (own == REDIST_PRIV_FROM ? p->side[REDIST_PRIV_TO].peers : 0);
-        qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
-        redist_priv_measure_side(p, s);
-    }
-    return code;
+REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
+  int own, k, code = REDIST_OK;
+  p->peer = (redist_priv_peer *)redist_priv_zeroed(1, 1); /* not NULL: lists that grow */
+  p->product = (redist_priv_shared *)redist_priv_zeroed(1, 1);
+  p->pointers = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *p->pointers);
+  if (p->peer == NULL || p->product == NULL || p->pointers == NULL) return REDIST_ERR_MEMORY;
+  p->pointers[0] = p->options.fixed_from;
+  p->pointers[p->arrays] = p->options.fixed_to;
+  for (k = 0; k < 2 * p->parts && code == REDIST_OK; k++)
+    code = redist_priv_open_half(p, &p->part[k / 2], k % 2);
+  for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
+    code = redist_priv_open_side(p, own);
+  for (k = 0; k < p->parts && code == REDIST_OK; k++) code = redist_priv_rest(p, &p->part[k]);
+  for (own = 0; own < 2 && code == REDIST_OK; own++) {
+    redist_priv_side *s = &p->side[own];
+    s->peer = p->peer + (own == REDIST_PRIV_FROM ? p->side[REDIST_PRIV_TO].peers : 0);
+    qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
+    redist_priv_measure_side(p, s);
+  }
+  return code;
 }
 
 /* ---------------------------------------------------------------------------- staging (private) */
@@ -2025,123 +1908,105 @@ enum { REDIST_PRIV_NONE, REDIST_PRIV_CONTIGUOUS, REDIST_PRIV_ALL };
 /* Gives the others their places in the staging memory, which are multiples of `unit` bytes, a power
    of 2. None stays for being contiguous where there are several arrays, or the one is overwritten
    at the same time, or combined. */
-REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_array, int64_t unit)
-{
-    const redist_priv_side *s = &p->side[own];
-    const int taken = own == REDIST_PRIV_FROM ? p->overwrites : p->combines;
-    const int contiguous = in_array == REDIST_PRIV_CONTIGUOUS && p->arrays == 1 && !taken;
-    redist_priv_staging *staging = &p->staging[own];
-    int64_t k;
-    staging->bytes = 0;
-    for (k = 0; k < s->peers; k++) {
-        redist_priv_peer *peer = &s->peer[k];
-        const redist_priv_shared *product = &p->product[p->block[peer->block].product];
-        const redist_priv_message m = redist_priv_product_message(p, product);
-        peer->direct = peer->blocks > 1
-                           ? -1
-                           : redist_priv_contiguous(&m, own) * p->part[product->part].element_bytes;
-        peer->staged = REDIST_PRIV_IN_ARRAY;
-        if (peer->near || in_array == REDIST_PRIV_ALL || (contiguous && peer->direct >= 0))
-            continue;
-        peer->staged = staging->bytes;
-        staging->bytes +=
-            redist_priv_round_up(peer->bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
-    }
-    return REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_array, int64_t unit) {
+  const redist_priv_side *s = &p->side[own];
+  const int taken = own == REDIST_PRIV_FROM ? p->overwrites : p->combines;
+  const int contiguous = in_array == REDIST_PRIV_CONTIGUOUS && p->arrays == 1 && !taken;
+  redist_priv_staging *staging = &p->staging[own];
+  int64_t k;
+  staging->bytes = 0;
+  for (k = 0; k < s->peers; k++) {
+    redist_priv_peer *peer = &s->peer[k];
+    const redist_priv_shared *product = &p->product[p->block[peer->block].product];
+    const redist_priv_message m = redist_priv_product_message(p, product);
+    peer->direct = peer->blocks > 1
+                       ? -1
+                       : redist_priv_contiguous(&m, own) * p->part[product->part].element_bytes;
+    peer->staged = REDIST_PRIV_IN_ARRAY;
+    if (peer->near || in_array == REDIST_PRIV_ALL || (contiguous && peer->direct >= 0)) continue;
+    peer->staged = staging->bytes;
+    staging->bytes += redist_priv_round_up(peer->bytes, redist_priv_max(unit, REDIST_PRIV_LINE));
+  }
+  return REDIST_OK;
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p)
-{
-    int64_t bytes = p->rings != NULL ? p->rings->ring_bytes : 0;
-    int side;
-    for (side = 0; side < REDIST_PRIV_SIDES; side++)
-        bytes += p->staging[side].bytes;
-    return bytes;
+REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p) {
+  int64_t bytes = p->rings != NULL ? p->rings->ring_bytes : 0;
+  int side;
+  for (side = 0; side < REDIST_PRIV_SIDES; side++) bytes += p->staging[side].bytes;
+  return bytes;
 }
 
 /* Where a side's messages lie when they lie in one piece of memory, or what their types' addresses
    are relative to; NULL when there are none, because MPI refuses to send from the memory it
    receives into, even nothing. */
-REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own)
-{
-    if (p->staging[own].memory != NULL)
-        return p->staging[own].memory;
-    if (p->side[own].peers == 0)
-        return NULL;
-    return p->arrays > 1 ? MPI_BOTTOM : redist_priv_given(p, own, 0);
+REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own) {
+  if (p->staging[own].memory != NULL) return p->staging[own].memory;
+  if (p->side[own].peers == 0) return NULL;
+  return p->arrays > 1 ? MPI_BOTTOM : redist_priv_given(p, own, 0);
 }
 
 /* Compiles what stays on this rank: straight to its destination, or, when an execution overwrites,
    by way of staging. */
-REDIST_PRIV_COLD int redist_priv_compile_local(const redist_plan *p, redist_priv_part *part)
-{
-    redist_priv_local *local = &part->local;
-    const int twice = p->staging[REDIST_PRIV_PACKED].bytes > 0;
-    int64_t k;
-    int code = REDIST_OK;
-    local->copy =
-        (redist_priv_program **)redist_priv_zeroed(2 * local->messages, sizeof *local->copy);
-    if (local->copy == NULL)
-        return REDIST_ERR_MEMORY;
-    for (k = 0; k < local->messages && code == REDIST_OK; k++) {
-        code = redist_priv_compile(&local->copy[2 * k], &local->message[k], part->order, NULL,
-                                   REDIST_PRIV_FROM, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_TO,
-                                   part->element_bytes);
-        if (code == REDIST_OK && twice)
-            code =
-                redist_priv_compile(&local->copy[2 * k + 1], &local->message[k], part->order, NULL,
-                                    REDIST_PRIV_PACKED, REDIST_PRIV_TO, part->element_bytes);
-    }
-    return code;
+REDIST_PRIV_COLD int redist_priv_compile_local(const redist_plan *p, redist_priv_part *part) {
+  redist_priv_local *local = &part->local;
+  const int twice = p->staging[REDIST_PRIV_PACKED].bytes > 0;
+  int64_t k;
+  int code = REDIST_OK;
+  local->copy =
+      (redist_priv_program **)redist_priv_zeroed(2 * local->messages, sizeof *local->copy);
+  if (local->copy == NULL) return REDIST_ERR_MEMORY;
+  for (k = 0; k < local->messages && code == REDIST_OK; k++) {
+    code = redist_priv_compile(&local->copy[2 * k], &local->message[k], part->order, NULL,
+                               REDIST_PRIV_FROM, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_TO,
+                               part->element_bytes);
+    if (code == REDIST_OK && twice)
+      code = redist_priv_compile(&local->copy[2 * k + 1], &local->message[k], part->order, NULL,
+                                 REDIST_PRIV_PACKED, REDIST_PRIV_TO, part->element_bytes);
+  }
+  return code;
 }
 
 /* Bytes of staging memory for what stays on this rank of one of a part's arrays. */
-REDIST_PRIV int64_t redist_priv_local_bytes(const redist_priv_part *part)
-{
-    return redist_priv_round_up(part->local.elements * part->element_bytes, REDIST_PRIV_LINE);
+REDIST_PRIV int64_t redist_priv_local_bytes(const redist_priv_part *part) {
+  return redist_priv_round_up(part->local.elements * part->element_bytes, REDIST_PRIV_LINE);
 }
 
 /* Copies what stays on this rank of an array and is not at its destination: there, or with `packed`
    into staging memory (half 0) and from there (half 1). */
-REDIST_PRIV void redist_priv_copy_local_array(const redist_plan *p, int a, int half, char *packed)
-{
-    const redist_priv_part *part = redist_priv_part_of(p, a);
-    const redist_priv_local *local = &part->local;
-    const int arrives = packed == NULL || half == 1;
-    const redist_priv_policy policy =
-        arrives ? part->policy : redist_priv_replacing(part->element_bytes);
-    const redist_priv_cursor whole = {{0}, {0}};
-    const int rests = local->in_place && p->pointers[a] == p->pointers[p->arrays + a];
-    int64_t k;
-    for (k = rests ? local->wholes : 0; k < (rests ? local->messages : local->wholes); k++) {
-        redist_priv_copy(local->copy[2 * k + half], &whole,
-                         half == 1 ? packed : redist_priv_given(p, REDIST_PRIV_FROM, a),
-                         arrives ? redist_priv_given(p, REDIST_PRIV_TO, a) : packed, policy,
-                         arrives && p->side[REDIST_PRIV_TO].streams);
-        if (packed != NULL)
-            packed += local->message[k].elements * part->element_bytes;
-    }
+REDIST_PRIV void redist_priv_copy_local_array(const redist_plan *p, int a, int half, char *packed) {
+  const redist_priv_part *part = redist_priv_part_of(p, a);
+  const redist_priv_local *local = &part->local;
+  const int arrives = packed == NULL || half == 1;
+  const redist_priv_policy policy =
+      arrives ? part->policy : redist_priv_replacing(part->element_bytes);
+  const redist_priv_cursor whole = {{0}, {0}};
+  const int rests = local->in_place && p->pointers[a] == p->pointers[p->arrays + a];
+  int64_t k;
+  for (k = rests ? local->wholes : 0; k < (rests ? local->messages : local->wholes); k++) {
+    redist_priv_copy(local->copy[2 * k + half], &whole,
+                     half == 1 ? packed : redist_priv_given(p, REDIST_PRIV_FROM, a),
+                     arrives ? redist_priv_given(p, REDIST_PRIV_TO, a) : packed, policy,
+                     arrives && p->side[REDIST_PRIV_TO].streams);
+    if (packed != NULL) packed += local->message[k].elements * part->element_bytes;
+  }
 }
 
-REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int half, char *packed)
-{
-    int a;
-    for (a = 0; a < p->arrays; a++) {
-        redist_priv_copy_local_array(p, a, half, packed);
-        if (packed != NULL)
-            packed += redist_priv_local_bytes(redist_priv_part_of(p, a));
-    }
+REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int half, char *packed) {
+  int a;
+  for (a = 0; a < p->arrays; a++) {
+    redist_priv_copy_local_array(p, a, half, packed);
+    if (packed != NULL) packed += redist_priv_local_bytes(redist_priv_part_of(p, a));
+  }
 }
 
 /* Moves what stays on this rank, after everything else has been packed. */
-REDIST_PRIV_APART void redist_priv_copy_local(const redist_plan *p)
-{
-    char *packed = p->staging[REDIST_PRIV_PACKED].memory;
-    const double began = redist_priv_now(p);
-    redist_priv_copy_local_half(p, 0, packed);
-    if (packed != NULL)
-        redist_priv_copy_local_half(p, 1, packed);
-    redist_priv_add_copying(p, began);
+REDIST_PRIV_APART void redist_priv_copy_local(const redist_plan *p) {
+  char *packed = p->staging[REDIST_PRIV_PACKED].memory;
+  const double began = redist_priv_now(p);
+  redist_priv_copy_local_half(p, 0, packed);
+  if (packed != NULL) redist_priv_copy_local_half(p, 1, packed);
+  redist_priv_add_copying(p, began);
 }
 
 /* ----------------------------------------------------------------------------- pieces (private) */
@@ -2154,144 +2019,127 @@ REDIST_PRIV_APART void redist_priv_copy_local(const redist_plan *p)
    axes, so that packing reads long pieces; wide ones let unpacking write long pieces. Returns how
    many bricks there are. */
 REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_priv_part *part, const redist_priv_message *m,
-                                         redist_priv_cutting c, int64_t *size)
-{
-    int axes[REDIST_MAX_DIMS], i, wide;
-    int64_t bricks = 1, room = redist_priv_max(c.bytes / part->element_bytes, 1), width;
-    redist_priv_slow_to_fast(part->to, part->to->memory_order, axes);
-    for (i = 0, wide = axes[0]; i < m->ndim; i++)
-        wide = m->axis[axes[i]]->elements > 1 ? axes[i] : wide;
-    width = redist_priv_min(redist_priv_max(c.wide / part->element_bytes, 1), room);
-    width = redist_priv_min(width, m->axis[wide]->elements);
-    room /= width;
-    for (i = m->ndim - 1; i >= 0; i--) {
-        const int d = part->order[i];
-        const int64_t n = m->axis[d]->elements, least = d == wide ? width : 1;
-        const int64_t times = redist_priv_min(redist_priv_ceil_div(n, least), room);
-        size[d] = redist_priv_min(least * times, n);
-        bricks *= redist_priv_ceil_div(n, size[d]);
-        room /= times;
-    }
-    return bricks;
+                                         redist_priv_cutting c, int64_t *size) {
+  int axes[REDIST_MAX_DIMS], i, wide;
+  int64_t bricks = 1, room = redist_priv_max(c.bytes / part->element_bytes, 1), width;
+  redist_priv_slow_to_fast(part->to, part->to->memory_order, axes);
+  for (i = 0, wide = axes[0]; i < m->ndim; i++)
+    wide = m->axis[axes[i]]->elements > 1 ? axes[i] : wide;
+  width = redist_priv_min(redist_priv_max(c.wide / part->element_bytes, 1), room);
+  width = redist_priv_min(width, m->axis[wide]->elements);
+  room /= width;
+  for (i = m->ndim - 1; i >= 0; i--) {
+    const int d = part->order[i];
+    const int64_t n = m->axis[d]->elements, least = d == wide ? width : 1;
+    const int64_t times = redist_priv_min(redist_priv_ceil_div(n, least), room);
+    size[d] = redist_priv_min(least * times, n);
+    bricks *= redist_priv_ceil_div(n, size[d]);
+    room /= times;
+  }
+  return bricks;
 }
 
 /* Compiles the copies of a message between its array and packed memory, in its pieces. */
-REDIST_PRIV_COLD int redist_priv_compile_peer(redist_plan *p, const redist_priv_peer *peer)
-{
-    const int packs = peer->own == REDIST_PRIV_FROM;
-    const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
-    int64_t size[REDIST_MAX_DIMS], k;
-    int code = REDIST_OK;
-    for (k = p->block[peer->block].product; k <= last->product && code == REDIST_OK; k++) {
-        const redist_priv_part *part = redist_priv_part_with(p, k);
-        const redist_priv_message m = redist_priv_product_message(p, &p->product[k]);
-        const int cut =
-            peer->bytes > peer->cutting.bytes && p->product[k].bytes > peer->cutting.bytes;
-        if (cut)
-            redist_priv_cut(part, &m, peer->cutting, size);
-        code =
-            redist_priv_compile(&p->product[k].staged, &m, part->order, cut ? size : NULL,
-                                packs ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED,
-                                packs ? REDIST_PRIV_PACKED : REDIST_PRIV_TO, part->element_bytes);
-    }
-    return code;
+REDIST_PRIV_COLD int redist_priv_compile_peer(redist_plan *p, const redist_priv_peer *peer) {
+  const int packs = peer->own == REDIST_PRIV_FROM;
+  const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
+  int64_t size[REDIST_MAX_DIMS], k;
+  int code = REDIST_OK;
+  for (k = p->block[peer->block].product; k <= last->product && code == REDIST_OK; k++) {
+    const redist_priv_part *part = redist_priv_part_with(p, k);
+    const redist_priv_message m = redist_priv_product_message(p, &p->product[k]);
+    const int cut = peer->bytes > peer->cutting.bytes && p->product[k].bytes > peer->cutting.bytes;
+    if (cut) redist_priv_cut(part, &m, peer->cutting, size);
+    code = redist_priv_compile(&p->product[k].staged, &m, part->order, cut ? size : NULL,
+                               packs ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED,
+                               packs ? REDIST_PRIV_PACKED : REDIST_PRIV_TO, part->element_bytes);
+  }
+  return code;
 }
 
 /* Where the next block of a message begins in a piece with so many bytes; -1: in another piece. */
 REDIST_PRIV_FAST int64_t redist_priv_takes(const redist_plan *p, const redist_priv_peer *peer,
-                                           int64_t used)
-{
-    const redist_priv_block *block = &p->block[peer->block + peer->next];
-    int64_t at;
-    if (used == 0)
-        return 0;
-    if (peer->next == peer->blocks)
-        return -1;
-    at = redist_priv_round_up(used, p->alignment);
-    return at + block->bytes <= peer->cutting.bytes ? at : -1;
+                                           int64_t used) {
+  const redist_priv_block *block = &p->block[peer->block + peer->next];
+  int64_t at;
+  if (used == 0) return 0;
+  if (peer->next == peer->blocks) return -1;
+  at = redist_priv_round_up(used, p->alignment);
+  return at + block->bytes <= peer->cutting.bytes ? at : -1;
 }
 
 /* Packs the next piece of a message into `packed`, or unpacks it; packed NULL: only passes over it.
    Returns its bytes, with the gaps that a brick at an edge leaves. */
 REDIST_PRIV int64_t redist_priv_copy_piece(const redist_plan *p, redist_priv_peer *peer,
-                                           char *packed, int stream)
-{
-    const int unpacks = peer->own == REDIST_PRIV_TO;
-    const double began = redist_priv_now(p);
-    int64_t used = 0, at;
-    int brick = 0;
-    peer->next = peer->next == peer->blocks ? 0 : peer->next;
-    while (!brick && (at = redist_priv_takes(p, peer, used)) >= 0) {
-        const redist_priv_block *block = &p->block[peer->block + peer->next];
-        const redist_priv_program *program = p->product[block->product].staged;
-        const redist_priv_part *part = redist_priv_part_with(p, block->product);
-        char *array = redist_priv_given(p, peer->own, block->array);
-        if (packed != NULL && unpacks)
-            redist_priv_copy(program, &peer->at, packed + at, array, part->policy,
-                             p->side[REDIST_PRIV_TO].streams);
-        else if (packed != NULL)
-            redist_priv_copy(program, &peer->at, array, packed + at,
-                             redist_priv_replacing(part->element_bytes), stream);
-        used = at + program->room;
-        brick = program->turns > 0;
-        peer->next += !redist_priv_advance(program, &peer->at);
-    }
-    redist_priv_add_copying(p, began);
-    return used;
+                                           char *packed, int stream) {
+  const int unpacks = peer->own == REDIST_PRIV_TO;
+  const double began = redist_priv_now(p);
+  int64_t used = 0, at;
+  int brick = 0;
+  peer->next = peer->next == peer->blocks ? 0 : peer->next;
+  while (!brick && (at = redist_priv_takes(p, peer, used)) >= 0) {
+    const redist_priv_block *block = &p->block[peer->block + peer->next];
+    const redist_priv_program *program = p->product[block->product].staged;
+    const redist_priv_part *part = redist_priv_part_with(p, block->product);
+    char *array = redist_priv_given(p, peer->own, block->array);
+    if (packed != NULL && unpacks)
+      redist_priv_copy(program, &peer->at, packed + at, array, part->policy,
+                       p->side[REDIST_PRIV_TO].streams);
+    else if (packed != NULL)
+      redist_priv_copy(program, &peer->at, array, packed + at,
+                       redist_priv_replacing(part->element_bytes), stream);
+    used = at + program->room;
+    brick = program->turns > 0;
+    peer->next += !redist_priv_advance(program, &peer->at);
+  }
+  redist_priv_add_copying(p, began);
+  return used;
 }
 
 /* The pieces of a message whose copies are compiled. *most: the bytes of the largest. */
 REDIST_PRIV_COLD int64_t redist_priv_count_pieces(const redist_plan *p, redist_priv_peer *peer,
-                                                  int64_t *most)
-{
-    int64_t pieces = 0;
-    *most = 0;
-    do
-        *most = redist_priv_max(*most, redist_priv_copy_piece(p, peer, NULL, 0));
-    while (++pieces > 0 && peer->next < peer->blocks);
-    return pieces;
+                                                  int64_t *most) {
+  int64_t pieces = 0;
+  *most = 0;
+  do *most = redist_priv_max(*most, redist_priv_copy_piece(p, peer, NULL, 0));
+  while (++pieces > 0 && peer->next < peer->blocks);
+  return pieces;
 }
 
 /* Packs all pieces of a message into its staging memory, or unpacks it. */
-REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, redist_priv_peer *peer)
-{
-    redist_priv_copy_piece(p, peer, p->staging[peer->own].memory + peer->staged, 0);
+REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, redist_priv_peer *peer) {
+  redist_priv_copy_piece(p, peer, p->staging[peer->own].memory + peer->staged, 0);
 }
 
 /* The same for all that is staged on a side. */
-REDIST_PRIV void redist_priv_copy_all_staged(const redist_plan *p, int own)
-{
-    const redist_priv_side *s = &p->side[own];
-    int64_t k;
-    for (k = 0; k < s->peers; k++)
-        if (s->peer[k].staged >= 0)
-            redist_priv_copy_staged(p, &s->peer[k]);
+REDIST_PRIV void redist_priv_copy_all_staged(const redist_plan *p, int own) {
+  const redist_priv_side *s = &p->side[own];
+  int64_t k;
+  for (k = 0; k < s->peers; k++)
+    if (s->peer[k].staged >= 0) redist_priv_copy_staged(p, &s->peer[k]);
 }
 
 /* ---------------------------------------------------------------------------- reports (private) */
 
-REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats)
-{
-    const redist_priv_chain *c = &p->state.chain;
-    int k;
-    stats->buffer_bytes += redist_priv_buffer_bytes(p);
-    stats->shared_bytes += p->rings != NULL ? p->rings->bytes : 0;
-    if (p->transport->method == REDIST_MULTIPHASE) {
-        for (k = 0; k < c->phases; k++)
-            redist_priv_add_stats(c->phase[k], stats);
-        return;
-    }
-    stats->sends += p->side[REDIST_PRIV_FROM].peers;
-    stats->receives += p->side[REDIST_PRIV_TO].peers;
-    stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
-    stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
-    for (k = 0; k < p->arrays; k++)
-        stats->bytes_kept +=
-            redist_priv_part_of(p, k)->local.elements * redist_priv_part_of(p, k)->element_bytes;
-    stats->steps += p->transport->method == REDIST_SCHEDULED
-                        ? (int)redist_priv_max(p->state.lanes.steps, 1)
-                        : 1;
-    stats->phases++;
+REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats) {
+  const redist_priv_chain *c = &p->state.chain;
+  int k;
+  stats->buffer_bytes += redist_priv_buffer_bytes(p);
+  stats->shared_bytes += p->rings != NULL ? p->rings->bytes : 0;
+  if (p->transport->method == REDIST_MULTIPHASE) {
+    for (k = 0; k < c->phases; k++) redist_priv_add_stats(c->phase[k], stats);
+    return;
+  }
+  stats->sends += p->side[REDIST_PRIV_FROM].peers;
+  stats->receives += p->side[REDIST_PRIV_TO].peers;
+  stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
+  stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
+  for (k = 0; k < p->arrays; k++)
+    stats->bytes_kept +=
+        redist_priv_part_of(p, k)->local.elements * redist_priv_part_of(p, k)->element_bytes;
+  stats->steps +=
+      p->transport->method == REDIST_SCHEDULED ? (int)redist_priv_max(p->state.lanes.steps, 1) : 1;
+  stats->phases++;
 }
 
 /* ----------------------------------------- REDIST_POINT_TO_POINT and REDIST_SCHEDULED (private) */
@@ -2310,576 +2158,515 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
    meet all, a node's ranks send to one other node and receive from one, so that all links are busy
    in every step. */
 REDIST_PRIV_COLD int redist_priv_arranged_peer(const redist_plan *p,
-                                               const redist_priv_arrangement *s, int own, int step)
-{
-    const int each = (int)p->node, sign = own == REDIST_PRIV_FROM ? 1 : -1;
-    if (!p->scheduled)
-        return (p->rank + sign * step + p->size) % p->size;
-    if (s->steps < p->size || each < 2 || p->size % each != 0)
-        return redist_priv_schedule_peer(s, own, p->rank, step);
-    return (p->rank / each * each + sign * (step - step % each) + p->size) % p->size +
-           (p->rank % each + sign * (step % each) + each) % each;
+                                               const redist_priv_arrangement *s, int own,
+                                               int step) {
+  const int each = (int)p->node, sign = own == REDIST_PRIV_FROM ? 1 : -1;
+  if (!p->scheduled) return (p->rank + sign * step + p->size) % p->size;
+  if (s->steps < p->size || each < 2 || p->size % each != 0)
+    return redist_priv_schedule_peer(s, own, p->rank, step);
+  return (p->rank / each * each + sign * (step - step % each) + p->size) % p->size +
+         (p->rank % each + sign * (step % each) + each) % each;
 }
 
 /* Orders the peers by the schedule's steps, with distant steps one after another: messages of
    neighbouring steps use the same links of a torus or fat tree, and should not be under way
    together. REDIST_SHARED may have ordered them. */
-REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p)
-{
-    redist_priv_arrangement s;
-    redist_priv_peer *peer;
-    int turn, own, rank, stride, code = REDIST_OK;
-    memset((void *)&s, 0, sizeof s);
-    s.steps = p->size;
-    if (p->scheduled)
-        code = redist_priv_arrange(&s, p->part->from, p->part->to, p->combines);
-    stride = (int)(0.618 * s.steps) | 1;
-    while (redist_priv_gcd(stride, s.steps) > 1)
-        stride++;
-    p->state.lanes.steps = s.steps;
-    for (own = 0; own < 2 && code == REDIST_OK; own++) {
-        const redist_priv_side *side = &p->side[own];
-        for (peer = side->peer; peer < side->peer + side->peers; peer++)
-            peer->order = peer->rank;
-        qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
-        for (turn = 0; turn < s.steps; turn++) {
-            rank = redist_priv_arranged_peer(p, &s, own, (int)((int64_t)turn * stride % s.steps));
-            peer =
-                (redist_priv_peer *)redist_priv_find(side->peer, side->peers, sizeof *peer, rank);
-            if (peer != NULL)
-                peer->pending = turn;
-        }
-        for (peer = side->peer; peer < side->peer + side->peers; peer++)
-            peer->order = (int)peer->pending;
-        qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
+REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p) {
+  redist_priv_arrangement s;
+  redist_priv_peer *peer;
+  int turn, own, rank, stride, code = REDIST_OK;
+  memset((void *)&s, 0, sizeof s);
+  s.steps = p->size;
+  if (p->scheduled) code = redist_priv_arrange(&s, p->part->from, p->part->to, p->combines);
+  stride = (int)(0.618 * s.steps) | 1;
+  while (redist_priv_gcd(stride, s.steps) > 1) stride++;
+  p->state.lanes.steps = s.steps;
+  for (own = 0; own < 2 && code == REDIST_OK; own++) {
+    const redist_priv_side *side = &p->side[own];
+    for (peer = side->peer; peer < side->peer + side->peers; peer++) peer->order = peer->rank;
+    qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
+    for (turn = 0; turn < s.steps; turn++) {
+      rank = redist_priv_arranged_peer(p, &s, own, (int)((int64_t)turn * stride % s.steps));
+      peer = (redist_priv_peer *)redist_priv_find(side->peer, side->peers, sizeof *peer, rank);
+      if (peer != NULL) peer->pending = turn;
     }
-    redist_priv_arrangement_free(&s);
-    return code;
+    for (peer = side->peer; peer < side->peer + side->peers; peer++)
+      peer->order = (int)peer->pending;
+    qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
+  }
+  redist_priv_arrangement_free(&s);
+  return code;
 }
 
 #endif
 
 /* Cuts the packed blocks of a message into rows, and rows into steps, so that pieces are
    contiguous. */
-REDIST_PRIV_COLD void redist_priv_cut_rows(redist_plan *p, redist_priv_peer *peer)
-{
-    const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
-    int64_t size[REDIST_MAX_DIMS], k;
-    int i;
-    for (k = p->block[peer->block].product; k <= last->product; k++) {
-        redist_priv_shared *product = &p->product[k];
-        const redist_priv_part *part = &p->part[product->part];
-        const redist_priv_message m = redist_priv_product_message(p, product);
-        const int cut = peer->bytes > peer->cutting.bytes && product->bytes > peer->cutting.bytes;
-        product->step = product->row = product->bytes;
-        if (!cut)
-            continue;
-        redist_priv_cut(part, &m, peer->cutting, size);
-        product->step = product->row = part->element_bytes;
-        for (i = m.ndim - 1; i >= 0 && product->row == product->step; i--) {
-            product->step *= size[part->order[i]];
-            product->row *= m.axis[part->order[i]]->elements;
-        }
+REDIST_PRIV_COLD void redist_priv_cut_rows(redist_plan *p, redist_priv_peer *peer) {
+  const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
+  int64_t size[REDIST_MAX_DIMS], k;
+  int i;
+  for (k = p->block[peer->block].product; k <= last->product; k++) {
+    redist_priv_shared *product = &p->product[k];
+    const redist_priv_part *part = &p->part[product->part];
+    const redist_priv_message m = redist_priv_product_message(p, product);
+    const int cut = peer->bytes > peer->cutting.bytes && product->bytes > peer->cutting.bytes;
+    product->step = product->row = product->bytes;
+    if (!cut) continue;
+    redist_priv_cut(part, &m, peer->cutting, size);
+    product->step = product->row = part->element_bytes;
+    for (i = m.ndim - 1; i >= 0 && product->row == product->step; i--) {
+      product->step *= size[part->order[i]];
+      product->row *= m.axis[part->order[i]]->elements;
     }
+  }
 }
 
 /* Advances a lane to its next piece; returns the piece's bytes. */
 REDIST_PRIV int64_t redist_priv_next_piece(const redist_plan *p, const redist_priv_peer *peer,
-                                           redist_priv_lane *lane)
-{
-    const redist_priv_block *block = &p->block[peer->block + lane->block];
-    const redist_priv_shared *product = &p->product[block->product];
-    const int64_t most = p->state.lanes.cutting.bytes;
-    int64_t bytes = 0, next;
-    if (product->step < block->bytes) {
-        lane->row = lane->row == lane->begin ? lane->row + product->row : lane->row;
-        bytes = redist_priv_min(product->step, lane->row - lane->begin);
-        lane->block += lane->begin + bytes == block->at + block->bytes;
-    } else {
-        for (; lane->block < peer->blocks; lane->block++, block++) {
-            next = block->at + block->bytes - lane->begin;
-            if (bytes > 0 && next > most)
-                break;
-            bytes = next;
-        }
-        lane->row = lane->begin + bytes;
+                                           redist_priv_lane *lane) {
+  const redist_priv_block *block = &p->block[peer->block + lane->block];
+  const redist_priv_shared *product = &p->product[block->product];
+  const int64_t most = p->state.lanes.cutting.bytes;
+  int64_t bytes = 0, next;
+  if (product->step < block->bytes) {
+    lane->row = lane->row == lane->begin ? lane->row + product->row : lane->row;
+    bytes = redist_priv_min(product->step, lane->row - lane->begin);
+    lane->block += lane->begin + bytes == block->at + block->bytes;
+  } else {
+    for (; lane->block < peer->blocks; lane->block++, block++) {
+      next = block->at + block->bytes - lane->begin;
+      if (bytes > 0 && next > most) break;
+      bytes = next;
     }
-    lane->begin += bytes;
-    next = lane->block < peer->blocks ? p->block[peer->block + lane->block].at : peer->bytes;
-    if (lane->begin < next) /* what aligns the next block */
-        lane->begin = lane->row = next;
-    return bytes;
+    lane->row = lane->begin + bytes;
+  }
+  lane->begin += bytes;
+  next = lane->block < peer->blocks ? p->block[peer->block + lane->block].at : peer->bytes;
+  if (lane->begin < next) /* what aligns the next block */
+    lane->begin = lane->row = next;
+  return bytes;
 }
 
 /* Cuts the messages of a side into pieces, equally at both ends. All may be under way at once; with
    a schedule one, or as many as REDIST_FLIGHT_BYTES holds. */
-REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room)
-{
-    const redist_priv_side *s = &p->side[own];
-    redist_priv_lanes *l = &p->state.lanes;
-    int64_t k, pieces = 0, most = redist_priv_min(room, REDIST_MAX_COUNT);
-    if (l->steps > 0)
-        most = redist_priv_min(most, REDIST_EAGER_BYTES);
-    l->cutting.bytes = redist_priv_max(redist_priv_min(p->agreed.message, most), p->largest);
-    l->slot = redist_priv_round_up(l->cutting.bytes, REDIST_PRIV_LINE);
-    for (k = 0; k < s->peers; k++) {
-        redist_priv_peer *peer = &s->peer[k];
-        redist_priv_lane lane;
-        if (peer->near)
-            continue;
-        memset(&lane, 0, sizeof lane);
-        peer->cutting = l->cutting;
-        redist_priv_cut_rows(p, peer);
-        for (peer->pieces = 0; lane.begin < peer->bytes; peer->pieces++)
-            redist_priv_next_piece(p, peer, &lane);
-        pieces += peer->pieces;
-    }
-    l->lane[own].flights =
-        l->steps > 0 ? redist_priv_min(pieces, REDIST_FLIGHT_BYTES / l->slot + 1) : pieces;
+REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room) {
+  const redist_priv_side *s = &p->side[own];
+  redist_priv_lanes *l = &p->state.lanes;
+  int64_t k, pieces = 0, most = redist_priv_min(room, REDIST_MAX_COUNT);
+  if (l->steps > 0) most = redist_priv_min(most, REDIST_EAGER_BYTES);
+  l->cutting.bytes = redist_priv_max(redist_priv_min(p->agreed.message, most), p->largest);
+  l->slot = redist_priv_round_up(l->cutting.bytes, REDIST_PRIV_LINE);
+  for (k = 0; k < s->peers; k++) {
+    redist_priv_peer *peer = &s->peer[k];
+    redist_priv_lane lane;
+    if (peer->near) continue;
+    memset(&lane, 0, sizeof lane);
+    peer->cutting = l->cutting;
+    redist_priv_cut_rows(p, peer);
+    for (peer->pieces = 0; lane.begin < peer->bytes; peer->pieces++)
+      redist_priv_next_piece(p, peer, &lane);
+    pieces += peer->pieces;
+  }
+  l->lane[own].flights =
+      l->steps > 0 ? redist_priv_min(pieces, REDIST_FLIGHT_BYTES / l->slot + 1) : pieces;
 }
 
 /* Non-contiguous messages are packed whole, since pieces of a strided message waste most of the
    lines that they read. Where a schedule's max_buffer has no room for all, whole messages use its
    slots round-robin; where it has none for one, pieces do. In place, everything is packed before
    anything arrives. */
-REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own)
-{
-    const redist_priv_side *s = &p->side[own];
-    const int bounded = p->options.max_buffer > 0 && p->state.lanes.steps > 0;
-    /* beside rings */
-    const int64_t room = bounded ? p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX;
-    redist_priv_lane *lane = &p->state.lanes.lane[own];
-    redist_priv_staging *staging = &p->staging[own];
-    int64_t k, place = REDIST_PRIV_LINE, places;
-    redist_priv_cut_side(p, own, room);
-    redist_priv_stage_peers(p, own, REDIST_PRIV_CONTIGUOUS, 1);
-    lane->places = s->peers;
-    if (staging->bytes <= room || (own == REDIST_PRIV_FROM && p->overwrites))
-        return REDIST_OK;
-    for (k = 0; k < s->peers; k++)
-        if (s->peer[k].staged >= 0)
-            place =
-                redist_priv_max(place, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
-    places = redist_priv_min(room / place, s->peers);
-    if (places > 0) {
-        lane->places = places;
-        staging->bytes = places * place;
-    } else {
-        lane->flights = redist_priv_clamp(room / p->state.lanes.slot, 1, lane->flights);
-        staging->bytes = (lane->flights - 1) * p->state.lanes.slot + p->state.lanes.cutting.bytes;
-    }
-    for (k = 0; k < s->peers; k++)
-        if (s->peer[k].staged >= 0)
-            s->peer[k].staged = places > 0 ? k % places * place : (int64_t)REDIST_PRIV_BY_PIECES;
-    return REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own) {
+  const redist_priv_side *s = &p->side[own];
+  const int bounded = p->options.max_buffer > 0 && p->state.lanes.steps > 0;
+  /* beside rings */
+  const int64_t room = bounded ? p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX;
+  redist_priv_lane *lane = &p->state.lanes.lane[own];
+  redist_priv_staging *staging = &p->staging[own];
+  int64_t k, place = REDIST_PRIV_LINE, places;
+  redist_priv_cut_side(p, own, room);
+  redist_priv_stage_peers(p, own, REDIST_PRIV_CONTIGUOUS, 1);
+  lane->places = s->peers;
+  if (staging->bytes <= room || (own == REDIST_PRIV_FROM && p->overwrites)) return REDIST_OK;
+  for (k = 0; k < s->peers; k++)
+    if (s->peer[k].staged >= 0)
+      place = redist_priv_max(place, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
+  places = redist_priv_min(room / place, s->peers);
+  if (places > 0) {
+    lane->places = places;
+    staging->bytes = places * place;
+  } else {
+    lane->flights = redist_priv_clamp(room / p->state.lanes.slot, 1, lane->flights);
+    staging->bytes = (lane->flights - 1) * p->state.lanes.slot + p->state.lanes.cutting.bytes;
+  }
+  for (k = 0; k < s->peers; k++)
+    if (s->peer[k].staged >= 0)
+      s->peer[k].staged = places > 0 ? k % places * place : (int64_t)REDIST_PRIV_BY_PIECES;
+  return REDIST_OK;
 }
 
 /* The memory of a flight's piece, which begins at byte `begin` of the packed message. */
-REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t flight, int64_t begin)
-{
-    const redist_priv_peer *peer = p->state.lanes.flight[flight].peer;
-    char *staged = p->staging[peer->own].memory;
-    if (peer->staged == REDIST_PRIV_BY_PIECES)
-        return staged + (flight - p->state.lanes.lane[peer->own].first) * p->state.lanes.slot;
-    return begin + (peer->staged >= 0 ? staged + peer->staged
-                                      : redist_priv_given(p, peer->own, 0) + peer->direct);
+REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t flight, int64_t begin) {
+  const redist_priv_peer *peer = p->state.lanes.flight[flight].peer;
+  char *staged = p->staging[peer->own].memory;
+  if (peer->staged == REDIST_PRIV_BY_PIECES)
+    return staged + (flight - p->state.lanes.lane[peer->own].first) * p->state.lanes.slot;
+  return begin + (peer->staged >= 0 ? staged + peer->staged
+                                    : redist_priv_given(p, peer->own, 0) + peer->direct);
 }
 
 /* Posts a flight's piece, or makes its persistent request. */
-REDIST_PRIV int redist_priv_post(const redist_plan *p, int64_t k, int persistent)
-{
-    const redist_priv_flight *flight = &p->state.lanes.flight[k];
-    const redist_priv_peer *peer = flight->peer;
-    MPI_Request *request = &p->state.lanes.request[k];
-    char *memory = redist_priv_flight_memory(p, k, flight->begin);
-    const int n = (int)flight->bytes;
-    int code;
-    if (peer->own == REDIST_PRIV_FROM)
-        code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, p->tag,
-                                                        p->comm, request);
-    else
-        code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, peer->rank, p->tag,
-                                                        p->comm, request);
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+REDIST_PRIV int redist_priv_post(const redist_plan *p, int64_t k, int persistent) {
+  const redist_priv_flight *flight = &p->state.lanes.flight[k];
+  const redist_priv_peer *peer = flight->peer;
+  MPI_Request *request = &p->state.lanes.request[k];
+  char *memory = redist_priv_flight_memory(p, k, flight->begin);
+  const int n = (int)flight->bytes;
+  int code;
+  if (peer->own == REDIST_PRIV_FROM)
+    code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, p->tag,
+                                                    p->comm, request);
+  else
+    code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, peer->rank, p->tag,
+                                                    p->comm, request);
+  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
 /* Whether a peer's memory is known when the plan is made, so that its requests can be persistent.
    SimGrid's SMPI 3.32 loses messages when a persistent send starts again before its last one was
    received. */
-REDIST_PRIV_COLD int redist_priv_is_bound(const redist_plan *p, const redist_priv_peer *peer)
-{
+REDIST_PRIV_COLD int redist_priv_is_bound(const redist_plan *p, const redist_priv_peer *peer) {
 #if defined SMPI_H
-    return 0;
+  return 0;
 #endif
-    const int fixed = peer->staged == REDIST_PRIV_IN_ARRAY && !p->agreed.unfixed[peer->own];
-    return !peer->near && (peer->staged >= 0 || fixed);
+  const int fixed = peer->staged == REDIST_PRIV_IN_ARRAY && !p->agreed.unfixed[peer->own];
+  return !peer->near && (peer->staged >= 0 || fixed);
 }
 
 /* Makes persistent requests; of a schedule's messages, for the first pieces. */
-REDIST_PRIV_COLD int redist_priv_lanes_create(redist_plan *p)
-{
-    redist_priv_lanes *l = &p->state.lanes;
-    redist_priv_peer *peer;
-    int64_t k;
-    int code = REDIST_OK;
-    l->lane[REDIST_PRIV_FROM].first = l->lane[REDIST_PRIV_TO].flights;
-    l->flights = l->requests = l->lane[REDIST_PRIV_FROM].first + l->lane[REDIST_PRIV_FROM].flights;
-    for (peer = p->peer; peer < p->peer + p->peers; peer++) {
-        peer->first = l->requests;
-        peer->prepared = !redist_priv_is_bound(p, peer) ? 0 : l->steps > 0 ? 1 : peer->pieces;
-        l->requests += peer->prepared;
+REDIST_PRIV_COLD int redist_priv_lanes_create(redist_plan *p) {
+  redist_priv_lanes *l = &p->state.lanes;
+  redist_priv_peer *peer;
+  int64_t k;
+  int code = REDIST_OK;
+  l->lane[REDIST_PRIV_FROM].first = l->lane[REDIST_PRIV_TO].flights;
+  l->flights = l->requests = l->lane[REDIST_PRIV_FROM].first + l->lane[REDIST_PRIV_FROM].flights;
+  for (peer = p->peer; peer < p->peer + p->peers; peer++) {
+    peer->first = l->requests;
+    peer->prepared = !redist_priv_is_bound(p, peer) ? 0 : l->steps > 0 ? 1 : peer->pieces;
+    l->requests += peer->prepared;
+  }
+  l->flight = (redist_priv_flight *)redist_priv_zeroed(l->requests, sizeof *l->flight);
+  l->request = (MPI_Request *)redist_priv_alloc(l->requests, sizeof *l->request);
+  l->status = (MPI_Status *)redist_priv_alloc(l->flights, sizeof *l->status + sizeof *l->index);
+  for (k = 0; k < l->requests && l->request != NULL; k++) l->request[k] = MPI_REQUEST_NULL;
+  if (l->flight == NULL || l->request == NULL || l->status == NULL) return REDIST_ERR_MEMORY;
+  l->index = (int *)(void *)(l->status + l->flights);
+  for (peer = p->peer; peer < p->peer + p->peers; peer++) {
+    redist_priv_lane lane;
+    memset(&lane, 0, sizeof lane);
+    for (; lane.piece < peer->prepared && code == REDIST_OK; lane.piece++) {
+      redist_priv_flight *flight = &l->flight[peer->first + lane.piece];
+      flight->peer = peer;
+      flight->piece = lane.piece;
+      flight->begin = lane.begin;
+      flight->bytes = redist_priv_next_piece(p, peer, &lane);
+      code = redist_priv_post(p, peer->first + lane.piece, 1);
     }
-    l->flight = (redist_priv_flight *)redist_priv_zeroed(l->requests, sizeof *l->flight);
-    l->request = (MPI_Request *)redist_priv_alloc(l->requests, sizeof *l->request);
-    l->status = (MPI_Status *)redist_priv_alloc(l->flights, sizeof *l->status + sizeof *l->index);
-    for (k = 0; k < l->requests && l->request != NULL; k++)
-        l->request[k] = MPI_REQUEST_NULL;
-    if (l->flight == NULL || l->request == NULL || l->status == NULL)
-        return REDIST_ERR_MEMORY;
-    l->index = (int *)(void *)(l->status + l->flights);
-    for (peer = p->peer; peer < p->peer + p->peers; peer++) {
-        redist_priv_lane lane;
-        memset(&lane, 0, sizeof lane);
-        for (; lane.piece < peer->prepared && code == REDIST_OK; lane.piece++) {
-            redist_priv_flight *flight = &l->flight[peer->first + lane.piece];
-            flight->peer = peer;
-            flight->piece = lane.piece;
-            flight->begin = lane.begin;
-            flight->bytes = redist_priv_next_piece(p, peer, &lane);
-            code = redist_priv_post(p, peer->first + lane.piece, 1);
-        }
-    }
-    return code;
+  }
+  return code;
 }
 
 /* Starts the next piece of a lane. */
-REDIST_PRIV int redist_priv_go(redist_plan *p, int own)
-{
-    redist_priv_lanes *l = &p->state.lanes;
-    redist_priv_lane *lane = &l->lane[own];
-    redist_priv_peer *peer = &p->side[own].peer[lane->at];
-    const int64_t k = lane->first + lane->posted++ % lane->flights;
-    redist_priv_flight flight = {peer, lane->piece++, lane->begin, 0};
-    REDIST_ASSERT(lane->posted - lane->arrived <= lane->flights && flight.piece < peer->pieces);
-    flight.bytes = redist_priv_next_piece(p, peer, lane);
-    l->flight[k] = flight;
-    if (flight.piece == 0) {
-        peer->pending = peer->pieces;
-        if (own == REDIST_PRIV_FROM && peer->staged >= 0 && !p->overwrites)
-            redist_priv_copy_staged(p, peer);
-    }
-    if (lane->piece == peer->pieces) {
-        lane->piece = lane->block = lane->begin = lane->row = 0;
-        lane->at++;
-    }
-    if (own == REDIST_PRIV_FROM && peer->staged == REDIST_PRIV_BY_PIECES)
-        redist_priv_copy_piece(p, peer, redist_priv_flight_memory(p, k, 0), 0);
-    if (flight.piece >= peer->prepared)
-        return redist_priv_post(p, k, 0);
-    l->request[k] = l->request[peer->first + flight.piece];
-    return MPI_Start(&l->request[k]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+REDIST_PRIV int redist_priv_go(redist_plan *p, int own) {
+  redist_priv_lanes *l = &p->state.lanes;
+  redist_priv_lane *lane = &l->lane[own];
+  redist_priv_peer *peer = &p->side[own].peer[lane->at];
+  const int64_t k = lane->first + lane->posted++ % lane->flights;
+  redist_priv_flight flight = {peer, lane->piece++, lane->begin, 0};
+  REDIST_ASSERT(lane->posted - lane->arrived <= lane->flights && flight.piece < peer->pieces);
+  flight.bytes = redist_priv_next_piece(p, peer, lane);
+  l->flight[k] = flight;
+  if (flight.piece == 0) {
+    peer->pending = peer->pieces;
+    if (own == REDIST_PRIV_FROM && peer->staged >= 0 && !p->overwrites)
+      redist_priv_copy_staged(p, peer);
+  }
+  if (lane->piece == peer->pieces) {
+    lane->piece = lane->block = lane->begin = lane->row = 0;
+    lane->at++;
+  }
+  if (own == REDIST_PRIV_FROM && peer->staged == REDIST_PRIV_BY_PIECES)
+    redist_priv_copy_piece(p, peer, redist_priv_flight_memory(p, k, 0), 0);
+  if (flight.piece >= peer->prepared) return redist_priv_post(p, k, 0);
+  l->request[k] = l->request[peer->first + flight.piece];
+  return MPI_Start(&l->request[k]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
 /* Whether the next message's slot in the staging memory is free: the message before in it is
    complete. */
-REDIST_PRIV int redist_priv_has_place(const redist_priv_side *s, const redist_priv_lane *lane)
-{
-    int64_t k = lane->at - lane->places;
-    while (k >= 0 && s->peer[k].near)
-        k -= lane->places;
-    return k < 0 || s->peer[k].pending == 0;
+REDIST_PRIV int redist_priv_has_place(const redist_priv_side *s, const redist_priv_lane *lane) {
+  int64_t k = lane->at - lane->places;
+  while (k >= 0 && s->peer[k].near) k -= lane->places;
+  return k < 0 || s->peer[k].pending == 0;
 }
 
 /* Whether a schedule's next piece to be sent must wait for an earlier step. Without a schedule, all
    receives are posted first. */
-REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p)
-{
-    const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM],
-                           *to = &p->state.lanes.lane[REDIST_PRIV_TO];
-    const redist_priv_side *s = &p->side[REDIST_PRIV_FROM], *t = &p->side[REDIST_PRIV_TO];
-    const int ahead = to->at == t->peers ? -1 : s->peer[from->at].order - t->peer[to->at].order;
-    return ahead > 0 || (ahead == 0 && from->piece > to->piece);
+REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p) {
+  const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM],
+                         *to = &p->state.lanes.lane[REDIST_PRIV_TO];
+  const redist_priv_side *s = &p->side[REDIST_PRIV_FROM], *t = &p->side[REDIST_PRIV_TO];
+  const int ahead = to->at == t->peers ? -1 : s->peer[from->at].order - t->peer[to->at].order;
+  return ahead > 0 || (ahead == 0 && from->piece > to->piece);
 }
 
 /* Starts pieces until all flights are in use; skips peers on the same node. */
-REDIST_PRIV int redist_priv_fill(redist_plan *p, int own)
-{
-    const redist_priv_side *s = &p->side[own];
-    redist_priv_lane *lane = &p->state.lanes.lane[own];
-    int code = REDIST_OK;
-    while (code == REDIST_OK && lane->at < s->peers) {
-        if (s->peer[lane->at].near)
-            lane->at++;
-        else if (lane->posted - lane->arrived < lane->flights && redist_priv_has_place(s, lane) &&
-                 (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
-            code = redist_priv_go(p, own);
-        else
-            break;
-    }
-    return code;
+REDIST_PRIV int redist_priv_fill(redist_plan *p, int own) {
+  const redist_priv_side *s = &p->side[own];
+  redist_priv_lane *lane = &p->state.lanes.lane[own];
+  int code = REDIST_OK;
+  while (code == REDIST_OK && lane->at < s->peers) {
+    if (s->peer[lane->at].near)
+      lane->at++;
+    else if (lane->posted - lane->arrived < lane->flights && redist_priv_has_place(s, lane) &&
+             (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
+      code = redist_priv_go(p, own);
+    else
+      break;
+  }
+  return code;
 }
 
-REDIST_PRIV int redist_priv_lanes_start(redist_plan *p)
-{
-    int own, code = REDIST_OK;
-    if (p->overwrites) {
-        redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
-        redist_priv_copy_local(p);
-    }
-    for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
-        redist_priv_lane *lane = &p->state.lanes.lane[own];
-        lane->at = lane->piece = lane->posted = lane->arrived = lane->block = lane->begin =
-            lane->row = 0;
-        code = redist_priv_fill(p, own);
-    }
-    if (!p->overwrites && p->rings == NULL)
-        redist_priv_copy_local(p);
-    return code;
+REDIST_PRIV int redist_priv_lanes_start(redist_plan *p) {
+  int own, code = REDIST_OK;
+  if (p->overwrites) {
+    redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
+    redist_priv_copy_local(p);
+  }
+  for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
+    redist_priv_lane *lane = &p->state.lanes.lane[own];
+    lane->at = lane->piece = lane->posted = lane->arrived = lane->block = lane->begin = lane->row =
+        0;
+    code = redist_priv_fill(p, own);
+  }
+  if (!p->overwrites && p->rings == NULL) redist_priv_copy_local(p);
+  return code;
 }
 
 /* Whether a message may be unpacked: in an ordered plan, only after all before it. */
-REDIST_PRIV int redist_priv_is_in_turn(const redist_plan *p, const redist_priv_peer *peer)
-{
-    return !p->ordered || peer == p->side[REDIST_PRIV_TO].peer || peer[-1].pending == 0;
+REDIST_PRIV int redist_priv_is_in_turn(const redist_plan *p, const redist_priv_peer *peer) {
+  return !p->ordered || peer == p->side[REDIST_PRIV_TO].peer || peer[-1].pending == 0;
 }
 
 /* Whether flights to a peer complete in order, as contributions must. */
-REDIST_PRIV_FAST int redist_priv_lands_in_order(const redist_plan *p, const redist_priv_peer *peer)
-{
-    return p->ordered || peer->staged == REDIST_PRIV_BY_PIECES;
+REDIST_PRIV_FAST int redist_priv_lands_in_order(const redist_plan *p,
+                                                const redist_priv_peer *peer) {
+  return p->ordered || peer->staged == REDIST_PRIV_BY_PIECES;
 }
 
 /* Completes a flight, and unpacks what it received. */
-REDIST_PRIV void redist_priv_land(redist_plan *p, int64_t k)
-{
-    redist_priv_peer *peer = p->state.lanes.flight[k].peer;
-    REDIST_ASSERT(peer->pending > 0);
-    peer->pending--;
-    if (peer->own == REDIST_PRIV_TO && peer->staged == REDIST_PRIV_BY_PIECES)
-        redist_priv_copy_piece(p, peer, redist_priv_flight_memory(p, k, 0), 0);
-    else if (peer->own == REDIST_PRIV_TO && peer->staged >= 0 && peer->pending == 0)
-        redist_priv_copy_staged(p, peer);
+REDIST_PRIV void redist_priv_land(redist_plan *p, int64_t k) {
+  redist_priv_peer *peer = p->state.lanes.flight[k].peer;
+  REDIST_ASSERT(peer->pending > 0);
+  peer->pending--;
+  if (peer->own == REDIST_PRIV_TO && peer->staged == REDIST_PRIV_BY_PIECES)
+    redist_priv_copy_piece(p, peer, redist_priv_flight_memory(p, k, 0), 0);
+  else if (peer->own == REDIST_PRIV_TO && peer->staged >= 0 && peer->pending == 0)
+    redist_priv_copy_staged(p, peer);
 }
 
 /* Frees the completed flights of a lane, in order. */
-REDIST_PRIV void redist_priv_retire(redist_plan *p, int own)
-{
-    const redist_priv_lanes *l = &p->state.lanes;
-    redist_priv_lane *lane = &p->state.lanes.lane[own];
-    while (lane->arrived < lane->posted) {
-        const int64_t k = lane->first + lane->arrived % lane->flights;
-        if (l->request[k] != MPI_REQUEST_NULL ||
-            (own == REDIST_PRIV_TO && !redist_priv_is_in_turn(p, l->flight[k].peer)))
-            return;
-        if (redist_priv_lands_in_order(p, l->flight[k].peer))
-            redist_priv_land(p, k);
-        lane->arrived++;
-    }
+REDIST_PRIV void redist_priv_retire(redist_plan *p, int own) {
+  const redist_priv_lanes *l = &p->state.lanes;
+  redist_priv_lane *lane = &p->state.lanes.lane[own];
+  while (lane->arrived < lane->posted) {
+    const int64_t k = lane->first + lane->arrived % lane->flights;
+    if (l->request[k] != MPI_REQUEST_NULL ||
+        (own == REDIST_PRIV_TO && !redist_priv_is_in_turn(p, l->flight[k].peer)))
+      return;
+    if (redist_priv_lands_in_order(p, l->flight[k].peer)) redist_priv_land(p, k);
+    lane->arrived++;
+  }
 }
 
-REDIST_PRIV int redist_priv_lanes_test(redist_plan *p, int *done)
-{
-    redist_priv_lanes *l = &p->state.lanes;
-    int k, own, n = 0, code = REDIST_OK;
-    if (l->flights > 0 &&
-        MPI_Testsome((int)l->flights, l->request, &n, l->index, l->status) != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
-    for (k = 0; n != MPI_UNDEFINED && k < n; k++) {
-        l->request[l->index[k]] = MPI_REQUEST_NULL;
-        if (!redist_priv_lands_in_order(p, l->flight[l->index[k]].peer))
-            redist_priv_land(p, l->index[k]);
-    }
-    *done = 1;
-    for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
-        const redist_priv_lane *lane = &l->lane[own];
-        redist_priv_retire(p, own);
-        code = redist_priv_fill(p, own);
-        *done &= lane->at == p->side[own].peers && lane->arrived == lane->posted;
-    }
-    return code;
+REDIST_PRIV int redist_priv_lanes_test(redist_plan *p, int *done) {
+  redist_priv_lanes *l = &p->state.lanes;
+  int k, own, n = 0, code = REDIST_OK;
+  if (l->flights > 0 &&
+      MPI_Testsome((int)l->flights, l->request, &n, l->index, l->status) != MPI_SUCCESS)
+    return REDIST_ERR_MPI;
+  for (k = 0; n != MPI_UNDEFINED && k < n; k++) {
+    l->request[l->index[k]] = MPI_REQUEST_NULL;
+    if (!redist_priv_lands_in_order(p, l->flight[l->index[k]].peer))
+      redist_priv_land(p, l->index[k]);
+  }
+  *done = 1;
+  for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
+    const redist_priv_lane *lane = &l->lane[own];
+    redist_priv_retire(p, own);
+    code = redist_priv_fill(p, own);
+    *done &= lane->at == p->side[own].peers && lane->arrived == lane->posted;
+  }
+  return code;
 }
 
 /* A flight's request may be a persistent one; those come after the flights. */
-REDIST_PRIV_COLD void redist_priv_lanes_destroy(redist_plan *p)
-{
-    redist_priv_lanes *l = &p->state.lanes;
-    int64_t k;
-    for (k = 0; k < l->requests && l->request != NULL && l->flight != NULL; k++) {
-        const redist_priv_flight *flight = &l->flight[k];
-        if (flight->peer != NULL && (k >= l->flights || flight->piece >= flight->peer->prepared))
-            redist_priv_drop(&l->request[k], p->failed && flight->peer->own == REDIST_PRIV_TO);
-    }
-    REDIST_FREE(l->flight);
-    REDIST_FREE(l->request);
-    REDIST_FREE(l->status);
+REDIST_PRIV_COLD void redist_priv_lanes_destroy(redist_plan *p) {
+  redist_priv_lanes *l = &p->state.lanes;
+  int64_t k;
+  for (k = 0; k < l->requests && l->request != NULL && l->flight != NULL; k++) {
+    const redist_priv_flight *flight = &l->flight[k];
+    if (flight->peer != NULL && (k >= l->flights || flight->piece >= flight->peer->prepared))
+      redist_priv_drop(&l->request[k], p->failed && flight->peer->own == REDIST_PRIV_TO);
+  }
+  REDIST_FREE(l->flight);
+  REDIST_FREE(l->request);
+  REDIST_FREE(l->status);
 }
 
 /* ------------------------------------------------------------------ MPI's collectives (private) */
 
 /* Allocates types[n], all MPI_BYTE; NULL when memory is exhausted. */
-REDIST_PRIV_COLD MPI_Datatype *redist_priv_types(int64_t n)
-{
-    MPI_Datatype *types = (MPI_Datatype *)redist_priv_alloc(n, sizeof *types);
-    int64_t k;
-    for (k = 0; types != NULL && k < n; k++)
-        types[k] = MPI_BYTE;
-    return types;
+REDIST_PRIV_COLD MPI_Datatype *redist_priv_types(int64_t n) {
+  MPI_Datatype *types = (MPI_Datatype *)redist_priv_alloc(n, sizeof *types);
+  int64_t k;
+  for (k = 0; types != NULL && k < n; k++) types[k] = MPI_BYTE;
+  return types;
 }
 
-REDIST_PRIV_COLD void redist_priv_types_free(MPI_Datatype *types, int64_t n)
-{
-    int64_t k;
-    for (k = 0; types != NULL && k < n; k++)
-        if (types[k] != MPI_BYTE)
-            MPI_Type_free(&types[k]);
-    REDIST_FREE(types);
+REDIST_PRIV_COLD void redist_priv_types_free(MPI_Datatype *types, int64_t n) {
+  int64_t k;
+  for (k = 0; types != NULL && k < n; k++)
+    if (types[k] != MPI_BYTE) MPI_Type_free(&types[k]);
+  REDIST_FREE(types);
 }
 
 /* Replaces *type by the result of an MPI constructor. */
-REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code, const MPI_Datatype *made)
-{
-    if (mpi_code != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
-    if (*type != MPI_BYTE)
-        MPI_Type_free(type);
-    *type = *made;
-    return REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code,
+                                        const MPI_Datatype *made) {
+  if (mpi_code != MPI_SUCCESS) return REDIST_ERR_MPI;
+  if (*type != MPI_BYTE) MPI_Type_free(type);
+  *type = *made;
+  return REDIST_OK;
 }
 
 /* Requests go first: some MPI libraries still read the types of a persistent collective. */
-REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p)
-{
-    redist_priv_collective *c = &p->state.collective;
-    int own;
-    if (c->before != NULL)
-        redist_priv_drop(&c->request, 0);
-    for (own = 0; own < 2; own++) {
-        redist_priv_types_free(c->table[own].types, c->types);
-        REDIST_FREE(c->table[own].counts);
-    }
-    REDIST_FREE(c->part);
-    REDIST_FREE(c->counts);
-    REDIST_FREE(c->before);
+REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p) {
+  redist_priv_collective *c = &p->state.collective;
+  int own;
+  if (c->before != NULL) redist_priv_drop(&c->request, 0);
+  for (own = 0; own < 2; own++) {
+    redist_priv_types_free(c->table[own].types, c->types);
+    REDIST_FREE(c->table[own].counts);
+  }
+  REDIST_FREE(c->part);
+  REDIST_FREE(c->counts);
+  REDIST_FREE(c->before);
 }
 
 /* MPI matches collectives by their order, which may differ from plan to plan: a plan that borrows
    the arena's communicator gets one of its own. Collective; the same answer on all ranks. */
-REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p)
-{
-    MPI_Comm own = MPI_COMM_NULL;
-    int code;
-    if (!p->borrows)
-        return REDIST_OK;
-    code = redist_priv_worst(p->comm, redist_priv_duplicate(p->comm, &own));
-    if (code == REDIST_OK) {
-        p->comm = own;
-        p->borrows = 0;
-    } else if (own != MPI_COMM_NULL) {
-        MPI_Comm_free(&own);
-    }
-    return code;
+REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p) {
+  MPI_Comm own = MPI_COMM_NULL;
+  int code;
+  if (!p->borrows) return REDIST_OK;
+  code = redist_priv_worst(p->comm, redist_priv_duplicate(p->comm, &own));
+  if (code == REDIST_OK) {
+    p->comm = own;
+    p->borrows = 0;
+  } else if (own != MPI_COMM_NULL) {
+    MPI_Comm_free(&own);
+  }
+  return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_collective_test(redist_plan *p, int *done)
-{
-    if (MPI_Test(&p->state.collective.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-        return REDIST_ERR_MPI;
-    if (*done)
-        redist_priv_copy_all_staged(p, REDIST_PRIV_TO);
-    return REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_collective_test(redist_plan *p, int *done) {
+  if (MPI_Test(&p->state.collective.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    return REDIST_ERR_MPI;
+  if (*done) redist_priv_copy_all_staged(p, REDIST_PRIV_TO);
+  return REDIST_OK;
 }
 
 /* The datatype of several arrays at their addresses, for one peer. */
 REDIST_PRIV_COLD int redist_priv_address_type(const redist_plan *p, const MPI_Aint *at,
-                                              const MPI_Datatype *each, MPI_Datatype *type)
-{
-    const redist_priv_collective *c = &p->state.collective;
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    int a, code;
-    if (p->parts == 1) {
-        code = MPI_Type_create_hindexed_block(p->arrays, 1, at, *each, &made);
-    } else {
-        for (a = 0; a < p->arrays; a++) {
-            c->part[a] = each[(int64_t)a * p->size];
-            c->counts[a] = c->part[a] != MPI_BYTE;
-        }
-        code = MPI_Type_create_struct(p->arrays, c->counts, at, c->part, &made);
+                                              const MPI_Datatype *each, MPI_Datatype *type) {
+  const redist_priv_collective *c = &p->state.collective;
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  int a, code;
+  if (p->parts == 1) {
+    code = MPI_Type_create_hindexed_block(p->arrays, 1, at, *each, &made);
+  } else {
+    for (a = 0; a < p->arrays; a++) {
+      c->part[a] = each[(int64_t)a * p->size];
+      c->counts[a] = c->part[a] != MPI_BYTE;
     }
-    code = redist_priv_become(type, code, &made);
-    return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
+    code = MPI_Type_create_struct(p->arrays, c->counts, at, c->part, &made);
+  }
+  code = redist_priv_become(type, code, &made);
+  return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
 }
 
 /* Makes the datatypes of several arrays, unless the arrays are those of the execution before. */
-REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own)
-{
-    redist_priv_collective *c = &p->state.collective;
-    redist_priv_table *t = &c->table[own];
-    const size_t bytes = (size_t)p->arrays * sizeof *c->before;
-    const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
-    int64_t k;
-    int code = REDIST_OK;
-    if (t->each == t->types || memcmp(now, before, bytes) == 0)
-        return REDIST_OK;
-    for (k = 0; k < p->side[own].peers && code == REDIST_OK; k++) {
-        const int rank = p->side[own].peer[k].rank;
-        code = redist_priv_address_type(p, (const MPI_Aint *)(const void *)now, &t->each[rank],
-                                        &t->types[rank]);
-    }
-    if (code == REDIST_OK)
-        memcpy(before, now, bytes);
-    return code;
+REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own) {
+  redist_priv_collective *c = &p->state.collective;
+  redist_priv_table *t = &c->table[own];
+  const size_t bytes = (size_t)p->arrays * sizeof *c->before;
+  const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
+  int64_t k;
+  int code = REDIST_OK;
+  if (t->each == t->types || memcmp(now, before, bytes) == 0) return REDIST_OK;
+  for (k = 0; k < p->side[own].peers && code == REDIST_OK; k++) {
+    const int rank = p->side[own].peer[k].rank;
+    code = redist_priv_address_type(p, (const MPI_Aint *)(const void *)now, &t->each[rank],
+                                    &t->types[rank]);
+  }
+  if (code == REDIST_OK) memcpy(before, now, bytes);
+  return code;
 }
 
 /* Whether a collective's buffers and counts are known when the plan is made, on all ranks. */
-REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p)
-{
-    const int fixed = !p->agreed.unfixed[0] && !p->agreed.unfixed[1];
-    return MPI_VERSION >= 4 && (p->transport->method == REDIST_ALLTOALLV ||
-                                (p->transport->method == REDIST_ALLTOALLW && fixed));
+REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p) {
+  const int fixed = !p->agreed.unfixed[0] && !p->agreed.unfixed[1];
+  return MPI_VERSION >= 4 && (p->transport->method == REDIST_ALLTOALLV ||
+                              (p->transport->method == REDIST_ALLTOALLW && fixed));
 }
 
 /* Starts a nonblocking collective, or with MPI-4 makes the persistent one. Collective. */
-REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p)
-{
-    redist_priv_collective *c = &p->state.collective;
-    const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
-    const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
-    void *to = redist_priv_memory(p, REDIST_PRIV_TO);
-    int code;
-    if (c->request != MPI_REQUEST_NULL)
-        code = MPI_Start(&c->request);
+REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p) {
+  redist_priv_collective *c = &p->state.collective;
+  const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
+  const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
+  void *to = redist_priv_memory(p, REDIST_PRIV_TO);
+  int code;
+  if (c->request != MPI_REQUEST_NULL) code = MPI_Start(&c->request);
 #if MPI_VERSION >= 4
-    else if (c->unit_bytes > 0)
-        code = MPI_Alltoallv_init(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets,
-                                  *t->types, p->comm, MPI_INFO_NULL, &c->request);
-    else if (redist_priv_collective_persists(p))
-        code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets,
-                                  t->types, p->comm, MPI_INFO_NULL, &c->request);
+  else if (c->unit_bytes > 0)
+    code = MPI_Alltoallv_init(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets,
+                              *t->types, p->comm, MPI_INFO_NULL, &c->request);
+  else if (redist_priv_collective_persists(p))
+    code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets,
+                              t->types, p->comm, MPI_INFO_NULL, &c->request);
 #else
-    else if (c->unit_bytes > 0)
-        code = MPI_Ialltoallv(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets,
-                              *t->types, p->comm, &c->request);
+  else if (c->unit_bytes > 0)
+    code = MPI_Ialltoallv(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets,
+                          *t->types, p->comm, &c->request);
 #endif
-    else
-        code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets,
-                              t->types, p->comm, &c->request);
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+  else
+    code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets,
+                          t->types, p->comm, &c->request);
+  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
 /* In place, local elements must be packed before the first message arrives in the array. */
-REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p)
-{
-    int own, code = REDIST_OK;
-    redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
-    for (own = 0; own < 2 && code == REDIST_OK; own++)
-        code = redist_priv_address_types(p, own);
-    if (p->overwrites)
-        redist_priv_copy_local(p);
-    if (code == REDIST_OK)
-        code = redist_priv_collective_post(p);
-    if (!p->overwrites)
-        redist_priv_copy_local(p);
-    return code;
+REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p) {
+  int own, code = REDIST_OK;
+  redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
+  for (own = 0; own < 2 && code == REDIST_OK; own++) code = redist_priv_address_types(p, own);
+  if (p->overwrites) redist_priv_copy_local(p);
+  if (code == REDIST_OK) code = redist_priv_collective_post(p);
+  if (!p->overwrites) redist_priv_copy_local(p);
+  return code;
 }
 
 /* ------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
@@ -2887,53 +2674,44 @@ REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p)
 /* Counts and offsets are ints: beyond that, messages are padded to multiples of a larger unit. One
    buffer must hold all messages of a side, so the array serves only when it is fixed and every
    message is contiguous there. */
-REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own)
-{
-    redist_priv_collective *c = &p->state.collective;
-    const int64_t largest = p->agreed.largest;
-    for (c->unit_bytes = 1; largest / c->unit_bytes > REDIST_MAX_COUNT - p->size;
-         c->unit_bytes *= 2)
-        if (c->unit_bytes > largest)
-            return REDIST_ERR_OVERFLOW;
-    if (!p->agreed.unfixed[own] && !p->options.in_place && c->unit_bytes == 1) {
-        redist_priv_stage_peers(p, own, REDIST_PRIV_CONTIGUOUS, 1);
-        if (p->staging[own].bytes == 0)
-            return REDIST_OK;
-    }
-    return redist_priv_stage_peers(p, own, REDIST_PRIV_NONE, c->unit_bytes);
+REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own) {
+  redist_priv_collective *c = &p->state.collective;
+  const int64_t largest = p->agreed.largest;
+  for (c->unit_bytes = 1; largest / c->unit_bytes > REDIST_MAX_COUNT - p->size; c->unit_bytes *= 2)
+    if (c->unit_bytes > largest) return REDIST_ERR_OVERFLOW;
+  if (!p->agreed.unfixed[own] && !p->options.in_place && c->unit_bytes == 1) {
+    redist_priv_stage_peers(p, own, REDIST_PRIV_CONTIGUOUS, 1);
+    if (p->staging[own].bytes == 0) return REDIST_OK;
+  }
+  return redist_priv_stage_peers(p, own, REDIST_PRIV_NONE, c->unit_bytes);
 }
 
 /* ------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
 
-REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes)
-{
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    const MPI_Aint at = (MPI_Aint)bytes;
-    if (bytes == 0)
-        return REDIST_OK;
-    return redist_priv_become(type, MPI_Type_create_hindexed_block(1, 1, &at, *type, &made), &made);
+REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes) {
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  const MPI_Aint at = (MPI_Aint)bytes;
+  if (bytes == 0) return REDIST_OK;
+  return redist_priv_become(type, MPI_Type_create_hindexed_block(1, 1, &at, *type, &made), &made);
 }
 
 /* *type n times, at distances of `stride` bytes. An hvector would be copied element by element
    where they follow each other, and Open MPI takes a stride of -1 for the extent. */
-REDIST_PRIV_COLD int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride)
-{
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    MPI_Aint lower = 0, extent = 0;
-    int code = REDIST_OK;
-    if (n == 1)
-        return REDIST_OK;
-    if (stride == -1)
-        code = redist_priv_become(type, MPI_Type_create_resized(*type, 0, -1, &made), &made);
-    else if (MPI_Type_get_extent(*type, &lower, &extent) != MPI_SUCCESS)
-        code = REDIST_ERR_MPI;
-    if (code != REDIST_OK)
-        return code;
-    if (stride == -1 || (lower == 0 && extent == (MPI_Aint)stride))
-        return redist_priv_become(type, MPI_Type_contiguous((int)n, *type, &made), &made);
-    return redist_priv_become(type,
-                              MPI_Type_create_hvector((int)n, 1, (MPI_Aint)stride, *type, &made),
-                              &made);
+REDIST_PRIV_COLD int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride) {
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  MPI_Aint lower = 0, extent = 0;
+  int code = REDIST_OK;
+  if (n == 1) return REDIST_OK;
+  if (stride == -1)
+    code = redist_priv_become(type, MPI_Type_create_resized(*type, 0, -1, &made), &made);
+  else if (MPI_Type_get_extent(*type, &lower, &extent) != MPI_SUCCESS)
+    code = REDIST_ERR_MPI;
+  if (code != REDIST_OK) return code;
+  if (stride == -1 || (lower == 0 && extent == (MPI_Aint)stride))
+    return redist_priv_become(type, MPI_Type_contiguous((int)n, *type, &made), &made);
+  return redist_priv_become(type,
+                            MPI_Type_create_hvector((int)n, 1, (MPI_Aint)stride, *type, &made),
+                            &made);
 }
 
 REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
@@ -2941,156 +2719,141 @@ REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_pr
 
 /* *type at every element of a run; in two parts where a count would exceed REDIST_MAX_COUNT. */
 REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run,
-                                            int side, int64_t stride)
-{
-    redist_priv_run half[2];
-    const redist_priv_runs halves = {half, 2, 2, 0};
-    int level, code = REDIST_OK;
-    for (level = 0; level < REDIST_PRIV_LEVELS; level++)
-        if (run->n[level] > REDIST_MAX_COUNT) {
-            half[0] = half[1] = *run;
-            half[0].n[level] /= 2;
-            half[1].n[level] -= half[0].n[level];
-            half[1].at[side] += half[0].n[level] * run->stride[level][side];
-            return redist_priv_follow_runs(type, &halves, side, stride);
-        }
-    for (level = 0; level < REDIST_PRIV_LEVELS && code == REDIST_OK; level++)
-        code = redist_priv_repeat(type, run->n[level], run->stride[level][side] * stride);
-    return code == REDIST_OK ? redist_priv_displace(type, run->at[side] * stride) : code;
+                                            int side, int64_t stride) {
+  redist_priv_run half[2];
+  const redist_priv_runs halves = {half, 2, 2, 0};
+  int level, code = REDIST_OK;
+  for (level = 0; level < REDIST_PRIV_LEVELS; level++)
+    if (run->n[level] > REDIST_MAX_COUNT) {
+      half[0] = half[1] = *run;
+      half[0].n[level] /= 2;
+      half[1].n[level] -= half[0].n[level];
+      half[1].at[side] += half[0].n[level] * run->stride[level][side];
+      return redist_priv_follow_runs(type, &halves, side, stride);
+    }
+  for (level = 0; level < REDIST_PRIV_LEVELS && code == REDIST_OK; level++)
+    code = redist_priv_repeat(type, run->n[level], run->stride[level][side] * stride);
+  return code == REDIST_OK ? redist_priv_displace(type, run->at[side] * stride) : code;
 }
 
 /* The parts, one after another, replace *type. Frees them. code: of making them. */
 REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *part, int n,
-                                             int code)
-{
-    MPI_Aint *at = (MPI_Aint *)redist_priv_zeroed(n, sizeof *at);
-    int *ones = (int *)redist_priv_alloc(n, sizeof *ones);
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    int k;
-    if (code == REDIST_OK && (at == NULL || ones == NULL))
-        code = REDIST_ERR_MEMORY;
-    for (k = 0; k < n && code == REDIST_OK; k++)
-        ones[k] = 1;
-    if (code == REDIST_OK)
-        code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, part, &made), &made);
-    redist_priv_types_free(part, n);
-    REDIST_FREE(at);
-    REDIST_FREE(ones);
-    return code;
+                                             int code) {
+  MPI_Aint *at = (MPI_Aint *)redist_priv_zeroed(n, sizeof *at);
+  int *ones = (int *)redist_priv_alloc(n, sizeof *ones);
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  int k;
+  if (code == REDIST_OK && (at == NULL || ones == NULL)) code = REDIST_ERR_MEMORY;
+  for (k = 0; k < n && code == REDIST_OK; k++) ones[k] = 1;
+  if (code == REDIST_OK)
+    code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, part, &made), &made);
+  redist_priv_types_free(part, n);
+  REDIST_FREE(at);
+  REDIST_FREE(ones);
+  return code;
 }
 
 /* *type at every element of several runs. */
 REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
-                                             int side, int64_t stride)
-{
-    const int n = (int)list->runs;
-    MPI_Datatype made, *part;
-    int k, code = REDIST_OK;
-    if (n == 1)
-        return redist_priv_follow_run(type, list->run, side, stride);
-    part = redist_priv_types(n);
-    if (part == NULL)
-        return REDIST_ERR_MEMORY;
-    for (k = 0; k < n && code == REDIST_OK; k++) {
-        code = redist_priv_become(&part[k], MPI_Type_dup(*type, &made), &made);
-        if (code == REDIST_OK)
-            code = redist_priv_follow_run(&part[k], &list->run[k], side, stride);
-    }
-    return redist_priv_concatenate(type, part, n, code);
+                                             int side, int64_t stride) {
+  const int n = (int)list->runs;
+  MPI_Datatype made, *part;
+  int k, code = REDIST_OK;
+  if (n == 1) return redist_priv_follow_run(type, list->run, side, stride);
+  part = redist_priv_types(n);
+  if (part == NULL) return REDIST_ERR_MEMORY;
+  for (k = 0; k < n && code == REDIST_OK; k++) {
+    code = redist_priv_become(&part[k], MPI_Type_dup(*type, &made), &made);
+    if (code == REDIST_OK) code = redist_priv_follow_run(&part[k], &list->run[k], side, stride);
+  }
+  return redist_priv_concatenate(type, part, n, code);
 }
 
 /* *type, one element, at all of a product's on one side, run by run, so that both ends agree on
    their order. */
 REDIST_PRIV_COLD int redist_priv_follow_product(const redist_plan *p,
                                                 const redist_priv_shared *product, int side,
-                                                MPI_Datatype *type)
-{
-    const redist_priv_part *part = &p->part[product->part];
-    const redist_priv_message m = redist_priv_product_message(p, product);
-    int k, code = REDIST_OK;
-    for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
-        code = redist_priv_follow_runs(type, m.axis[part->order[k]], side,
-                                       m.stride[side][part->order[k]] * part->element_bytes);
-    return code;
+                                                MPI_Datatype *type) {
+  const redist_priv_part *part = &p->part[product->part];
+  const redist_priv_message m = redist_priv_product_message(p, product);
+  int k, code = REDIST_OK;
+  for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
+    code = redist_priv_follow_runs(type, m.axis[part->order[k]], side,
+                                   m.stride[side][part->order[k]] * part->element_bytes);
+  return code;
 }
 
 /* The datatype of a peer's message: of its blocks of an array, or of all (-1), which are staged. */
 REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv_peer *peer,
-                                         int array, MPI_Datatype *type)
-{
-    const redist_priv_block *block = &p->block[peer->block], *end = block + peer->blocks;
-    MPI_Datatype made, *types = redist_priv_types(peer->blocks);
-    int n = 0, code = types == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (; block < end && code == REDIST_OK; block++) {
-        const redist_priv_shared *product = &p->product[block->product];
-        const redist_priv_part *part = &p->part[product->part];
-        const redist_priv_storage *storage = &part->half[peer->own].place[product->held].storage;
-        if (array >= 0 && block->array != array)
-            continue;
-        code = redist_priv_become(&types[n], MPI_Type_dup(part->element, &made), &made);
-        if (code == REDIST_OK)
-            code =
-                redist_priv_follow_product(p, product, array < 0 ? REDIST_PRIV_PACKED : peer->own,
-                                           &types[n]);
-        if (code == REDIST_OK)
-            code =
-                redist_priv_displace(&types[n], array < 0 ? peer->staged + block->at
-                                                          : storage->origin * part->element_bytes);
-        n++;
-    }
-    if (n == 0 && code == REDIST_OK) {
-        redist_priv_types_free(types, 0);
-        return REDIST_OK;
-    }
-    code = redist_priv_concatenate(type, types, n, code);
-    return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
+                                         int array, MPI_Datatype *type) {
+  const redist_priv_block *block = &p->block[peer->block], *end = block + peer->blocks;
+  MPI_Datatype made, *types = redist_priv_types(peer->blocks);
+  int n = 0, code = types == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  for (; block < end && code == REDIST_OK; block++) {
+    const redist_priv_shared *product = &p->product[block->product];
+    const redist_priv_part *part = &p->part[product->part];
+    const redist_priv_storage *storage = &part->half[peer->own].place[product->held].storage;
+    if (array >= 0 && block->array != array) continue;
+    code = redist_priv_become(&types[n], MPI_Type_dup(part->element, &made), &made);
+    if (code == REDIST_OK)
+      code = redist_priv_follow_product(p, product, array < 0 ? REDIST_PRIV_PACKED : peer->own,
+                                        &types[n]);
+    if (code == REDIST_OK)
+      code = redist_priv_displace(&types[n], array < 0 ? peer->staged + block->at
+                                                       : storage->origin * part->element_bytes);
+    n++;
+  }
+  if (n == 0 && code == REDIST_OK) {
+    redist_priv_types_free(types, 0);
+    return REDIST_OK;
+  }
+  code = redist_priv_concatenate(type, types, n, code);
+  return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
 }
 
 /* Only what will be combined is staged, and in place the source: Open MPI takes equal buffers for
    MPI_IN_PLACE. */
-REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own)
-{
-    const int staged = own == REDIST_PRIV_FROM ? p->options.in_place : p->combines;
-    return redist_priv_stage_peers(p, own, staged ? REDIST_PRIV_NONE : REDIST_PRIV_ALL, 1);
+REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own) {
+  const int staged = own == REDIST_PRIV_FROM ? p->options.in_place : p->combines;
+  return redist_priv_stage_peers(p, own, staged ? REDIST_PRIV_NONE : REDIST_PRIV_ALL, 1);
 }
 
 /* REDIST_ALLTOALLW has a datatype for each message, REDIST_ALLTOALLV counts in units. */
-REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
-{
-    redist_priv_collective *c = &p->state.collective;
-    int64_t k;
-    int own, a, code = REDIST_OK;
-    c->request = MPI_REQUEST_NULL;
-    c->before = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *c->before);
-    c->types = (1 + (int64_t)p->parts) * p->size;
-    c->part = (MPI_Datatype *)redist_priv_alloc(p->arrays, sizeof *c->part);
-    c->counts = (int *)redist_priv_alloc(p->arrays, sizeof *c->counts);
-    for (own = 0; own < 2; own++) {
-        redist_priv_table *t = &c->table[own];
-        t->counts = (int *)redist_priv_zeroed(2 * (int64_t)p->size, sizeof *t->counts);
-        t->types = redist_priv_types(c->types);
-        if (c->before == NULL || c->part == NULL || c->counts == NULL || t->counts == NULL ||
-            t->types == NULL)
-            return REDIST_ERR_MEMORY;
-        t->offsets = t->counts + p->size;
-        t->each = t->types + (p->arrays > 1 && p->staging[own].memory == NULL ? p->size : 0);
-        if (c->unit_bytes > 1 && (redist_priv_repeat(t->types, c->unit_bytes, 1) != REDIST_OK ||
-                                  MPI_Type_commit(t->types) != MPI_SUCCESS))
-            return REDIST_ERR_MPI;
-    }
-    for (k = 0; k < p->peers && code == REDIST_OK; k++) {
-        const redist_priv_peer *peer = &p->peer[k];
-        const int64_t at = peer->staged >= 0 ? peer->staged : peer->direct;
-        const int last = peer->staged >= 0 ? -1 : p->parts - 1;
-        redist_priv_table *t = &c->table[peer->own];
-        t->counts[peer->rank] =
-            c->unit_bytes > 0 ? (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes) : 1;
-        t->offsets[peer->rank] = c->unit_bytes > 0 ? (int)(at / c->unit_bytes) : 0;
-        for (a = last < 0 ? -1 : 0; c->unit_bytes == 0 && a <= last && code == REDIST_OK; a++)
-            code = redist_priv_type_of(
-                p, peer, a, &t->each[peer->rank + redist_priv_max(a, 0) * (int64_t)p->size]);
-    }
-    return code;
+REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
+  redist_priv_collective *c = &p->state.collective;
+  int64_t k;
+  int own, a, code = REDIST_OK;
+  c->request = MPI_REQUEST_NULL;
+  c->before = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *c->before);
+  c->types = (1 + (int64_t)p->parts) * p->size;
+  c->part = (MPI_Datatype *)redist_priv_alloc(p->arrays, sizeof *c->part);
+  c->counts = (int *)redist_priv_alloc(p->arrays, sizeof *c->counts);
+  for (own = 0; own < 2; own++) {
+    redist_priv_table *t = &c->table[own];
+    t->counts = (int *)redist_priv_zeroed(2 * (int64_t)p->size, sizeof *t->counts);
+    t->types = redist_priv_types(c->types);
+    if (c->before == NULL || c->part == NULL || c->counts == NULL || t->counts == NULL ||
+        t->types == NULL)
+      return REDIST_ERR_MEMORY;
+    t->offsets = t->counts + p->size;
+    t->each = t->types + (p->arrays > 1 && p->staging[own].memory == NULL ? p->size : 0);
+    if (c->unit_bytes > 1 && (redist_priv_repeat(t->types, c->unit_bytes, 1) != REDIST_OK ||
+                              MPI_Type_commit(t->types) != MPI_SUCCESS))
+      return REDIST_ERR_MPI;
+  }
+  for (k = 0; k < p->peers && code == REDIST_OK; k++) {
+    const redist_priv_peer *peer = &p->peer[k];
+    const int64_t at = peer->staged >= 0 ? peer->staged : peer->direct;
+    const int last = peer->staged >= 0 ? -1 : p->parts - 1;
+    redist_priv_table *t = &c->table[peer->own];
+    t->counts[peer->rank] =
+        c->unit_bytes > 0 ? (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes) : 1;
+    t->offsets[peer->rank] = c->unit_bytes > 0 ? (int)(at / c->unit_bytes) : 0;
+    for (a = last < 0 ? -1 : 0; c->unit_bytes == 0 && a <= last && code == REDIST_OK; a++)
+      code = redist_priv_type_of(p, peer, a,
+                                 &t->each[peer->rank + redist_priv_max(a, 0) * (int64_t)p->size]);
+  }
+  return code;
 }
 
 /* ---------------------------------------------------------------------- shared memory (private) */
@@ -3115,7 +2878,7 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
 /* stores a value where *expected is, and says so; or reads what else is there */
 #ifndef REDIST_PRIV_EXCHANGE
 #define REDIST_PRIV_EXCHANGE(pointer, expected, value) \
-    __atomic_compare_exchange_n(pointer, expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+  __atomic_compare_exchange_n(pointer, expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 #endif
 #else
 #define REDIST_PRIV_ATOMICS 0 /* no shared memory then: plans fall back to messages */
@@ -3126,177 +2889,159 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p)
 
 /* Whether shared memory seems to have so much room: pages that nobody has touched count as free. A
    file longer than the process may write would end it by a signal. */
-REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes)
-{
+REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes) {
 #if defined __linux__
-    struct statvfs memory;
-    struct rlimit longest;
-    if (getrlimit(RLIMIT_FSIZE, &longest) == 0 && (uint64_t)bytes > (uint64_t)longest.rlim_cur)
-        return 0;
-    if (statvfs("/dev/shm", &memory) == 0)
-        return (uint64_t)bytes + 1048576 <= (uint64_t)memory.f_bavail * (uint64_t)memory.f_frsize;
+  struct statvfs memory;
+  struct rlimit longest;
+  if (getrlimit(RLIMIT_FSIZE, &longest) == 0 && (uint64_t)bytes > (uint64_t)longest.rlim_cur)
+    return 0;
+  if (statvfs("/dev/shm", &memory) == 0)
+    return (uint64_t)bytes + 1048576 <= (uint64_t)memory.f_bavail * (uint64_t)memory.f_frsize;
 #endif
-    return bytes >= 0;
+  return bytes >= 0;
 }
 
 /* Whether fresh memory is really there; then it is zero. Some MPI libraries promise more than there
    is, and the first touch of a page too many kills the process, unless the system does it: reading
    into it then merely fails. */
-REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes)
-{
-    FILE *zeros = fopen("/dev/zero", "rb");
-    size_t zeroed;
-    if (zeros == NULL) {
+REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes) {
+  FILE *zeros = fopen("/dev/zero", "rb");
+  size_t zeroed;
+  if (zeros == NULL) {
 #if defined __linux__
-        return 0;
+    return 0;
 #endif
-        memset(memory, 0, bytes);
-        return 1;
-    }
-    setvbuf(zeros, NULL, _IONBF, 0);
-    zeroed = fread(memory, 1, bytes, zeros);
-    fclose(zeros);
-    return zeroed == bytes;
+    memset(memory, 0, bytes);
+    return 1;
+  }
+  setvbuf(zeros, NULL, _IONBF, 0);
+  zeroed = fread(memory, 1, bytes, zeros);
+  fclose(zeros);
+  return zeroed == bytes;
 }
 
 /* Gives everything back, also of a home that was not opened. All ranks of the node have a window,
    or none. */
-REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h)
-{
-    MPI_Request request;
+REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h) {
+  MPI_Request request;
 #ifdef REDIST_PRIV_OWN_MEMORY
-    int r;
-    for (r = 0; r < h->size; r++) {
-        if (h->member[r].bytes > 0)
-            munmap(h->base[r] - REDIST_PRIV_LINE, h->member[r].bytes);
-        if (h->member[r].file >= 0)
-            close(h->member[r].file);
-    }
+  int r;
+  for (r = 0; r < h->size; r++) {
+    if (h->member[r].bytes > 0) munmap(h->base[r] - REDIST_PRIV_LINE, h->member[r].bytes);
+    if (h->member[r].file >= 0) close(h->member[r].file);
+  }
 #endif
-    if (h->windowed && h->window != MPI_WIN_NULL) {
-        /* the window's own barrier may not yield */
-        redist_priv_await(MPI_Ibarrier(h->node, &request), &request);
-        MPI_Win_unlock_all(h->window);
-        MPI_Win_free(&h->window);
-    }
-    if (h->windowed)
-        MPI_Comm_free(&h->node);
-    REDIST_FREE(h->base);
-    REDIST_FREE(h->member);
-    h->base = NULL;
-    h->member = NULL;
-    h->size = h->windowed = 0;
+  if (h->windowed && h->window != MPI_WIN_NULL) {
+    /* the window's own barrier may not yield */
+    redist_priv_await(MPI_Ibarrier(h->node, &request), &request);
+    MPI_Win_unlock_all(h->window);
+    MPI_Win_free(&h->window);
+  }
+  if (h->windowed) MPI_Comm_free(&h->node);
+  REDIST_FREE(h->base);
+  REDIST_FREE(h->member);
+  h->base = NULL;
+  h->member = NULL;
+  h->size = h->windowed = 0;
 }
 
 /* Allocates n members; closed again when memory is exhausted. */
-REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n)
-{
-    int r;
-    h->member = (redist_priv_member *)redist_priv_zeroed(n, sizeof *h->member);
-    h->base = (char **)redist_priv_zeroed(n, sizeof *h->base);
-    h->size = h->member == NULL || h->base == NULL ? 0 : n;
-    for (r = 0; r < h->size; r++)
-        h->member[r].file = -1;
-    if (h->size == 0)
-        redist_priv_home_close(h);
-    return h->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n) {
+  int r;
+  h->member = (redist_priv_member *)redist_priv_zeroed(n, sizeof *h->member);
+  h->base = (char **)redist_priv_zeroed(n, sizeof *h->base);
+  h->size = h->member == NULL || h->base == NULL ? 0 : n;
+  for (r = 0; r < h->size; r++) h->member[r].file = -1;
+  if (h->size == 0) redist_priv_home_close(h);
+  return h->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* With options.node_ranks only ranks in the same part of the node share memory. */
-REDIST_PRIV_COLD int redist_priv_same_part(const redist_plan *p, int rank)
-{
-    const int each = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
-    return rank / each == p->rank / each;
+REDIST_PRIV_COLD int redist_priv_same_part(const redist_plan *p, int rank) {
+  const int each = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
+  return rank / each == p->rank / each;
 }
 
 /* Lists the members of the plan's home, if it may have one of its own. */
-REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p)
-{
-    redist_priv_home *h = &p->home;
-    int64_t k;
-    int n = 0;
-    h->machine = redist_priv_machine();
-    if (p->options.arena != NULL ||
-        (p->options.method != REDIST_AUTO && p->options.method != REDIST_SHARED))
-        return REDIST_OK;
-    if (redist_priv_members(h, (int)p->peers + 1) != REDIST_OK)
-        return REDIST_ERR_MEMORY;
-    h->member[n++].rank = p->rank;
-    for (k = 0; k < p->peers; k++)
-        if (redist_priv_same_part(p, p->peer[k].rank))
-            h->member[n++].rank = p->peer[k].rank;
-    qsort(h->member, (size_t)n, sizeof *h->member, redist_priv_compare_ints);
-    for (h->size = 0, k = 0; k < n; k++) {
-        if (h->size == 0 || h->member[k].rank != h->member[h->size - 1].rank)
-            h->member[h->size++] = h->member[k];
-        h->rank = h->member[k].rank == p->rank ? h->size - 1 : h->rank;
-    }
+REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
+  redist_priv_home *h = &p->home;
+  int64_t k;
+  int n = 0;
+  h->machine = redist_priv_machine();
+  if (p->options.arena != NULL ||
+      (p->options.method != REDIST_AUTO && p->options.method != REDIST_SHARED))
     return REDIST_OK;
+  if (redist_priv_members(h, (int)p->peers + 1) != REDIST_OK) return REDIST_ERR_MEMORY;
+  h->member[n++].rank = p->rank;
+  for (k = 0; k < p->peers; k++)
+    if (redist_priv_same_part(p, p->peer[k].rank)) h->member[n++].rank = p->peer[k].rank;
+  qsort(h->member, (size_t)n, sizeof *h->member, redist_priv_compare_ints);
+  for (h->size = 0, k = 0; k < n; k++) {
+    if (h->size == 0 || h->member[k].rank != h->member[h->size - 1].rank)
+      h->member[h->size++] = h->member[k];
+    h->rank = h->member[k].rank == p->rank ? h->size - 1 : h->rank;
+  }
+  return REDIST_OK;
 }
 
 /* Finds the ranks that share memory with this one according to MPI. Fails on all ranks where MPI
    fails, or `code` says so, on any; there is no home then. Collective. */
-REDIST_PRIV_COLD int redist_priv_window_find(redist_priv_home *h, int code)
-{
-    MPI_Group all, node;
-    int r, size;
-    redist_priv_home_close(h);
-    h->window = MPI_WIN_NULL;
-    if (!REDIST_PRIV_ATOMICS || MPI_Comm_split_type(h->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
-                                                    &h->node) != MPI_SUCCESS) {
-        code = REDIST_ERR_MPI; /* what a failed call leaves there is no handle */
-    } else {
-        MPI_Comm_set_errhandler(h->node, MPI_ERRORS_RETURN);
-        MPI_Comm_rank(h->node, &h->rank);
-        MPI_Comm_size(h->node, &size);
-        MPI_Comm_group(h->comm, &all);
-        MPI_Comm_group(h->node, &node);
-        code = code == REDIST_OK ? redist_priv_members(h, size) : code;
-        h->windowed = 1;
-        for (r = 0; r < h->size; r++) {
-            h->member[r].place = h->rank;
-            h->member[r].shares =
-                MPI_Group_translate_ranks(node, 1, &r, all, &h->member[r].rank) == MPI_SUCCESS;
-        }
-        MPI_Group_free(&all);
-        MPI_Group_free(&node);
+REDIST_PRIV_COLD int redist_priv_window_find(redist_priv_home *h, int code) {
+  MPI_Group all, node;
+  int r, size;
+  redist_priv_home_close(h);
+  h->window = MPI_WIN_NULL;
+  if (!REDIST_PRIV_ATOMICS || MPI_Comm_split_type(h->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                                                  &h->node) != MPI_SUCCESS) {
+    code = REDIST_ERR_MPI; /* what a failed call leaves there is no handle */
+  } else {
+    MPI_Comm_set_errhandler(h->node, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(h->node, &h->rank);
+    MPI_Comm_size(h->node, &size);
+    MPI_Comm_group(h->comm, &all);
+    MPI_Comm_group(h->node, &node);
+    code = code == REDIST_OK ? redist_priv_members(h, size) : code;
+    h->windowed = 1;
+    for (r = 0; r < h->size; r++) {
+      h->member[r].place = h->rank;
+      h->member[r].shares =
+          MPI_Group_translate_ranks(node, 1, &r, all, &h->member[r].rank) == MPI_SUCCESS;
     }
-    code = redist_priv_worst(h->comm, code);
-    if (code != REDIST_OK)
-        redist_priv_home_close(h);
-    return code;
+    MPI_Group_free(&all);
+    MPI_Group_free(&node);
+  }
+  code = redist_priv_worst(h->comm, code);
+  if (code != REDIST_OK) redist_priv_home_close(h);
+  return code;
 }
 
-REDIST_PRIV_COLD char *redist_priv_align(void *pointer)
-{
-    return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
+REDIST_PRIV_COLD char *redist_priv_align(void *pointer) {
+  return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
 }
 
 /* Allocates a window, each rank's part up to a line late in it, and makes sure that this rank's is
    there. Where one cannot have it, the others must let theirs leak, because freeing it takes all.
    Collective over the node. */
-REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes, MPI_Info info)
-{
-    MPI_Aint size;
-    void *base = NULL;
-    int r, unit, code;
-    code = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, h->node, &base, &h->window) ==
-                       MPI_SUCCESS &&
-                   MPI_Win_lock_all(MPI_MODE_NOCHECK, h->window) == MPI_SUCCESS
-               ? REDIST_OK
-               : REDIST_ERR_MEMORY;
-    code = redist_priv_worst(h->node, code);
-    if (code != REDIST_OK)
-        h->window = MPI_WIN_NULL;
-    for (r = 0; r < h->size && code == REDIST_OK; r++) {
-        if (MPI_Win_shared_query(h->window, r, &size, &unit, &base) != MPI_SUCCESS)
-            code = REDIST_ERR_MPI;
-        h->base[r] = redist_priv_align(base);
-    }
-    h->part = h->base[h->rank];
-    if (code == REDIST_OK && !redist_priv_touch(h->part, (size_t)bytes - REDIST_PRIV_LINE))
-        code = REDIST_ERR_MEMORY;
-    return redist_priv_worst(h->node, code);
+REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes, MPI_Info info) {
+  MPI_Aint size;
+  void *base = NULL;
+  int r, unit, code;
+  code = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, h->node, &base, &h->window) ==
+                     MPI_SUCCESS &&
+                 MPI_Win_lock_all(MPI_MODE_NOCHECK, h->window) == MPI_SUCCESS
+             ? REDIST_OK
+             : REDIST_ERR_MEMORY;
+  code = redist_priv_worst(h->node, code);
+  if (code != REDIST_OK) h->window = MPI_WIN_NULL;
+  for (r = 0; r < h->size && code == REDIST_OK; r++) {
+    if (MPI_Win_shared_query(h->window, r, &size, &unit, &base) != MPI_SUCCESS)
+      code = REDIST_ERR_MPI;
+    h->base[r] = redist_priv_align(base);
+  }
+  h->part = h->base[h->rank];
+  if (code == REDIST_OK && !redist_priv_touch(h->part, (size_t)bytes - REDIST_PRIV_LINE))
+    code = REDIST_ERR_MEMORY;
+  return redist_priv_worst(h->node, code);
 }
 
 /* the system refuses memory of the library's own: worse than all codes */
@@ -3306,170 +3051,153 @@ enum { REDIST_PRIV_REFUSED = 1000 };
 
 /* The ranks whose machine has this one's number are an arena's members. Fails on all ranks.
    Collective. */
-REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h)
-{
-    MPI_Request request;
-    int64_t *machine;
-    int r, rank, size, n = 0, code = redist_priv_ranks_of(h->comm, &rank, &size);
-    machine = (int64_t *)redist_priv_zeroed(size, sizeof *machine);
-    code = redist_priv_worst(h->comm, machine == NULL ? (int)REDIST_ERR_MEMORY : code);
-    if (code == REDIST_OK)
-        code = redist_priv_await(MPI_Iallgather(&h->machine, 1, MPI_INT64_T, machine, 1,
-                                                MPI_INT64_T, h->comm, &request),
-                                 &request);
-    for (r = 0; r < size && code == REDIST_OK; r++)
-        n += machine[r] == h->machine;
-    code = code == REDIST_OK ? redist_priv_members(h, n) : code;
-    for (r = n = 0; r < size && code == REDIST_OK; r++)
-        if (machine[r] == h->machine) {
-            h->rank = r == rank ? n : h->rank;
-            h->member[n++].rank = r;
-        }
-    REDIST_FREE(machine);
-    return redist_priv_worst(h->comm, code);
+REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h) {
+  MPI_Request request;
+  int64_t *machine;
+  int r, rank, size, n = 0, code = redist_priv_ranks_of(h->comm, &rank, &size);
+  machine = (int64_t *)redist_priv_zeroed(size, sizeof *machine);
+  code = redist_priv_worst(h->comm, machine == NULL ? (int)REDIST_ERR_MEMORY : code);
+  if (code == REDIST_OK)
+    code = redist_priv_await(MPI_Iallgather(&h->machine, 1, MPI_INT64_T, machine, 1, MPI_INT64_T,
+                                            h->comm, &request),
+                             &request);
+  for (r = 0; r < size && code == REDIST_OK; r++) n += machine[r] == h->machine;
+  code = code == REDIST_OK ? redist_priv_members(h, n) : code;
+  for (r = n = 0; r < size && code == REDIST_OK; r++)
+    if (machine[r] == h->machine) {
+      h->rank = r == rank ? n : h->rank;
+      h->member[n++].rank = r;
+    }
+  REDIST_FREE(machine);
+  return redist_priv_worst(h->comm, code);
 }
 
 /* Makes the file that this rank's part will be, with its token, and describes it in `identity`. A
    file that was never given a name is gone when nobody has it open or mapped, however its ranks
    end. */
 REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h,
-                                           redist_priv_identity *identity)
-{
-    const int file = open("/dev/shm", REDIST_PRIV_OWN_MEMORY | O_RDWR | REDIST_PRIV_CLOEXEC, 0600);
-    struct stat s;
-    if (file < 0 || fstat(file, &s) != 0)
-        return file;
-    identity->machine = h->machine;
-    identity->process = (int64_t)getpid();
-    identity->device = (int64_t)s.st_dev;
-    identity->inode = (int64_t)s.st_ino;
-    identity->token =
-        (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)h->machine, (int64_t)getpid()),
-                                   (int64_t)(MPI_Wtime() * 1e9)) ^
-                  (uintptr_t)h);
-    if (write(file, &identity->token, sizeof identity->token) == (int)sizeof identity->token)
-        identity->file = file;
-    return file;
+                                           redist_priv_identity *identity) {
+  const int file = open("/dev/shm", REDIST_PRIV_OWN_MEMORY | O_RDWR | REDIST_PRIV_CLOEXEC, 0600);
+  struct stat s;
+  if (file < 0 || fstat(file, &s) != 0) return file;
+  identity->machine = h->machine;
+  identity->process = (int64_t)getpid();
+  identity->device = (int64_t)s.st_dev;
+  identity->inode = (int64_t)s.st_ino;
+  identity->token =
+      (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)h->machine, (int64_t)getpid()),
+                                 (int64_t)(MPI_Wtime() * 1e9)) ^
+                (uintptr_t)h);
+  if (write(file, &identity->token, sizeof identity->token) == (int)sizeof identity->token)
+    identity->file = file;
+  return file;
 }
 
 /* Opens another rank's file, -1 where that cannot be done. What lies there may be anything, if the
    number of the process is one of another system's: so nothing is waited for, written or mapped
    before the file has proved to be the one. */
-REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_identity *identity)
-{
-    char path[64];
-    struct stat s;
-    int64_t token = 0;
-    int file, found = -1;
-    snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, identity->process, identity->file);
-    file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | REDIST_PRIV_CLOEXEC);
-    if (file < 0)
-        return -1;
-    if (fstat(file, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() &&
-        (int64_t)s.st_dev == identity->device && (int64_t)s.st_ino == identity->inode &&
-        s.st_size >= (int)sizeof token && read(file, &token, sizeof token) == (int)sizeof token &&
-        token == identity->token) {
-        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-        found = open(path, O_RDWR | REDIST_PRIV_CLOEXEC);
-    }
-    close(file);
-    return found;
+REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_identity *identity) {
+  char path[64];
+  struct stat s;
+  int64_t token = 0;
+  int file, found = -1;
+  snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, identity->process, identity->file);
+  file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | REDIST_PRIV_CLOEXEC);
+  if (file < 0) return -1;
+  if (fstat(file, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() &&
+      (int64_t)s.st_dev == identity->device && (int64_t)s.st_ino == identity->inode &&
+      s.st_size >= (int)sizeof token && read(file, &token, sizeof token) == (int)sizeof token &&
+      token == identity->token) {
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    found = open(path, O_RDWR | REDIST_PRIV_CLOEXEC);
+  }
+  close(file);
+  return found;
 }
 
 /* Posts a message to a member, or from it. */
-REDIST_PRIV_COLD int redist_priv_post_identity(redist_priv_member *m, int receives, MPI_Comm comm)
-{
-    enum { TAG = 32767, BYTES = sizeof(redist_priv_identity) };
-    return receives
-               ? MPI_Irecv(&m->identity[1], BYTES, MPI_BYTE, m->rank, TAG, comm, &m->request[1])
-               : MPI_Isend(&m->identity[0], BYTES, MPI_BYTE, m->rank, TAG, comm, &m->request[0]);
+REDIST_PRIV_COLD int redist_priv_post_identity(redist_priv_member *m, int receives, MPI_Comm comm) {
+  enum { TAG = 32767, BYTES = sizeof(redist_priv_identity) };
+  return receives ? MPI_Irecv(&m->identity[1], BYTES, MPI_BYTE, m->rank, TAG, comm, &m->request[1])
+                  : MPI_Isend(&m->identity[0], BYTES, MPI_BYTE, m->rank, TAG, comm, &m->request[0]);
 }
 
 /* Tells every other member which file is this rank's, and hears which is that one's. A member that
    could not be told at first is told by a second try, for it waits; the error stays. All messages
    are awaited, whatever failed: one left behind would be taken for a later plan's. */
-REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h)
-{
-    int k, posted, code = MPI_SUCCESS;
-    for (k = 0; k < 2 * h->size; k++) {
-        redist_priv_member *m = &h->member[k / 2];
-        m->request[k % 2] = MPI_REQUEST_NULL;
-        posted = k / 2 == h->rank ? MPI_SUCCESS : redist_priv_post_identity(m, k % 2, h->comm);
-        if (posted != MPI_SUCCESS && redist_priv_post_identity(m, k % 2, h->comm) != MPI_SUCCESS)
-            m->request[k % 2] = MPI_REQUEST_NULL;
-        code = code == MPI_SUCCESS ? posted : code;
-    }
-    for (k = 0; k < 2 * h->size; k++) {
-        MPI_Request *request = &h->member[k / 2].request[k % 2];
-        posted =
-            *request == MPI_REQUEST_NULL ? MPI_SUCCESS : redist_priv_await(MPI_SUCCESS, request);
-        if (posted != MPI_SUCCESS)
-            redist_priv_drop(request, k % 2);
-        code = code == MPI_SUCCESS ? posted : code;
-    }
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h) {
+  int k, posted, code = MPI_SUCCESS;
+  for (k = 0; k < 2 * h->size; k++) {
+    redist_priv_member *m = &h->member[k / 2];
+    m->request[k % 2] = MPI_REQUEST_NULL;
+    posted = k / 2 == h->rank ? MPI_SUCCESS : redist_priv_post_identity(m, k % 2, h->comm);
+    if (posted != MPI_SUCCESS && redist_priv_post_identity(m, k % 2, h->comm) != MPI_SUCCESS)
+      m->request[k % 2] = MPI_REQUEST_NULL;
+    code = code == MPI_SUCCESS ? posted : code;
+  }
+  for (k = 0; k < 2 * h->size; k++) {
+    MPI_Request *request = &h->member[k / 2].request[k % 2];
+    posted = *request == MPI_REQUEST_NULL ? MPI_SUCCESS : redist_priv_await(MPI_SUCCESS, request);
+    if (posted != MPI_SUCCESS) redist_priv_drop(request, k % 2);
+    code = code == MPI_SUCCESS ? posted : code;
+  }
+  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
 /* Finds the members that share memory with this rank, by trying: all that say to be on this machine
    do, or REDIST_PRIV_REFUSED. Every member must call it; one with an error takes part and keeps
    it. */
-REDIST_PRIV_COLD int redist_priv_own_find(redist_priv_home *h, int code)
-{
-    redist_priv_identity identity = {0, 0, -1, 0, 0, 0, 0};
-    int r, introduced;
-    redist_priv_member *m;
-    if (code == REDIST_OK && !redist_priv_seems_free(REDIST_PRIV_LINE))
-        code = REDIST_ERR_MEMORY;
-    if (code == REDIST_OK) {
-        h->member[h->rank].file = redist_priv_make_file(h, &identity);
-        if (identity.file < 0)
-            code = h->member[h->rank].file < 0 ? (int)REDIST_PRIV_REFUSED : (int)REDIST_ERR_MEMORY;
-    }
-    for (r = 0; r < h->size; r++) {
-        identity.place = r;
-        h->member[r].identity[0] = identity;
-    }
-    introduced = redist_priv_introduce(h);
-    code = code == REDIST_OK ? introduced : code;
-    for (r = 0; r < h->size && code == REDIST_OK; r++) {
-        m = &h->member[r];
-        m->shares =
-            r != h->rank && m->identity[1].machine == h->machine && m->identity[1].file >= 0;
-        m->place = m->identity[1].place;
-        m->file = m->shares ? redist_priv_open_file(&m->identity[1]) : m->file;
-        code = m->shares && m->file < 0 ? (int)REDIST_PRIV_REFUSED : code;
-    }
-    return code;
+REDIST_PRIV_COLD int redist_priv_own_find(redist_priv_home *h, int code) {
+  redist_priv_identity identity = {0, 0, -1, 0, 0, 0, 0};
+  int r, introduced;
+  redist_priv_member *m;
+  if (code == REDIST_OK && !redist_priv_seems_free(REDIST_PRIV_LINE)) code = REDIST_ERR_MEMORY;
+  if (code == REDIST_OK) {
+    h->member[h->rank].file = redist_priv_make_file(h, &identity);
+    if (identity.file < 0)
+      code = h->member[h->rank].file < 0 ? (int)REDIST_PRIV_REFUSED : (int)REDIST_ERR_MEMORY;
+  }
+  for (r = 0; r < h->size; r++) {
+    identity.place = r;
+    h->member[r].identity[0] = identity;
+  }
+  introduced = redist_priv_introduce(h);
+  code = code == REDIST_OK ? introduced : code;
+  for (r = 0; r < h->size && code == REDIST_OK; r++) {
+    m = &h->member[r];
+    m->shares = r != h->rank && m->identity[1].machine == h->machine && m->identity[1].file >= 0;
+    m->place = m->identity[1].place;
+    m->file = m->shares ? redist_priv_open_file(&m->identity[1]) : m->file;
+    code = m->shares && m->file < 0 ? (int)REDIST_PRIV_REFUSED : code;
+  }
+  return code;
 }
 
 /* Maps the part of a member, whose file has its final size. */
-REDIST_PRIV_COLD int redist_priv_map(redist_priv_home *h, int r)
-{
-    redist_priv_member *m = &h->member[r];
-    struct stat s;
-    void *memory = MAP_FAILED;
-    if (fstat(m->file, &s) == 0)
-        memory = mmap(NULL, (size_t)s.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, m->file, 0);
-    m->shares &= memory != MAP_FAILED;
-    if (memory == MAP_FAILED)
-        return REDIST_ERR_MEMORY;
-    m->bytes = (size_t)s.st_size;
-    h->base[r] = (char *)memory + REDIST_PRIV_LINE;
-    return REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_map(redist_priv_home *h, int r) {
+  redist_priv_member *m = &h->member[r];
+  struct stat s;
+  void *memory = MAP_FAILED;
+  if (fstat(m->file, &s) == 0)
+    memory = mmap(NULL, (size_t)s.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, m->file, 0);
+  m->shares &= memory != MAP_FAILED;
+  if (memory == MAP_FAILED) return REDIST_ERR_MEMORY;
+  m->bytes = (size_t)s.st_size;
+  h->base[r] = (char *)memory + REDIST_PRIV_LINE;
+  return REDIST_OK;
 }
 
 /* Makes this rank's file so long, and reserves its pages: an error, and no signal, where memory is
    lacking. */
-REDIST_PRIV_COLD int redist_priv_grow(redist_priv_home *h, int64_t bytes)
-{
-    const int file = h->member[h->rank].file;
-    if (!redist_priv_seems_free(bytes) ||
-        lseek(file, (off_t)bytes - 1, SEEK_SET) != (off_t)bytes - 1 || write(file, "", 1) != 1 ||
-        redist_priv_map(h, h->rank) != REDIST_OK)
-        return REDIST_ERR_MEMORY;
-    h->part = h->base[h->rank];
-    return redist_priv_touch(h->part, (size_t)bytes - REDIST_PRIV_LINE) ? REDIST_OK
-                                                                        : REDIST_ERR_MEMORY;
+REDIST_PRIV_COLD int redist_priv_grow(redist_priv_home *h, int64_t bytes) {
+  const int file = h->member[h->rank].file;
+  if (!redist_priv_seems_free(bytes) ||
+      lseek(file, (off_t)bytes - 1, SEEK_SET) != (off_t)bytes - 1 || write(file, "", 1) != 1 ||
+      redist_priv_map(h, h->rank) != REDIST_OK)
+    return REDIST_ERR_MEMORY;
+  h->part = h->base[h->rank];
+  return redist_priv_touch(h->part, (size_t)bytes - REDIST_PRIV_LINE) ? REDIST_OK
+                                                                      : REDIST_ERR_MEMORY;
 }
 
 #endif
@@ -3477,115 +3205,101 @@ REDIST_PRIV_COLD int redist_priv_grow(redist_priv_home *h, int64_t bytes)
 /* Finds the members of a plan's home, or of an arena's, of which none is listed, that share memory
    with this rank. Collective; every rank must go on to open it. */
 REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, int refused,
-                                           int code)
-{
-    h->comm = comm;
+                                           int code) {
+  h->comm = comm;
 #ifdef REDIST_PRIV_OWN_MEMORY
-    if (!refused) {
-        if (h->member != NULL || (code = redist_priv_list_machine(h)) == REDIST_OK)
-            return redist_priv_own_find(h, code);
-        redist_priv_home_close(h);
-        return code;
-    }
+  if (!refused) {
+    if (h->member != NULL || (code = redist_priv_list_machine(h)) == REDIST_OK)
+      return redist_priv_own_find(h, code);
+    redist_priv_home_close(h);
+    return code;
+  }
 #endif
-    (void)refused;
-    return redist_priv_window_find(h, code);
+  (void)refused;
+  return redist_priv_window_find(h, code);
 }
 
 /* Opens this rank's part, zero at first: `room` for plans, then `bytes` for arrays. A window is
    opened by all ranks of the node, and fails on all, also when `code` says so; the rest is
    local. */
 REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes,
-                                           int code)
-{
-    MPI_Info info = MPI_INFO_NULL;
-    int64_t all;
-    if (h->size == 0)
-        return code;
-    h->begin =
-        redist_priv_round_up(h->size * (int64_t)sizeof(redist_priv_notice), REDIST_PRIV_LINE) +
-        REDIST_PRIV_PROBE_BYTES;
-    h->end = h->begin + redist_priv_round_up(room, REDIST_PRIV_LINE);
-    bytes += h->end + REDIST_PRIV_LINE;
+                                           int code) {
+  MPI_Info info = MPI_INFO_NULL;
+  int64_t all;
+  if (h->size == 0) return code;
+  h->begin = redist_priv_round_up(h->size * (int64_t)sizeof(redist_priv_notice), REDIST_PRIV_LINE) +
+             REDIST_PRIV_PROBE_BYTES;
+  h->end = h->begin + redist_priv_round_up(room, REDIST_PRIV_LINE);
+  bytes += h->end + REDIST_PRIV_LINE;
 #ifdef REDIST_PRIV_OWN_MEMORY
-    if (!h->windowed)
-        return code == REDIST_OK ? redist_priv_grow(h, bytes) : code;
+  if (!h->windowed) return code == REDIST_OK ? redist_priv_grow(h, bytes) : code;
 #endif
-    all = bytes;
-    if (redist_priv_reduce(h->node, &all, 1, MPI_SUM) != REDIST_OK || !redist_priv_seems_free(all))
-        code = REDIST_ERR_MEMORY;
-    if (MPI_Info_create(&info) != MPI_SUCCESS ||
-        MPI_Info_set(info, "alloc_shared_noncontig", "true") != MPI_SUCCESS)
-        code = REDIST_ERR_MPI; /* all ranks of a window must give the same */
-    code = redist_priv_worst(h->node, code);
-    if (code == REDIST_OK)
-        code = redist_priv_window_open(h, bytes, info);
-    if (info != MPI_INFO_NULL)
-        MPI_Info_free(&info);
-    return code;
+  all = bytes;
+  if (redist_priv_reduce(h->node, &all, 1, MPI_SUM) != REDIST_OK || !redist_priv_seems_free(all))
+    code = REDIST_ERR_MEMORY;
+  if (MPI_Info_create(&info) != MPI_SUCCESS ||
+      MPI_Info_set(info, "alloc_shared_noncontig", "true") != MPI_SUCCESS)
+    code = REDIST_ERR_MPI; /* all ranks of a window must give the same */
+  code = redist_priv_worst(h->node, code);
+  if (code == REDIST_OK) code = redist_priv_window_open(h, bytes, info);
+  if (info != MPI_INFO_NULL) MPI_Info_free(&info);
+  return code;
 }
 
 /* Makes the members' parts reachable, when all ranks have opened theirs, and found the others'.
    Local. */
-REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h)
-{
-    int code = REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h) {
+  int code = REDIST_OK;
 #ifdef REDIST_PRIV_OWN_MEMORY
-    int r;
-    for (r = 0; r < h->size; r++) {
-        if (h->member[r].file >= 0 && r != h->rank && redist_priv_map(h, r) != REDIST_OK)
-            code = REDIST_ERR_MEMORY;
-        if (h->member[r].file >= 0)
-            close(h->member[r].file);
-        h->member[r].file = -1;
-    }
+  int r;
+  for (r = 0; r < h->size; r++) {
+    if (h->member[r].file >= 0 && r != h->rank && redist_priv_map(h, r) != REDIST_OK)
+      code = REDIST_ERR_MEMORY;
+    if (h->member[r].file >= 0) close(h->member[r].file);
+    h->member[r].file = -1;
+  }
 #endif
-    (void)h;
-    return code;
+  (void)h;
+  return code;
 }
 
 /* Frees the blocks of plans that are gone, once everybody is done with them: all their pieces are
    drained. */
-REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home)
-{
-    redist_priv_rings **at = &home->first;
-    while (*at != NULL) {
-        redist_priv_rings *r = *at;
-        int64_t k = r->receives;
-        while (r->abandoned && k < r->links &&
-               REDIST_PRIV_ACQUIRE(&r->link[k].slot->drained) ==
-                   r->link[k].before + r->link[k].done)
-            k++;
-        if (r->abandoned && k == r->links) {
-            *at = r->next;
-            REDIST_FREE(r);
-        } else {
-            at = &r->next;
-        }
+REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home) {
+  redist_priv_rings **at = &home->first;
+  while (*at != NULL) {
+    redist_priv_rings *r = *at;
+    int64_t k = r->receives;
+    while (r->abandoned && k < r->links &&
+           REDIST_PRIV_ACQUIRE(&r->link[k].slot->drained) == r->link[k].before + r->link[k].done)
+      k++;
+    if (r->abandoned && k == r->links) {
+      *at = r->next;
+      REDIST_FREE(r);
+    } else {
+      at = &r->next;
     }
+  }
 }
 
 /* The largest free stretch of this rank's room, or with bytes > 0 the first of so many, which is
    then r's. Returns its bytes, or 0. */
 REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_priv_rings *r,
-                                               int64_t bytes)
-{
-    redist_priv_rings **at = &home->first;
-    int64_t begin = home->begin, most = 0;
-    for (;; at = &(*at)->next) {
-        const int64_t free_bytes = (*at != NULL ? (*at)->begin : home->end) - begin;
-        if (bytes > 0 && free_bytes >= bytes)
-            break;
-        most = redist_priv_max(most, free_bytes);
-        if (*at == NULL)
-            return bytes > 0 ? 0 : most;
-        begin = (*at)->begin + (*at)->bytes;
-    }
-    r->begin = begin;
-    r->bytes = bytes;
-    r->next = *at;
-    *at = r;
-    return bytes;
+                                               int64_t bytes) {
+  redist_priv_rings **at = &home->first;
+  int64_t begin = home->begin, most = 0;
+  for (;; at = &(*at)->next) {
+    const int64_t free_bytes = (*at != NULL ? (*at)->begin : home->end) - begin;
+    if (bytes > 0 && free_bytes >= bytes) break;
+    most = redist_priv_max(most, free_bytes);
+    if (*at == NULL) return bytes > 0 ? 0 : most;
+    begin = (*at)->begin + (*at)->bytes;
+  }
+  r->begin = begin;
+  r->bytes = bytes;
+  r->next = *at;
+  *at = r;
+  return bytes;
 }
 
 /* ---------------------------------------------------------------------- REDIST_SHARED (private) */
@@ -3614,11 +3328,11 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
 
 /* The ways of a message; free: not known yet. */
 enum redist_priv_ways {
-    REDIST_PRIV_FREE,
-    REDIST_PRIV_RING,
-    REDIST_PRIV_PUSH,
-    REDIST_PRIV_PULL,
-    REDIST_PRIV_WAYS
+  REDIST_PRIV_FREE,
+  REDIST_PRIV_RING,
+  REDIST_PRIV_PUSH,
+  REDIST_PRIV_PULL,
+  REDIST_PRIV_WAYS
 };
 
 /* How a plan sends messages: the faster one of REDIST_POINT_TO_POINT and REDIST_SCHEDULED, as
@@ -3626,643 +3340,578 @@ enum redist_priv_ways {
 REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p);
 
 /* Writes, or reads, what comes with the flag of a probe. */
-REDIST_PRIV_COLD void redist_priv_touch_lines(int64_t *lines, int probe, int writes)
-{
-    enum { AT_ONCE = 256 };
-    const int64_t zero[AT_ONCE] = {0};
-    const volatile int64_t *read = lines;
-    int64_t k;
-    for (k = 0; writes && k < REDIST_PRIV_PROBE_BYTES / 8; k += AT_ONCE)
-        if (probe == REDIST_PRIV_STREAM)
-            redist_priv_stream((char *)(lines + k), (const char *)zero, sizeof zero, 0);
-        else
-            memcpy(lines + k, zero, sizeof zero);
-    for (k = 0; !writes && k < REDIST_PRIV_PROBE_BYTES / 8; k += REDIST_PRIV_LINE / 8)
-        (void)read[k];
-    redist_priv_fence();
+REDIST_PRIV_COLD void redist_priv_touch_lines(int64_t *lines, int probe, int writes) {
+  enum { AT_ONCE = 256 };
+  const int64_t zero[AT_ONCE] = {0};
+  const volatile int64_t *read = lines;
+  int64_t k;
+  for (k = 0; writes && k < REDIST_PRIV_PROBE_BYTES / 8; k += AT_ONCE)
+    if (probe == REDIST_PRIV_STREAM)
+      redist_priv_stream((char *)(lines + k), (const char *)zero, sizeof zero, 0);
+    else
+      memcpy(lines + k, zero, sizeof zero);
+  for (k = 0; !writes && k < REDIST_PRIV_PROBE_BYTES / 8; k += REDIST_PRIV_LINE / 8) (void)read[k];
+  redist_priv_fence();
 }
 
 /* Waits for a flag; 0: it does not come soon. */
-REDIST_PRIV_COLD int redist_priv_await_flag(const int64_t *flag, int64_t value, int spins)
-{
-    enum { YIELDS = 500 };
-    int tries;
-    for (tries = 0; REDIST_PRIV_ACQUIRE(flag) != value; tries++) {
-        if (tries == spins + YIELDS)
-            return 0;
-        if (tries >= spins)
-            REDIST_YIELD();
-    }
-    return 1;
+REDIST_PRIV_COLD int redist_priv_await_flag(const int64_t *flag, int64_t value, int spins) {
+  enum { YIELDS = 500 };
+  int tries;
+  for (tries = 0; REDIST_PRIV_ACQUIRE(flag) != value; tries++) {
+    if (tries == spins + YIELDS) return 0;
+    if (tries >= spins) REDIST_YIELD();
+  }
+  return 1;
 }
 
 /* The least nanoseconds of a probe between this rank and its mirror image: the lower one writes,
    the other reads and answers. 0: it is no member, or does not answer soon, as where ranks
    outnumber cores. */
 REDIST_PRIV_COLD int64_t redist_priv_time_probe(const redist_priv_home *h, int rank, int mirror,
-                                                int probe)
-{
-    enum { ROUNDS = 8, SERIES = 5 };
-    const int lines = probe != REDIST_PRIV_FLAG, rounds = lines ? 1 : ROUNDS;
-    const redist_priv_member *m =
-        (const redist_priv_member *)redist_priv_find(h->member, h->size, sizeof *m, mirror);
-    redist_priv_notice *own, *other;
-    double least = 1, begin = 0;
-    int64_t k;
-    if (m == NULL || !m->shares || rank == mirror)
-        return 0;
-    own = &((redist_priv_notice *)(void *)h->part)[m - h->member];
-    other = &((redist_priv_notice *)(void *)h->base[m - h->member])[m->place];
-    own->lines = h->begin - REDIST_PRIV_PROBE_BYTES;
-    for (k = 1; k <= rounds * SERIES; k++) {
-        begin = k % rounds == 1 % rounds ? MPI_Wtime() : begin;
-        if (rank < mirror && lines)
-            redist_priv_touch_lines((int64_t *)(void *)(h->part + own->lines), probe, 1);
-        if (rank < mirror)
-            REDIST_PRIV_RELEASE(&own->flag[probe], k);
-        if (!redist_priv_await_flag(&other->flag[probe], k, lines ? 20000 : 2000))
-            return 0;
-        if (rank > mirror && lines)
-            redist_priv_touch_lines((int64_t *)(void *)(h->base[m - h->member] + other->lines),
-                                    probe, 0);
-        if (rank > mirror)
-            REDIST_PRIV_RELEASE(&own->flag[probe], k);
-        if (k % rounds == 0 && MPI_Wtime() - begin < least)
-            least = MPI_Wtime() - begin;
-    }
-    return (int64_t)(least * 1e9) / rounds + 1;
+                                                int probe) {
+  enum { ROUNDS = 8, SERIES = 5 };
+  const int lines = probe != REDIST_PRIV_FLAG, rounds = lines ? 1 : ROUNDS;
+  const redist_priv_member *m =
+      (const redist_priv_member *)redist_priv_find(h->member, h->size, sizeof *m, mirror);
+  redist_priv_notice *own, *other;
+  double least = 1, begin = 0;
+  int64_t k;
+  if (m == NULL || !m->shares || rank == mirror) return 0;
+  own = &((redist_priv_notice *)(void *)h->part)[m - h->member];
+  other = &((redist_priv_notice *)(void *)h->base[m - h->member])[m->place];
+  own->lines = h->begin - REDIST_PRIV_PROBE_BYTES;
+  for (k = 1; k <= rounds * SERIES; k++) {
+    begin = k % rounds == 1 % rounds ? MPI_Wtime() : begin;
+    if (rank < mirror && lines)
+      redist_priv_touch_lines((int64_t *)(void *)(h->part + own->lines), probe, 1);
+    if (rank < mirror) REDIST_PRIV_RELEASE(&own->flag[probe], k);
+    if (!redist_priv_await_flag(&other->flag[probe], k, lines ? 20000 : 2000)) return 0;
+    if (rank > mirror && lines)
+      redist_priv_touch_lines((int64_t *)(void *)(h->base[m - h->member] + other->lines), probe, 0);
+    if (rank > mirror) REDIST_PRIV_RELEASE(&own->flag[probe], k);
+    if (k % rounds == 0 && MPI_Wtime() - begin < least) least = MPI_Wtime() - begin;
+  }
+  return (int64_t)(least * 1e9) / rounds + 1;
 }
 
 /* How far the cores of a node are apart: means over pairs of ranks. Collective over the home's
    communicator, the same on all its ranks. */
-REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h)
-{
-    int64_t sum[REDIST_PRIV_PROBES + 1] = {0};
-    int k, rank, size, code = redist_priv_ranks_of(h->comm, &rank, &size);
-    for (k = 0; k < REDIST_PRIV_PROBES && code == REDIST_OK && h->size > 0; k++)
-        if (k == 0 || sum[k - 1] > 0)
-            sum[k] = redist_priv_time_probe(h, rank, size - 1 - rank, k);
-    if (sum[REDIST_PRIV_STREAM] == 0)
-        memset(sum, 0, sizeof sum);
-    sum[REDIST_PRIV_PROBES] = sum[0] > 0;
-    code = redist_priv_reduce(h->comm, sum, REDIST_PRIV_PROBES + 1, MPI_SUM);
-    for (k = 0; k < REDIST_PRIV_PROBES; k++)
-        h->distance[k] = sum[k] / redist_priv_max(sum[REDIST_PRIV_PROBES], 1);
-    return code;
+REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h) {
+  int64_t sum[REDIST_PRIV_PROBES + 1] = {0};
+  int k, rank, size, code = redist_priv_ranks_of(h->comm, &rank, &size);
+  for (k = 0; k < REDIST_PRIV_PROBES && code == REDIST_OK && h->size > 0; k++)
+    if (k == 0 || sum[k - 1] > 0) sum[k] = redist_priv_time_probe(h, rank, size - 1 - rank, k);
+  if (sum[REDIST_PRIV_STREAM] == 0) memset(sum, 0, sizeof sum);
+  sum[REDIST_PRIV_PROBES] = sum[0] > 0;
+  code = redist_priv_reduce(h->comm, sum, REDIST_PRIV_PROBES + 1, MPI_SUM);
+  for (k = 0; k < REDIST_PRIV_PROBES; k++)
+    h->distance[k] = sum[k] / redist_priv_max(sum[REDIST_PRIV_PROBES], 1);
+  return code;
 }
 
 /* Whether fetching takes more than so many percent of streaming. Unknown counts as more: where that
    is wrong, short messages take twice as long; the opposite mistake costs long ones a factor of
    3. */
-REDIST_PRIV int redist_priv_is_beyond(const redist_priv_home *h, int64_t percent)
-{
-    return h->distance[REDIST_PRIV_STREAM] == 0 ||
-           100 * h->distance[REDIST_PRIV_FETCH] > percent * h->distance[REDIST_PRIV_STREAM];
+REDIST_PRIV int redist_priv_is_beyond(const redist_priv_home *h, int64_t percent) {
+  return h->distance[REDIST_PRIV_STREAM] == 0 ||
+         100 * h->distance[REDIST_PRIV_FETCH] > percent * h->distance[REDIST_PRIV_STREAM];
 }
 
-REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h)
-{
-    return redist_priv_is_beyond(h, REDIST_PRIV_FAR);
+REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h) {
+  return redist_priv_is_beyond(h, REDIST_PRIV_FAR);
 }
 
 /* Whether a message of `bytes` is streamed into a ring or an array. */
 REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_peer *peer,
-                                        int64_t touched)
-{
-    return peer->bytes >= REDIST_PRIV_STREAMED &&
-           (redist_priv_is_far(p->rings->home) || touched >= REDIST_STREAM_BYTES);
+                                        int64_t touched) {
+  return peer->bytes >= REDIST_PRIV_STREAMED &&
+         (redist_priv_is_far(p->rings->home) || touched >= REDIST_STREAM_BYTES);
 }
 
 /* Packs, or unpacks, the next piece of a message in its slot of the ring. */
-REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel *link)
-{
-    char *ring = (char *)(link->slot + 1);
-    redist_priv_copy_piece(p, link->peer, ring + link->next * link->slot_bytes, link->streamed);
-    link->next = link->next + 1 == link->slots ? 0 : link->next + 1;
+REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel *link) {
+  char *ring = (char *)(link->slot + 1);
+  redist_priv_copy_piece(p, link->peer, ring + link->next * link->slot_bytes, link->streamed);
+  link->next = link->next + 1 == link->slots ? 0 : link->next + 1;
 }
 
 /* Copies a message between this rank's arrays and the other end's: pushes what it sends, pulls what
    it receives. Streamed stores are fenced. */
-REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *link)
-{
-    const int own = link->peer->own;
-    const redist_priv_block *block = &p->block[link->peer->block],
-                            *end = block + link->peer->blocks;
-    const redist_priv_cursor whole = {{0}, {0}};
-    const int64_t *offsets = link->board->array;
-    const double began = redist_priv_now(p);
-    char *array[2];
-    for (; block < end; block++) {
-        array[own] = redist_priv_given(p, own, block->array);
-        array[!own] = (char *)link->board + offsets[!own * p->arrays + block->array];
-        redist_priv_copy(p->product[block->product].direct, &whole, array[REDIST_PRIV_FROM],
-                         array[REDIST_PRIV_TO], redist_priv_part_with(p, block->product)->policy,
-                         link->streamed_direct);
-    }
-    redist_priv_add_copying(p, began);
+REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *link) {
+  const int own = link->peer->own;
+  const redist_priv_block *block = &p->block[link->peer->block], *end = block + link->peer->blocks;
+  const redist_priv_cursor whole = {{0}, {0}};
+  const int64_t *offsets = link->board->array;
+  const double began = redist_priv_now(p);
+  char *array[2];
+  for (; block < end; block++) {
+    array[own] = redist_priv_given(p, own, block->array);
+    array[!own] = (char *)link->board + offsets[!own * p->arrays + block->array];
+    redist_priv_copy(p->product[block->product].direct, &whole, array[REDIST_PRIV_FROM],
+                     array[REDIST_PRIV_TO], redist_priv_part_with(p, block->product)->policy,
+                     link->streamed_direct);
+  }
+  redist_priv_add_copying(p, began);
 }
 
 /* Announces where this execution's arrays lie, and which of them are in the arena. */
-REDIST_PRIV void redist_priv_announce(const redist_plan *p)
-{
-    const redist_arena *arena = p->options.arena;
-    redist_priv_rings *r = p->rings;
-    redist_priv_board *board = (redist_priv_board *)(void *)(r->home->part + r->begin);
-    int64_t *offsets = board->array;
-    int i;
-    r->announced = 4 * r->execution + 3;
-    for (i = 0; i < 2 * p->arrays; i++) {
-        const int own = i >= p->arrays;
-        const uintptr_t array = (uintptr_t)p->pointers[i], at = array - (uintptr_t)arena->memory;
-        const redist_priv_half *half = &redist_priv_part_of(p, i % p->arrays)->half[own];
-        if (at > arena->bytes || (size_t)half->array_bytes > arena->bytes - at)
-            r->announced &= ~(INT64_C(1) << own);
-        offsets[i] = (int64_t)(array - (uintptr_t)board);
-    }
-    REDIST_PRIV_RELEASE(&board->announced, r->announced);
+REDIST_PRIV void redist_priv_announce(const redist_plan *p) {
+  const redist_arena *arena = p->options.arena;
+  redist_priv_rings *r = p->rings;
+  redist_priv_board *board = (redist_priv_board *)(void *)(r->home->part + r->begin);
+  int64_t *offsets = board->array;
+  int i;
+  r->announced = 4 * r->execution + 3;
+  for (i = 0; i < 2 * p->arrays; i++) {
+    const int own = i >= p->arrays;
+    const uintptr_t array = (uintptr_t)p->pointers[i], at = array - (uintptr_t)arena->memory;
+    const redist_priv_half *half = &redist_priv_part_of(p, i % p->arrays)->half[own];
+    if (at > arena->bytes || (size_t)half->array_bytes > arena->bytes - at)
+      r->announced &= ~(INT64_C(1) << own);
+    offsets[i] = (int64_t)(array - (uintptr_t)board);
+  }
+  REDIST_PRIV_RELEASE(&board->announced, r->announced);
 }
 
 /* What the other end of a message has announced for this execution; 0: nothing yet. */
-REDIST_PRIV int64_t redist_priv_heard(const redist_plan *p, const redist_priv_channel *link)
-{
-    const int64_t announced = REDIST_PRIV_ACQUIRE(&link->board->announced);
-    return announced / 4 == p->rings->execution ? announced : 0;
+REDIST_PRIV int64_t redist_priv_heard(const redist_plan *p, const redist_priv_channel *link) {
+  const int64_t announced = REDIST_PRIV_ACQUIRE(&link->board->announced);
+  return announced / 4 == p->rings->execution ? announced : 0;
 }
 
 /* Claims a message for a way, or finds that the other end has. */
-REDIST_PRIV void redist_priv_claim(const redist_plan *p, redist_priv_channel *link, int way)
-{
-    const int64_t now = p->rings->execution * REDIST_PRIV_WAYS;
-    int64_t *word = &link->slot->claim[p->rings->execution % 2], claim = REDIST_PRIV_ACQUIRE(word);
-    if (claim < now && REDIST_PRIV_EXCHANGE(word, &claim, now + way))
-        claim = now + way;
-    link->claimed = (int)(claim - now);
+REDIST_PRIV void redist_priv_claim(const redist_plan *p, redist_priv_channel *link, int way) {
+  const int64_t now = p->rings->execution * REDIST_PRIV_WAYS;
+  int64_t *word = &link->slot->claim[p->rings->execution % 2], claim = REDIST_PRIV_ACQUIRE(word);
+  if (claim < now && REDIST_PRIV_EXCHANGE(word, &claim, now + way)) claim = now + way;
+  link->claimed = (int)(claim - now);
 }
 
 /* The way in which the sender takes a free message; free: it leaves the choice to the receiver. A
    late receiver prefers a push, or to copy itself; but from a core that shares no cache it should
    find the message in the ring, and a sender that waits for nothing else need not wait for the
    receiver. Combined messages take the same way in every execution. */
-REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *link)
-{
-    const redist_priv_rings *r = p->rings;
-    const int64_t heard = redist_priv_heard(p, link);
-    const int far = redist_priv_is_far(r->home), fits = link->peer->pieces <= link->slots;
-    if (heard & 2 && link->way == REDIST_PRIV_PUSH)
-        return REDIST_PRIV_PUSH;
-    if (!(r->announced & 1) || link->way == REDIST_PRIV_RING)
-        return REDIST_PRIV_RING;
-    if (p->combines || (heard ? !far : !fits || r->idle < 0))
-        return REDIST_PRIV_FREE;
-    return heard || far || (r->received && r->idle >= REDIST_PRIV_PATIENCE) ? REDIST_PRIV_RING
-                                                                            : REDIST_PRIV_FREE;
+REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *link) {
+  const redist_priv_rings *r = p->rings;
+  const int64_t heard = redist_priv_heard(p, link);
+  const int far = redist_priv_is_far(r->home), fits = link->peer->pieces <= link->slots;
+  if (heard & 2 && link->way == REDIST_PRIV_PUSH) return REDIST_PRIV_PUSH;
+  if (!(r->announced & 1) || link->way == REDIST_PRIV_RING) return REDIST_PRIV_RING;
+  if (p->combines || (heard ? !far : !fits || r->idle < 0)) return REDIST_PRIV_FREE;
+  return heard || far || (r->received && r->idle >= REDIST_PRIV_PATIENCE) ? REDIST_PRIV_RING
+                                                                          : REDIST_PRIV_FREE;
 }
 
 /* Progresses a message that this rank sends: fills one slot of the ring, if one is free; only one,
    since the next peer may need the elements between those just packed while they are cached.
    Returns whether it did anything. */
-REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *link)
-{
-    const int64_t pieces = link->peer->pieces;
-    int64_t ahead;
-    int way;
-    if (link->done == pieces)
-        return 0;
-    ahead = link->before + link->done - REDIST_PRIV_ACQUIRE(&link->slot->drained);
-    if (link->claimed == REDIST_PRIV_FREE && ahead > -pieces) {
-        way = redist_priv_sends(p, link);
-        if (way == REDIST_PRIV_PUSH || (way == REDIST_PRIV_RING && ahead < link->slots))
-            redist_priv_claim(p, link, way);
-    }
-    if (link->claimed == REDIST_PRIV_RING ? ahead >= link->slots
-                                          : link->claimed != REDIST_PRIV_PUSH && ahead > -pieces)
-        return 0;
-    if (link->claimed == REDIST_PRIV_RING)
-        redist_priv_copy_slot(p, link);
-    else if (link->claimed == REDIST_PRIV_PUSH)
-        redist_priv_copy_direct(p, link);
-    link->done = link->claimed == REDIST_PRIV_RING ? link->done + 1 : pieces;
-    REDIST_PRIV_RELEASE(&link->slot->filled, link->before + link->done);
-    return 1;
+REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *link) {
+  const int64_t pieces = link->peer->pieces;
+  int64_t ahead;
+  int way;
+  if (link->done == pieces) return 0;
+  ahead = link->before + link->done - REDIST_PRIV_ACQUIRE(&link->slot->drained);
+  if (link->claimed == REDIST_PRIV_FREE && ahead > -pieces) {
+    way = redist_priv_sends(p, link);
+    if (way == REDIST_PRIV_PUSH || (way == REDIST_PRIV_RING && ahead < link->slots))
+      redist_priv_claim(p, link, way);
+  }
+  if (link->claimed == REDIST_PRIV_RING ? ahead >= link->slots
+                                        : link->claimed != REDIST_PRIV_PUSH && ahead > -pieces)
+    return 0;
+  if (link->claimed == REDIST_PRIV_RING)
+    redist_priv_copy_slot(p, link);
+  else if (link->claimed == REDIST_PRIV_PUSH)
+    redist_priv_copy_direct(p, link);
+  link->done = link->claimed == REDIST_PRIV_RING ? link->done + 1 : pieces;
+  REDIST_PRIV_RELEASE(&link->slot->filled, link->before + link->done);
+  return 1;
 }
 
 /* Progresses all messages that this rank sends, round-robin. Returns whether it did anything. */
-REDIST_PRIV int redist_priv_send_all(const redist_plan *p)
-{
-    redist_priv_rings *r = p->rings;
-    int64_t k;
-    int any = 0, sent = 1;
-    while (sent)
-        for (k = r->receives, sent = 0; k < r->links; k++)
-            any |= sent |= redist_priv_send(p, &r->link[k]);
-    return any;
+REDIST_PRIV int redist_priv_send_all(const redist_plan *p) {
+  redist_priv_rings *r = p->rings;
+  int64_t k;
+  int any = 0, sent = 1;
+  while (sent)
+    for (k = r->receives, sent = 0; k < r->links; k++)
+      any |= sent |= redist_priv_send(p, &r->link[k]);
+  return any;
 }
 
 /* Whether the receiver should copy a free message itself. */
-REDIST_PRIV int redist_priv_may_pull(const redist_plan *p, redist_priv_channel *link)
-{
-    const redist_priv_rings *r = p->rings;
-    const int unreachable =
-        link->way == REDIST_PRIV_PUSH && !(r->announced & 2) && !redist_priv_is_far(r->home);
-    return redist_priv_heard(p, link) & 1 &&
-           (link->way == REDIST_PRIV_PULL || unreachable || r->idle >= REDIST_PRIV_PATIENCE);
+REDIST_PRIV int redist_priv_may_pull(const redist_plan *p, redist_priv_channel *link) {
+  const redist_priv_rings *r = p->rings;
+  const int unreachable =
+      link->way == REDIST_PRIV_PUSH && !(r->announced & 2) && !redist_priv_is_far(r->home);
+  return redist_priv_heard(p, link) & 1 &&
+         (link->way == REDIST_PRIV_PULL || unreachable || r->idle >= REDIST_PRIV_PATIENCE);
 }
 
 /* Progresses a message that this rank receives. Returns whether it did anything. */
-REDIST_PRIV int redist_priv_receive(const redist_plan *p, redist_priv_channel *link)
-{
-    const int64_t pieces = link->peer->pieces, done = link->done;
-    int64_t filled;
-    while (link->done < pieces) {
-        filled = REDIST_PRIV_ACQUIRE(&link->slot->filled) - link->before;
-        if (link->claimed == REDIST_PRIV_FREE && (filled > 0 || redist_priv_may_pull(p, link)))
-            redist_priv_claim(p, link, REDIST_PRIV_PULL);
-        if (link->claimed == REDIST_PRIV_FREE ||
-            (link->claimed != REDIST_PRIV_PULL && filled <= link->done))
-            break;
-        if (link->claimed == REDIST_PRIV_RING)
-            redist_priv_copy_slot(p, link);
-        else if (link->claimed == REDIST_PRIV_PULL)
-            redist_priv_copy_direct(p, link);
-        link->done = link->claimed == REDIST_PRIV_RING ? link->done + 1 : pieces;
-        REDIST_PRIV_RELEASE(&link->slot->drained, link->before + link->done);
-    }
-    link->peer->pending = pieces - link->done;
-    return link->done > done;
+REDIST_PRIV int redist_priv_receive(const redist_plan *p, redist_priv_channel *link) {
+  const int64_t pieces = link->peer->pieces, done = link->done;
+  int64_t filled;
+  while (link->done < pieces) {
+    filled = REDIST_PRIV_ACQUIRE(&link->slot->filled) - link->before;
+    if (link->claimed == REDIST_PRIV_FREE && (filled > 0 || redist_priv_may_pull(p, link)))
+      redist_priv_claim(p, link, REDIST_PRIV_PULL);
+    if (link->claimed == REDIST_PRIV_FREE ||
+        (link->claimed != REDIST_PRIV_PULL && filled <= link->done))
+      break;
+    if (link->claimed == REDIST_PRIV_RING)
+      redist_priv_copy_slot(p, link);
+    else if (link->claimed == REDIST_PRIV_PULL)
+      redist_priv_copy_direct(p, link);
+    link->done = link->claimed == REDIST_PRIV_RING ? link->done + 1 : pieces;
+    REDIST_PRIV_RELEASE(&link->slot->drained, link->before + link->done);
+  }
+  link->peer->pending = pieces - link->done;
+  return link->done > done;
 }
 
 /* Pushes to receivers that have started at once, to others after the local copies, so that they
    lose no time. */
-REDIST_PRIV int redist_priv_shared_start(redist_plan *p)
-{
-    redist_priv_rings *r = p->rings;
-    int64_t k;
-    int code;
-    r->execution++;
-    r->idle = -1;
-    r->received = 0;
-    for (k = 0; k < r->links; k++) {
-        redist_priv_channel *link = &r->link[k];
-        link->before += link->done;
-        link->done = 0;
-        link->claimed = link->direct ? REDIST_PRIV_FREE : REDIST_PRIV_RING;
-        link->peer->pending = link->peer->pieces;
-    }
-    if (r->direct)
-        redist_priv_announce(p);
-    redist_priv_send_all(p);
-    code = redist_priv_lanes_start(p);
-    if (!p->overwrites)
-        redist_priv_copy_local(p);
-    r->idle = 0;
-    redist_priv_send_all(p);
-    return code;
+REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
+  redist_priv_rings *r = p->rings;
+  int64_t k;
+  int code;
+  r->execution++;
+  r->idle = -1;
+  r->received = 0;
+  for (k = 0; k < r->links; k++) {
+    redist_priv_channel *link = &r->link[k];
+    link->before += link->done;
+    link->done = 0;
+    link->claimed = link->direct ? REDIST_PRIV_FREE : REDIST_PRIV_RING;
+    link->peer->pending = link->peer->pieces;
+  }
+  if (r->direct) redist_priv_announce(p);
+  redist_priv_send_all(p);
+  code = redist_priv_lanes_start(p);
+  if (!p->overwrites) redist_priv_copy_local(p);
+  r->idle = 0;
+  redist_priv_send_all(p);
+  return code;
 }
 
 /* A sender is done when its arrays are free. In place, the ring must be empty, so that the next
    execution can pack everything before it unpacks anything. While only flags are awaited, other
    messages of this process must still progress: some MPI libraries do nothing when all requests are
    complete. */
-REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done)
-{
-    redist_priv_rings *r = p->rings;
-    int64_t k;
-    int all = 1, code, flag, progress = redist_priv_send_all(p);
-    r->received = 1;
-    for (k = 0; k < r->links; k++) {
-        redist_priv_channel *link = &r->link[k];
-        if (k < r->receives) {
-            redist_priv_retire(p, REDIST_PRIV_TO);
-            if (redist_priv_is_in_turn(p, link->peer))
-                progress |= redist_priv_receive(p, link);
-            r->received &= link->done == link->peer->pieces;
-        }
-        all &= link->done == link->peer->pieces &&
-               (k < r->receives || !p->overwrites ||
-                REDIST_PRIV_ACQUIRE(&link->slot->drained) == link->before + link->done);
+REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done) {
+  redist_priv_rings *r = p->rings;
+  int64_t k;
+  int all = 1, code, flag, progress = redist_priv_send_all(p);
+  r->received = 1;
+  for (k = 0; k < r->links; k++) {
+    redist_priv_channel *link = &r->link[k];
+    if (k < r->receives) {
+      redist_priv_retire(p, REDIST_PRIV_TO);
+      if (redist_priv_is_in_turn(p, link->peer)) progress |= redist_priv_receive(p, link);
+      r->received &= link->done == link->peer->pieces;
     }
-    r->idle = progress ? 0 : (int)redist_priv_min(r->idle + 1, REDIST_PRIV_PATIENCE);
-    code = redist_priv_lanes_test(p, done);
-    if (code == REDIST_OK && *done && !all && ++r->polls % 64 == 0 &&
-        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-        code = REDIST_ERR_MPI;
-    *done &= all;
-    return code;
+    all &= link->done == link->peer->pieces &&
+           (k < r->receives || !p->overwrites ||
+            REDIST_PRIV_ACQUIRE(&link->slot->drained) == link->before + link->done);
+  }
+  r->idle = progress ? 0 : (int)redist_priv_min(r->idle + 1, REDIST_PRIV_PATIENCE);
+  code = redist_priv_lanes_test(p, done);
+  if (code == REDIST_OK && *done && !all && ++r->polls % 64 == 0 &&
+      MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    code = REDIST_ERR_MPI;
+  *done &= all;
+  return code;
 }
 
 /* Resets the peers for a fallback method. A block that receivers still read stays allocated. */
-REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p)
-{
-    redist_priv_rings *r = p->rings;
-    int64_t k;
-    redist_priv_lanes_destroy(p);
-    for (k = 0; k < p->peers; k++)
-        p->peer[k].near = 0;
-    redist_priv_home_close(&p->home);
-    p->home.first = NULL;
-    p->rings = NULL;
-    if (r != NULL && r->bytes > 0 && p->options.arena != NULL)
-        r->abandoned = 1;
-    else
-        REDIST_FREE(r);
+REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p) {
+  redist_priv_rings *r = p->rings;
+  int64_t k;
+  redist_priv_lanes_destroy(p);
+  for (k = 0; k < p->peers; k++) p->peer[k].near = 0;
+  redist_priv_home_close(&p->home);
+  p->home.first = NULL;
+  p->rings = NULL;
+  if (r != NULL && r->bytes > 0 && p->options.arena != NULL)
+    r->abandoned = 1;
+  else
+    REDIST_FREE(r);
 }
 
 /* Bytes of a ring slot. Plans take at most half of REDIST_RING_BYTES or of an arena's room; without
    an arena no more than they send, because creating pages takes longer than exchanging what fits
    into them. */
-REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p)
-{
-    const redist_priv_rings *r = p->rings;
-    const int64_t slots = redist_priv_max(r->links - r->receives, 1) * REDIST_PRIV_SLOTS;
-    const int64_t wanted =
-        redist_priv_max(p->side[REDIST_PRIV_FROM].bytes, slots * REDIST_PRIV_SHORT);
-    const int64_t room = p->options.arena != NULL ? redist_priv_find_room(r->home, NULL, 0) / 2
-                                                  : redist_priv_min(wanted, REDIST_RING_BYTES / 2);
-    const int64_t budget =
-        p->options.max_buffer > 0 ? redist_priv_min(p->options.max_buffer / 2, room) : room;
-    const int64_t most =
-        redist_priv_clamp(budget / slots, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
-    return redist_priv_round_up(redist_priv_max(most, p->largest), REDIST_PRIV_LINE);
+REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p) {
+  const redist_priv_rings *r = p->rings;
+  const int64_t slots = redist_priv_max(r->links - r->receives, 1) * REDIST_PRIV_SLOTS;
+  const int64_t wanted =
+      redist_priv_max(p->side[REDIST_PRIV_FROM].bytes, slots * REDIST_PRIV_SHORT);
+  const int64_t room = p->options.arena != NULL ? redist_priv_find_room(r->home, NULL, 0) / 2
+                                                : redist_priv_min(wanted, REDIST_RING_BYTES / 2);
+  const int64_t budget =
+      p->options.max_buffer > 0 ? redist_priv_min(p->options.max_buffer / 2, room) : room;
+  const int64_t most =
+      redist_priv_clamp(budget / slots, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
+  return redist_priv_round_up(redist_priv_max(most, p->largest), REDIST_PRIV_LINE);
 }
 
 /* Roughly how many bytes of cache lines are visited for each byte of a product: if receivers copy
    directly, each visits the source's lines in another core's cache; if the sender packs for all,
    its lines are cached. */
-REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p, const redist_priv_shared *product)
-{
-    const redist_priv_part *part = &p->part[product->part];
-    const redist_priv_message m = redist_priv_product_message(p, product);
-    const int side = product->own, d = redist_priv_fastest(&m, side);
-    const redist_priv_runs *list = m.axis[d];
-    int64_t r, length, count, runs = 0;
-    int level;
-    for (r = 0; r < list->runs; r++, runs += count)
-        for (level = 0, length = count = 1; level < REDIST_PRIV_LEVELS; level++) {
-            const redist_priv_run *run = &list->run[r];
-            const int continues = count == 1 && redist_priv_abs(run->stride[level][side]) == length;
-            length *= continues ? run->n[level] : 1;
-            count *= continues ? 1 : run->n[level];
-        }
-    runs = redist_priv_product(runs, REDIST_PRIV_LINE, INT64_MAX);
-    return redist_priv_clamp(runs / (list->elements * part->element_bytes), 1,
-                             part->half[side].peers[product->held].axis[d].peers);
+REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p,
+                                           const redist_priv_shared *product) {
+  const redist_priv_part *part = &p->part[product->part];
+  const redist_priv_message m = redist_priv_product_message(p, product);
+  const int side = product->own, d = redist_priv_fastest(&m, side);
+  const redist_priv_runs *list = m.axis[d];
+  int64_t r, length, count, runs = 0;
+  int level;
+  for (r = 0; r < list->runs; r++, runs += count)
+    for (level = 0, length = count = 1; level < REDIST_PRIV_LEVELS; level++) {
+      const redist_priv_run *run = &list->run[r];
+      const int continues = count == 1 && redist_priv_abs(run->stride[level][side]) == length;
+      length *= continues ? run->n[level] : 1;
+      count *= continues ? 1 : run->n[level];
+    }
+  runs = redist_priv_product(runs, REDIST_PRIV_LINE, INT64_MAX);
+  return redist_priv_clamp(runs / (list->elements * part->element_bytes), 1,
+                           part->half[side].peers[product->held].axis[d].peers);
 }
 
 /* The most of any product of a message. */
-REDIST_PRIV_COLD int64_t redist_priv_most_waste(const redist_plan *p, const redist_priv_peer *peer)
-{
-    const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
-    int64_t k, most = 1;
-    for (k = p->block[peer->block].product; k <= last->product; k++)
-        most = redist_priv_max(most, redist_priv_waste(p, &p->product[k]));
-    return most;
+REDIST_PRIV_COLD int64_t redist_priv_most_waste(const redist_plan *p,
+                                                const redist_priv_peer *peer) {
+  const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
+  int64_t k, most = 1;
+  for (k = p->block[peer->block].product; k <= last->product; k++)
+    most = redist_priv_max(most, redist_priv_waste(p, &p->product[k]));
+  return most;
 }
 
 /* Creates the channels to peers that share memory with this rank. */
-REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p)
-{
-    redist_priv_rings *r = p->rings;
-    const redist_priv_home *home = r->home;
-    MPI_Group all = MPI_GROUP_NULL, those = MPI_GROUP_NULL;
-    int64_t k;
-    int code = MPI_Comm_group(p->comm, &all), there;
-    if (code == MPI_SUCCESS)
-        code = MPI_Comm_group(home->comm, &those);
-    for (k = 0; k < p->peers && code == MPI_SUCCESS; k++) {
-        redist_priv_peer *peer = &p->peer[k];
-        const redist_priv_member *m;
-        code = MPI_Group_translate_ranks(all, 1, &peer->rank, those, &there);
-        m = code != MPI_SUCCESS || there < 0
-                ? NULL
-                : (const redist_priv_member *)redist_priv_find(home->member, home->size, sizeof *m,
-                                                               there);
-        peer->near = m != NULL && m->shares && redist_priv_same_part(p, peer->rank);
-        if (!peer->near)
-            continue;
-        r->link[r->links].peer = peer;
-        r->link[r->links++].there = (int)(m - home->member);
-        r->receives += peer->own == REDIST_PRIV_TO;
-    }
-    if (those != MPI_GROUP_NULL)
-        MPI_Group_free(&those);
-    if (all != MPI_GROUP_NULL)
-        MPI_Group_free(&all);
-    return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p) {
+  redist_priv_rings *r = p->rings;
+  const redist_priv_home *home = r->home;
+  MPI_Group all = MPI_GROUP_NULL, those = MPI_GROUP_NULL;
+  int64_t k;
+  int code = MPI_Comm_group(p->comm, &all), there;
+  if (code == MPI_SUCCESS) code = MPI_Comm_group(home->comm, &those);
+  for (k = 0; k < p->peers && code == MPI_SUCCESS; k++) {
+    redist_priv_peer *peer = &p->peer[k];
+    const redist_priv_member *m;
+    code = MPI_Group_translate_ranks(all, 1, &peer->rank, those, &there);
+    m = code != MPI_SUCCESS || there < 0
+            ? NULL
+            : (const redist_priv_member *)redist_priv_find(home->member, home->size, sizeof *m,
+                                                           there);
+    peer->near = m != NULL && m->shares && redist_priv_same_part(p, peer->rank);
+    if (!peer->near) continue;
+    r->link[r->links].peer = peer;
+    r->link[r->links++].there = (int)(m - home->member);
+    r->receives += peer->own == REDIST_PRIV_TO;
+  }
+  if (those != MPI_GROUP_NULL) MPI_Group_free(&those);
+  if (all != MPI_GROUP_NULL) MPI_Group_free(&all);
+  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
 /* Plans a message's ring, equally at both ends, for pieces of `bytes`, and compiles its copies. */
-REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *link, int64_t piece)
-{
-    redist_priv_peer *peer = link->peer;
-    int64_t most;
-    int code;
-    peer->cutting.bytes = piece;
-    peer->cutting.wide = REDIST_PRIV_WIDE;
-    code = redist_priv_compile_peer(p, peer);
-    if (code != REDIST_OK)
-        return code;
-    peer->pieces = redist_priv_count_pieces(p, peer, &most);
-    link->slots = peer->bytes > piece ? REDIST_PRIV_SLOTS : peer->bytes > REDIST_PRIV_SHORT ? 1 : 2;
-    if (p->overwrites && peer->bytes > piece)
-        link->slots = peer->pieces;
-    link->slot_bytes = redist_priv_round_up(most, REDIST_PRIV_LINE);
-    return REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *link,
+                                           int64_t piece) {
+  redist_priv_peer *peer = link->peer;
+  int64_t most;
+  int code;
+  peer->cutting.bytes = piece;
+  peer->cutting.wide = REDIST_PRIV_WIDE;
+  code = redist_priv_compile_peer(p, peer);
+  if (code != REDIST_OK) return code;
+  peer->pieces = redist_priv_count_pieces(p, peer, &most);
+  link->slots = peer->bytes > piece ? REDIST_PRIV_SLOTS : peer->bytes > REDIST_PRIV_SHORT ? 1 : 2;
+  if (p->overwrites && peer->bytes > piece) link->slots = peer->pieces;
+  link->slot_bytes = redist_priv_round_up(most, REDIST_PRIV_LINE);
+  return REDIST_OK;
 }
 
 /* Writes the slots of what is sent, from `at` on in this rank's part, and notifies the members
    where they and the board are. A receiver prefers to be written to where a message fills lines of
    its own; else to copy it itself, out of the ring where cores share no cache, or are not near and
    the ring stays cached. */
-REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at)
-{
-    redist_priv_rings *r = p->rings;
-    const int far = redist_priv_is_far(r->home);
-    const int64_t cached =
-        redist_priv_is_beyond(r->home, REDIST_PRIV_NOT_NEAR) ? REDIST_PRIV_CACHED : 0;
-    int64_t k;
-    for (k = 0; k < r->links; k++) {
-        redist_priv_channel *link = &r->link[k];
-        redist_priv_notice *notice = (redist_priv_notice *)(void *)r->home->part + link->there;
-        const int64_t waste = redist_priv_most_waste(p, link->peer);
-        if (k < r->receives) {
-            link->way = !p->combines && waste == 1           ? REDIST_PRIV_PUSH
-                        : far || link->peer->bytes <= cached ? REDIST_PRIV_RING
-                                                             : REDIST_PRIV_PULL;
-            REDIST_PRIV_RELEASE(&notice->way, link->way);
-        } else {
-            link->slot = (redist_priv_slot *)(void *)(r->home->part + at);
-            memset(link->slot, 0, sizeof *link->slot);
-            link->slot->direct = link->direct =
-                r->direct &&
-                waste < (link->peer->bytes > REDIST_PRIV_NEAR ? REDIST_PRIV_WASTEFUL : 2);
-            REDIST_PRIV_RELEASE(&notice->slot, at);
-            at += (int64_t)sizeof *link->slot + link->slots * link->slot_bytes;
-        }
-        REDIST_PRIV_RELEASE(&notice->board, r->begin);
+REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) {
+  redist_priv_rings *r = p->rings;
+  const int far = redist_priv_is_far(r->home);
+  const int64_t cached =
+      redist_priv_is_beyond(r->home, REDIST_PRIV_NOT_NEAR) ? REDIST_PRIV_CACHED : 0;
+  int64_t k;
+  for (k = 0; k < r->links; k++) {
+    redist_priv_channel *link = &r->link[k];
+    redist_priv_notice *notice = (redist_priv_notice *)(void *)r->home->part + link->there;
+    const int64_t waste = redist_priv_most_waste(p, link->peer);
+    if (k < r->receives) {
+      link->way = !p->combines && waste == 1           ? REDIST_PRIV_PUSH
+                  : far || link->peer->bytes <= cached ? REDIST_PRIV_RING
+                                                       : REDIST_PRIV_PULL;
+      REDIST_PRIV_RELEASE(&notice->way, link->way);
+    } else {
+      link->slot = (redist_priv_slot *)(void *)(r->home->part + at);
+      memset(link->slot, 0, sizeof *link->slot);
+      link->slot->direct = link->direct =
+          r->direct && waste < (link->peer->bytes > REDIST_PRIV_NEAR ? REDIST_PRIV_WASTEFUL : 2);
+      REDIST_PRIV_RELEASE(&notice->slot, at);
+      at += (int64_t)sizeof *link->slot + link->slots * link->slot_bytes;
     }
+    REDIST_PRIV_RELEASE(&notice->board, r->begin);
+  }
 }
 
 /* The first of the lists of places on a board. */
-REDIST_PRIV_COLD int64_t *redist_priv_board_lists(const redist_plan *p, redist_priv_board *board)
-{
-    int64_t *words = board->array;
-    return words + 2 * p->arrays;
+REDIST_PRIV_COLD int64_t *redist_priv_board_lists(const redist_plan *p, redist_priv_board *board) {
+  int64_t *words = board->array;
+  return words + 2 * p->arrays;
 }
 
-REDIST_PRIV_COLD int64_t redist_priv_board_bytes(const redist_plan *p)
-{
-    int64_t bytes = (int64_t)sizeof(redist_priv_board) + 2 * p->arrays * (int64_t)sizeof(int64_t) +
-                    (2 * p->parts + 1) * (int64_t)sizeof(int64_t);
-    int k;
-    for (k = 0; k < 2 * p->parts; k++)
-        bytes += p->part[k / 2].half[k % 2].places * (int64_t)sizeof(redist_priv_held_place);
-    return redist_priv_round_up(bytes, REDIST_PRIV_LINE);
+REDIST_PRIV_COLD int64_t redist_priv_board_bytes(const redist_plan *p) {
+  int64_t bytes = (int64_t)sizeof(redist_priv_board) + 2 * p->arrays * (int64_t)sizeof(int64_t) +
+                  (2 * p->parts + 1) * (int64_t)sizeof(int64_t);
+  int k;
+  for (k = 0; k < 2 * p->parts; k++)
+    bytes += p->part[k / 2].half[k % 2].places * (int64_t)sizeof(redist_priv_held_place);
+  return redist_priv_round_up(bytes, REDIST_PRIV_LINE);
 }
 
 /* Writes on the board where this rank stores its places. */
-REDIST_PRIV_COLD void redist_priv_write_places(const redist_plan *p, redist_priv_board *board)
-{
-    int64_t *first = redist_priv_board_lists(p, board);
-    redist_priv_held_place *place = (redist_priv_held_place *)(void *)(first + 2 * p->parts + 1);
-    int k;
-    for (k = 0, first[0] = 0; k < 2 * p->parts; k++) {
-        const redist_priv_half *half = &p->part[k / 2].half[k % 2];
-        if (half->places > 0)
-            memcpy(place + first[k], half->place, (size_t)half->places * sizeof *place);
-        first[k + 1] = first[k] + half->places;
-    }
+REDIST_PRIV_COLD void redist_priv_write_places(const redist_plan *p, redist_priv_board *board) {
+  int64_t *first = redist_priv_board_lists(p, board);
+  redist_priv_held_place *place = (redist_priv_held_place *)(void *)(first + 2 * p->parts + 1);
+  int k;
+  for (k = 0, first[0] = 0; k < 2 * p->parts; k++) {
+    const redist_priv_half *half = &p->part[k / 2].half[k % 2];
+    if (half->places > 0)
+      memcpy(place + first[k], half->place, (size_t)half->places * sizeof *place);
+    first[k + 1] = first[k] + half->places;
+  }
 }
 
 /* Where the other end of a message stores its place of a product. */
 REDIST_PRIV_COLD const redist_priv_storage *redist_priv_storage_there(const redist_plan *p,
                                                                       redist_priv_board *board,
-                                                                      const redist_priv_shared *m)
-{
-    const int64_t *first = redist_priv_board_lists(p, board);
-    const redist_priv_held_place *place =
-        (const redist_priv_held_place *)(const void *)(first + 2 * p->parts + 1);
-    const int k = 2 * m->part + !m->own;
-    place =
-        (const redist_priv_held_place *)redist_priv_find(place + first[k], first[k + 1] - first[k],
-                                                         sizeof *place, m->place[!m->own]);
-    return &place->storage;
+                                                                      const redist_priv_shared *m) {
+  const int64_t *first = redist_priv_board_lists(p, board);
+  const redist_priv_held_place *place =
+      (const redist_priv_held_place *)(const void *)(first + 2 * p->parts + 1);
+  const int k = 2 * m->part + !m->own;
+  place =
+      (const redist_priv_held_place *)redist_priv_find(place + first[k], first[k + 1] - first[k],
+                                                       sizeof *place, m->place[!m->own]);
+  return &place->storage;
 }
 
 /* Takes a block of shared memory, from the arena or opened for this plan alone, and writes it. A
    rank with an error only takes part in the opening. */
-REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code)
-{
-    redist_priv_rings *r = p->rings;
-    const int64_t head = redist_priv_board_bytes(p);
-    int64_t k, piece, bytes;
-    redist_priv_board *board;
-    /* now, when the receivers of plans that are gone have been waited for */
-    redist_priv_reclaim(r->home);
-    piece = redist_priv_piece_bytes(p);
-    for (k = r->receives; k < r->links && code == REDIST_OK; k++) {
-        code = redist_priv_plan_ring(p, &r->link[k], piece);
-        r->ring_bytes += r->link[k].slots * r->link[k].slot_bytes;
-    }
-    bytes = head + (r->links - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
-    if (p->options.arena == NULL)
-        code = redist_priv_home_open(r->home, bytes, 0, code);
-    if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
-        return code != REDIST_OK ? code : (int)REDIST_ERR_MEMORY;
-    r->direct = p->options.arena != NULL && p->options.arena->ordinary == NULL && !p->overwrites &&
-                (!p->combines || !redist_priv_is_far(r->home));
-    board = (redist_priv_board *)(void *)(r->home->part + r->begin);
-    board->announced = 0;
-    board->piece = piece;
-    redist_priv_write_places(p, board);
-    redist_priv_write_slots(p, r->begin + head);
-    return REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
+  redist_priv_rings *r = p->rings;
+  const int64_t head = redist_priv_board_bytes(p);
+  int64_t k, piece, bytes;
+  redist_priv_board *board;
+  /* now, when the receivers of plans that are gone have been waited for */
+  redist_priv_reclaim(r->home);
+  piece = redist_priv_piece_bytes(p);
+  for (k = r->receives; k < r->links && code == REDIST_OK; k++) {
+    code = redist_priv_plan_ring(p, &r->link[k], piece);
+    r->ring_bytes += r->link[k].slots * r->link[k].slot_bytes;
+  }
+  bytes = head + (r->links - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
+  if (p->options.arena == NULL) code = redist_priv_home_open(r->home, bytes, 0, code);
+  if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
+    return code != REDIST_OK ? code : (int)REDIST_ERR_MEMORY;
+  r->direct = p->options.arena != NULL && p->options.arena->ordinary == NULL && !p->overwrites &&
+              (!p->combines || !redist_priv_is_far(r->home));
+  board = (redist_priv_board *)(void *)(r->home->part + r->begin);
+  board->announced = 0;
+  board->piece = piece;
+  redist_priv_write_places(p, board);
+  redist_priv_write_slots(p, r->begin + head);
+  return REDIST_OK;
 }
 
 /* Finds the peers on this node, and allocates shared memory for them. Fails where there is none, or
    too little. Peers are in the order in which they must be unpacked, else in the order that suits
    messages. */
-REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p)
-{
-    const redist_priv_transport *messages =
-        redist_priv_transport_of((int)redist_priv_by_messages(p));
-    redist_arena *arena = p->options.arena;
-    const size_t bytes = sizeof(redist_priv_rings) + (size_t)p->peers * sizeof(redist_priv_channel);
-    int code;
-    p->rings = (redist_priv_rings *)redist_priv_zeroed(1, bytes);
-    code = p->rings == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    if (arena == NULL)
-        code = redist_priv_home_find(&p->home, p->comm, p->refused, code);
-    if (p->rings == NULL || (arena != NULL ? arena->home.size : p->home.size) == 0)
-        return arena != NULL ? (int)REDIST_ERR_MEMORY : redist_priv_home_open(&p->home, 0, 0, code);
-    p->rings->home = arena != NULL ? &arena->home : &p->home;
-    if (code == REDIST_OK && !p->ordered && messages->open != NULL)
-        code = messages->open(p);
-    return redist_priv_write_block(p, code == REDIST_OK ? redist_priv_find_near(p) : code);
+REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p) {
+  const redist_priv_transport *messages = redist_priv_transport_of((int)redist_priv_by_messages(p));
+  redist_arena *arena = p->options.arena;
+  const size_t bytes = sizeof(redist_priv_rings) + (size_t)p->peers * sizeof(redist_priv_channel);
+  int code;
+  p->rings = (redist_priv_rings *)redist_priv_zeroed(1, bytes);
+  code = p->rings == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  if (arena == NULL) code = redist_priv_home_find(&p->home, p->comm, p->refused, code);
+  if (p->rings == NULL || (arena != NULL ? arena->home.size : p->home.size) == 0)
+    return arena != NULL ? (int)REDIST_ERR_MEMORY : redist_priv_home_open(&p->home, 0, 0, code);
+  p->rings->home = arena != NULL ? &arena->home : &p->home;
+  if (code == REDIST_OK && !p->ordered && messages->open != NULL) code = messages->open(p);
+  return redist_priv_write_block(p, code == REDIST_OK ? redist_priv_find_near(p) : code);
 }
 
 /* Compiles the direct copies of a message, from the sender's arrays to the receiver's. */
-REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_channel *link)
-{
-    const redist_priv_block *first = &p->block[link->peer->block],
-                            *last = first + link->peer->blocks - 1;
-    const int own = link->peer->own;
-    int64_t k, bytes = 0;
-    int code = REDIST_OK;
-    for (k = first->product; k <= last->product && code == REDIST_OK; k++) {
-        redist_priv_shared *product = &p->product[k];
-        const redist_priv_part *part = &p->part[product->part];
-        const redist_priv_storage *there = redist_priv_storage_there(p, link->board, product);
-        redist_priv_message m = redist_priv_product_message(p, product);
-        redist_priv_store(&m, !own, there);
-        bytes += there->size * part->element_bytes;
-        code = redist_priv_compile(&product->direct, &m, part->order, NULL, REDIST_PRIV_FROM,
-                                   REDIST_PRIV_TO, part->element_bytes);
-    }
-    bytes = redist_priv_min(bytes, p->side[REDIST_PRIV_FROM].touched);
-    link->streamed_direct = own == REDIST_PRIV_TO ? p->side[own].streams
-                                                  : redist_priv_is_streamed(p, link->peer, bytes);
-    return code;
+REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_channel *link) {
+  const redist_priv_block *first = &p->block[link->peer->block],
+                          *last = first + link->peer->blocks - 1;
+  const int own = link->peer->own;
+  int64_t k, bytes = 0;
+  int code = REDIST_OK;
+  for (k = first->product; k <= last->product && code == REDIST_OK; k++) {
+    redist_priv_shared *product = &p->product[k];
+    const redist_priv_part *part = &p->part[product->part];
+    const redist_priv_storage *there = redist_priv_storage_there(p, link->board, product);
+    redist_priv_message m = redist_priv_product_message(p, product);
+    redist_priv_store(&m, !own, there);
+    bytes += there->size * part->element_bytes;
+    code = redist_priv_compile(&product->direct, &m, part->order, NULL, REDIST_PRIV_FROM,
+                               REDIST_PRIV_TO, part->element_bytes);
+  }
+  bytes = redist_priv_min(bytes, p->side[REDIST_PRIV_FROM].touched);
+  link->streamed_direct =
+      own == REDIST_PRIV_TO ? p->side[own].streams : redist_priv_is_streamed(p, link->peer, bytes);
+  return code;
 }
 
 /* Connects both ends of all messages, when all ranks have written their blocks; whoever frees the
    plan must wait until all have. Only a sender that pushes needs compiled copies. */
-REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p)
-{
-    const redist_priv_home *home = p->rings->home;
-    int64_t k;
-    int code = REDIST_OK;
-    for (k = 0; k < p->rings->links && code == REDIST_OK; k++) {
-        redist_priv_channel *link = &p->rings->link[k];
-        char *part = home->base[link->there];
-        redist_priv_notice *notice =
-            (redist_priv_notice *)(void *)part + home->member[link->there].place;
-        link->board = (redist_priv_board *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->board));
-        if (k < p->rings->receives) {
-            link->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->slot));
-            link->direct = (int)link->slot->direct;
-            code = redist_priv_plan_ring(p, link, link->board->piece);
-        } else {
-            link->way = (int)REDIST_PRIV_ACQUIRE(&notice->way);
-            link->streamed =
-                redist_priv_is_streamed(p, link->peer, p->side[REDIST_PRIV_FROM].touched);
-        }
-        if (code == REDIST_OK && link->direct &&
-            (k < p->rings->receives || link->way == REDIST_PRIV_PUSH))
-            code = redist_priv_compile_direct(p, link);
+REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
+  const redist_priv_home *home = p->rings->home;
+  int64_t k;
+  int code = REDIST_OK;
+  for (k = 0; k < p->rings->links && code == REDIST_OK; k++) {
+    redist_priv_channel *link = &p->rings->link[k];
+    char *part = home->base[link->there];
+    redist_priv_notice *notice =
+        (redist_priv_notice *)(void *)part + home->member[link->there].place;
+    link->board = (redist_priv_board *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->board));
+    if (k < p->rings->receives) {
+      link->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->slot));
+      link->direct = (int)link->slot->direct;
+      code = redist_priv_plan_ring(p, link, link->board->piece);
+    } else {
+      link->way = (int)REDIST_PRIV_ACQUIRE(&notice->way);
+      link->streamed = redist_priv_is_streamed(p, link->peer, p->side[REDIST_PRIV_FROM].touched);
     }
-    return code;
+    if (code == REDIST_OK && link->direct &&
+        (k < p->rings->receives || link->way == REDIST_PRIV_PUSH))
+      code = redist_priv_compile_direct(p, link);
+  }
+  return code;
 }
 
 /* Reaches the peers' memory, where it is the plan's own measures how far the cores are apart for
    messages that may be streamed, and connects. Collective; fails on any rank. */
-REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p)
-{
-    redist_priv_home *home = p->rings->home;
-    int measured = REDIST_OK, code = redist_priv_home_reach(home);
-    if (p->options.arena == NULL && p->agreed.message >= REDIST_PRIV_STREAMED)
-        measured = redist_priv_measure_distance(home);
-    code = code == REDIST_OK ? measured : code;
-    return code == REDIST_OK ? redist_priv_connect(p) : code;
+REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p) {
+  redist_priv_home *home = p->rings->home;
+  int measured = REDIST_OK, code = redist_priv_home_reach(home);
+  if (p->options.arena == NULL && p->agreed.message >= REDIST_PRIV_STREAMED)
+    measured = redist_priv_measure_distance(home);
+  code = code == REDIST_OK ? measured : code;
+  return code == REDIST_OK ? redist_priv_connect(p) : code;
 }
 
 /* ------------------------------------------------------------------------ the network (private) */
@@ -4272,34 +3921,29 @@ REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_netw
 /* The seconds in which a rank sends `messages` of `bytes` in all at once: one is on the link while
    the next is prepared. */
 REDIST_PRIV_COLD double redist_priv_transfer(const redist_priv_network *n, double messages,
-                                             double bytes)
-{
-    const double sending = messages * n->cost.per_message, moving = bytes * n->cost.per_byte;
-    return n->latency + (sending > moving ? sending : moving);
+                                             double bytes) {
+  const double sending = messages * n->cost.per_message, moving = bytes * n->cost.per_byte;
+  return n->latency + (sending > moving ? sending : moving);
 }
 
 /* The network as measured, once for all plans on an arena's ranks, or as options.cost says: where
    REDIST_AUTO chooses, most of per_message is latency, which concurrent messages share; a chain
    asked for by name pays it for each message, as in redist_cost_of. Collective. */
-REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
-{
-    redist_priv_network *known = p->borrows ? &p->options.arena->network : &p->network;
-    int code = REDIST_OK;
-    if (p->network.cost.per_message + p->network.cost.per_byte > 0)
-        return REDIST_OK;
-    if (p->options.cost.per_message + p->options.cost.per_byte <= 0) {
-        if (known->cost.per_message <= 0)
-            code = redist_priv_measure_network(p->comm, known);
-        p->network = *known;
-    } else {
-        p->network.cost = p->options.cost;
-        p->network.latency = p->options.method == REDIST_AUTO
-                                 ? REDIST_PRIV_LATENCY * p->options.cost.per_message
-                                 : 0;
-        p->network.cost.per_message -= p->network.latency;
-        p->network.crowding = REDIST_PRIV_CROWDING;
-    }
-    return code;
+REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p) {
+  redist_priv_network *known = p->borrows ? &p->options.arena->network : &p->network;
+  int code = REDIST_OK;
+  if (p->network.cost.per_message + p->network.cost.per_byte > 0) return REDIST_OK;
+  if (p->options.cost.per_message + p->options.cost.per_byte <= 0) {
+    if (known->cost.per_message <= 0) code = redist_priv_measure_network(p->comm, known);
+    p->network = *known;
+  } else {
+    p->network.cost = p->options.cost;
+    p->network.latency =
+        p->options.method == REDIST_AUTO ? REDIST_PRIV_LATENCY * p->options.cost.per_message : 0;
+    p->network.cost.per_message -= p->network.latency;
+    p->network.crowding = REDIST_PRIV_CROWDING;
+  }
+  return code;
 }
 
 /* ------------------------------------------------------------------ REDIST_MULTIPHASE (private) */
@@ -4308,196 +3952,180 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p)
 
 /* The layout before the k-th phase, 0 <= k <= phases. */
 REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p,
-                                                          const redist_layout *between, int k)
-{
-    return k == 0 ? p->part->from : k == p->state.chain.phases ? p->part->to : &between[k - 1];
+                                                          const redist_layout *between, int k) {
+  return k == 0 ? p->part->from : k == p->state.chain.phases ? p->part->to : &between[k - 1];
 }
 
 /* Of one exchange, inside the nodes (near), where no link is shared, or between them. */
 REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from,
-                                            const redist_layout *to, int near)
-{
-    redist_priv_network n = p->network;
-    redist_priv_load busiest;
-    if (redist_priv_busiest(from, to, &busiest) != REDIST_OK)
-        return -1;
-    n.latency /= near ? REDIST_PRIV_NEARER : 1;
-    n.cost.per_byte *= (double)(p->part->element_bytes * p->arrays) / (near ? (double)p->node : 1);
-    return redist_priv_transfer(&n, (double)busiest.messages, (double)busiest.elements);
+                                            const redist_layout *to, int near) {
+  redist_priv_network n = p->network;
+  redist_priv_load busiest;
+  if (redist_priv_busiest(from, to, &busiest) != REDIST_OK) return -1;
+  n.latency /= near ? REDIST_PRIV_NEARER : 1;
+  n.cost.per_byte *= (double)(p->part->element_bytes * p->arrays) / (near ? (double)p->node : 1);
+  return redist_priv_transfer(&n, (double)busiest.messages, (double)busiest.elements);
 }
 
 /* The axis that a layout of plain axes distributes over all ranks in their order; -1 where there is
    none. */
-REDIST_PRIV_COLD int redist_priv_slab_axis(const redist_plan *p, const redist_layout *layout)
-{
-    int d, slab = -1, plain = layout->ranks == NULL;
-    for (d = 0; d < layout->ndim; d++) {
-        const redist_axis *x = &layout->dim[d].axis;
-        plain &= redist_priv_is_plain(x) && x->first == 0;
-        slab = x->procs == p->size ? d : slab;
-    }
-    return plain ? slab : -1;
+REDIST_PRIV_COLD int redist_priv_slab_axis(const redist_plan *p, const redist_layout *layout) {
+  int d, slab = -1, plain = layout->ranks == NULL;
+  for (d = 0; d < layout->ndim; d++) {
+    const redist_axis *x = &layout->dim[d].axis;
+    plain &= redist_priv_is_plain(x) && x->first == 0;
+    slab = x->procs == p->size ? d : slab;
+  }
+  return plain ? slab : -1;
 }
 
 /* From slabs along one axis to slabs along another by way of nodes x ranks of a node: first inside
    the nodes, then with one message to each. 0 where that does not apply. */
-REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout *between)
-{
-    const int each = (int)p->node;
-    const int outer = redist_priv_slab_axis(p, p->part->from),
-              inner = redist_priv_slab_axis(p, p->part->to);
-    redist_axis *x;
-    int d, forwards;
-    if (outer < 0 || inner < 0 || outer == inner || each < 2 || each == p->size ||
-        p->size % each != 0 || !redist_priv_is_product(p->part->from, p->part->to))
-        return 0; /* ranks are not listed: each holds one place */
-    redist_priv_copy_to(between, p->part->to, 1);
-    forwards = between->dim[outer].stored < between->dim[inner].stored;
-    between->grid_order = forwards ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR;
-    for (d = 0; d < between->ndim; d++)
-        between->dim[d].low = between->dim[d].high = between->dim[d].allocated = 0;
-    x = &between->dim[outer].axis;
-    *x = p->part->from->dim[outer].axis;
-    x->block = redist_priv_product(x->block, each, redist_priv_max(x->extent, 1));
-    x->procs = p->size / each;
-    between->dim[inner].axis.procs = each;
-    return 1;
+REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout *between) {
+  const int each = (int)p->node;
+  const int outer = redist_priv_slab_axis(p, p->part->from),
+            inner = redist_priv_slab_axis(p, p->part->to);
+  redist_axis *x;
+  int d, forwards;
+  if (outer < 0 || inner < 0 || outer == inner || each < 2 || each == p->size ||
+      p->size % each != 0 || !redist_priv_is_product(p->part->from, p->part->to))
+    return 0; /* ranks are not listed: each holds one place */
+  redist_priv_copy_to(between, p->part->to, 1);
+  forwards = between->dim[outer].stored < between->dim[inner].stored;
+  between->grid_order = forwards ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR;
+  for (d = 0; d < between->ndim; d++)
+    between->dim[d].low = between->dim[d].high = between->dim[d].allocated = 0;
+  x = &between->dim[outer].axis;
+  *x = p->part->from->dim[outer].axis;
+  x->block = redist_priv_product(x->block, each, redist_priv_max(x->extent, 1));
+  x->procs = p->size / each;
+  between->dim[inner].axis.procs = each;
+  return 1;
 }
 
 /* The route: between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain:
    the direct way's time over the route's. Collective. */
-REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *between, double *gain)
-{
-    /* some elements stay where they are */
-    const int rests = p->options.in_place && p->combines;
-    const int most = rests ? 0 : REDIST_PRIV_MOST_PHASES - 1;
-    redist_priv_chain *c = &p->state.chain;
-    int k, stops, code = redist_priv_know_network(p);
-    redist_layout grid;
-    double seconds = 0, passing;
-    if (code != REDIST_OK)
-        return code;
-    code = redist_priv_phases(p->part->from, p->part->to, p->part->element_bytes * p->arrays,
-                              &p->network.cost, p->network.latency, most, between, &stops);
-    c->phases = code == REDIST_OK ? stops + 1 : 0;
-    for (k = 0; k < c->phases; k++)
-        seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, between, k),
-                                       redist_priv_stage_layout(p, between, k + 1), 0);
-    if (c->phases > 0 && most > 0 && redist_priv_pass_nodes(p, &grid)) {
-        passing = redist_priv_seconds(p, p->part->from, &grid, 1) +
-                  redist_priv_seconds(p, &grid, p->part->to, 0);
-        if (passing < seconds) {
-            between[0] = grid;
-            c->phases = 2;
-            seconds = passing;
-        }
+REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *between, double *gain) {
+  /* some elements stay where they are */
+  const int rests = p->options.in_place && p->combines;
+  const int most = rests ? 0 : REDIST_PRIV_MOST_PHASES - 1;
+  redist_priv_chain *c = &p->state.chain;
+  int k, stops, code = redist_priv_know_network(p);
+  redist_layout grid;
+  double seconds = 0, passing;
+  if (code != REDIST_OK) return code;
+  code = redist_priv_phases(p->part->from, p->part->to, p->part->element_bytes * p->arrays,
+                            &p->network.cost, p->network.latency, most, between, &stops);
+  c->phases = code == REDIST_OK ? stops + 1 : 0;
+  for (k = 0; k < c->phases; k++)
+    seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, between, k),
+                                   redist_priv_stage_layout(p, between, k + 1), 0);
+  if (c->phases > 0 && most > 0 && redist_priv_pass_nodes(p, &grid)) {
+    passing = redist_priv_seconds(p, p->part->from, &grid, 1) +
+              redist_priv_seconds(p, &grid, p->part->to, 0);
+    if (passing < seconds) {
+      between[0] = grid;
+      c->phases = 2;
+      seconds = passing;
     }
-    *gain = seconds > 0 ? redist_priv_seconds(p, p->part->from, p->part->to, 0) / seconds : 0;
-    return code;
+  }
+  *gain = seconds > 0 ? redist_priv_seconds(p, p->part->from, p->part->to, 0) / seconds : 0;
+  return code;
 }
 
 /* The plan of the k-th phase. All share what the arrays in between leave of max_buffer.
    Collective. */
-REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout *between, int k)
-{
-    redist_priv_chain *c = &p->state.chain;
-    redist_options options = p->options;
-    options.method = REDIST_AUTO;
-    options.effort = REDIST_ESTIMATE;
-    options.cost.per_message = 0; /* so that a phase is no chain itself */
-    options.cost.per_byte = 1;
-    options.message = NULL;
-    options.fixed_from = options.fixed_to = NULL;
-    options.in_place = options.in_place && c->phases == 1;
-    options.combine = k == c->phases - 1 ? options.combine : NULL;
-    if (options.max_buffer > 0)
-        options.max_buffer = redist_priv_max((options.max_buffer - c->most_bytes) / c->phases, 1);
-    return redist_plan_create(p->comm, redist_priv_stage_layout(p, between, k),
-                              redist_priv_stage_layout(p, between, k + 1), p->part->element,
-                              &options, &c->phase[k]);
+REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout *between, int k) {
+  redist_priv_chain *c = &p->state.chain;
+  redist_options options = p->options;
+  options.method = REDIST_AUTO;
+  options.effort = REDIST_ESTIMATE;
+  options.cost.per_message = 0; /* so that a phase is no chain itself */
+  options.cost.per_byte = 1;
+  options.message = NULL;
+  options.fixed_from = options.fixed_to = NULL;
+  options.in_place = options.in_place && c->phases == 1;
+  options.combine = k == c->phases - 1 ? options.combine : NULL;
+  if (options.max_buffer > 0)
+    options.max_buffer = redist_priv_max((options.max_buffer - c->most_bytes) / c->phases, 1);
+  return redist_plan_create(p->comm, redist_priv_stage_layout(p, between, k),
+                            redist_priv_stage_layout(p, between, k + 1), p->part->element, &options,
+                            &c->phase[k]);
 }
 
 /* Fails where the phases cannot be planned. Intermediate arrays use two buffers alternately, which
    count as the source's staging memory. Collective. */
-REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p)
-{
-    redist_priv_chain *c = &p->state.chain;
-    redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
-    int64_t most[2], elements = 0; /* codes, bytes */
-    double gain;
-    int k, code;
-    most[0] = redist_priv_find_route(p, between, &gain);
-    for (k = 1; k < c->phases; k++)
-        elements = redist_priv_max(elements, redist_layout_alloc(&between[k - 1], p->rank));
-    c->array_bytes = redist_priv_round_up(elements * p->part->element_bytes, REDIST_PRIV_LINE);
-    most[1] = c->array_bytes * p->arrays * redist_priv_min(c->phases - 1, 2);
-    p->staging[REDIST_PRIV_FROM].bytes = most[1];
-    code = redist_priv_reduce(p->comm, most, 2, MPI_MAX);
-    c->most_bytes = most[1];
-    code = code == REDIST_OK ? (int)most[0] : code;
-    for (k = 0; k < c->phases && code == REDIST_OK; k++)
-        code = redist_priv_open_phase(p, between, k);
-    return code;
+REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p) {
+  redist_priv_chain *c = &p->state.chain;
+  redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
+  int64_t most[2], elements = 0; /* codes, bytes */
+  double gain;
+  int k, code;
+  most[0] = redist_priv_find_route(p, between, &gain);
+  for (k = 1; k < c->phases; k++)
+    elements = redist_priv_max(elements, redist_layout_alloc(&between[k - 1], p->rank));
+  c->array_bytes = redist_priv_round_up(elements * p->part->element_bytes, REDIST_PRIV_LINE);
+  most[1] = c->array_bytes * p->arrays * redist_priv_min(c->phases - 1, 2);
+  p->staging[REDIST_PRIV_FROM].bytes = most[1];
+  code = redist_priv_reduce(p->comm, most, 2, MPI_MAX);
+  c->most_bytes = most[1];
+  code = code == REDIST_OK ? (int)most[0] : code;
+  for (k = 0; k < c->phases && code == REDIST_OK; k++) code = redist_priv_open_phase(p, between, k);
+  return code;
 }
 
 /* Starts the current phase: from the arrays of the one before to those of the next. */
-REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p)
-{
-    const redist_priv_chain *c = &p->state.chain;
-    /* NULL on a rank that owns nothing there */
-    char *between = p->staging[REDIST_PRIV_FROM].memory;
-    redist_plan *phase = c->phase[c->at];
-    int i;
-    for (i = 0; i < 2 * p->arrays; i++) {
-        const int k = c->at + i / p->arrays; /* its arrays come before the k-th phase */
-        const int64_t place = (k % 2 == 0 ? p->arrays : 0) + i % p->arrays;
-        if (k == 0 || k == c->phases)
-            phase->pointers[i] = p->pointers[i];
-        else
-            phase->pointers[i] = between == NULL ? NULL : between + place * c->array_bytes;
-    }
-    return redist_priv_begin(phase);
+REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p) {
+  const redist_priv_chain *c = &p->state.chain;
+  /* NULL on a rank that owns nothing there */
+  char *between = p->staging[REDIST_PRIV_FROM].memory;
+  redist_plan *phase = c->phase[c->at];
+  int i;
+  for (i = 0; i < 2 * p->arrays; i++) {
+    const int k = c->at + i / p->arrays; /* its arrays come before the k-th phase */
+    const int64_t place = (k % 2 == 0 ? p->arrays : 0) + i % p->arrays;
+    if (k == 0 || k == c->phases)
+      phase->pointers[i] = p->pointers[i];
+    else
+      phase->pointers[i] = between == NULL ? NULL : between + place * c->array_bytes;
+  }
+  return redist_priv_begin(phase);
 }
 
-REDIST_PRIV_COLD int redist_priv_multiphase_test(redist_plan *p, int *done)
-{
-    redist_priv_chain *c = &p->state.chain;
-    int code;
-    REDIST_ASSERT(c->at >= 0 && c->at < c->phases);
-    code = redist_priv_test(c->phase[c->at], done);
-    if (code != REDIST_OK || !*done)
-        return code;
-    c->at = (c->at + 1) % c->phases;
-    *done = c->at == 0;
-    return *done ? REDIST_OK : redist_priv_start_phase(p);
+REDIST_PRIV_COLD int redist_priv_multiphase_test(redist_plan *p, int *done) {
+  redist_priv_chain *c = &p->state.chain;
+  int code;
+  REDIST_ASSERT(c->at >= 0 && c->at < c->phases);
+  code = redist_priv_test(c->phase[c->at], done);
+  if (code != REDIST_OK || !*done) return code;
+  c->at = (c->at + 1) % c->phases;
+  *done = c->at == 0;
+  return *done ? REDIST_OK : redist_priv_start_phase(p);
 }
 
-REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p)
-{
-    redist_priv_chain *c = &p->state.chain;
-    int k;
-    for (k = 0; k < c->phases; k++)
-        redist_plan_free(&c->phase[k]);
+REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p) {
+  redist_priv_chain *c = &p->state.chain;
+  int k;
+  for (k = 0; k < c->phases; k++) redist_plan_free(&c->phase[k]);
 }
 
 /* Predicts a chain, where it may win: it sends all bytes as well, and pays the latency once more,
    if only inside the nodes. Collective. */
-REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation)
-{
-    const double best = p->predicted[redist_priv_by_messages(p)], bytes = (double)p->agreed.bytes;
-    const double again = p->network.latency / (p->node > 1 ? REDIST_PRIV_NEARER : 1);
-    redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
-    double gain = 0;
-    int code;
-    if (!p->scheduled || p->network.cost.per_message <= 0 ||
-        best < REDIST_PRIV_MARGIN * (again + redist_priv_transfer(&p->network, 2, bytes)))
-        return;
-    /* one rank may lack memory */
-    code = redist_priv_worst(p->comm, redist_priv_find_route(p, between, &gain));
-    if (code == REDIST_OK && gain > 0)
-        p->predicted[REDIST_MULTIPHASE] =
-            REDIST_PRIV_MARGIN * best / gain + p->state.chain.phases * creation;
-    memset(&p->state, 0, sizeof p->state);
+REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation) {
+  const double best = p->predicted[redist_priv_by_messages(p)], bytes = (double)p->agreed.bytes;
+  const double again = p->network.latency / (p->node > 1 ? REDIST_PRIV_NEARER : 1);
+  redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
+  double gain = 0;
+  int code;
+  if (!p->scheduled || p->network.cost.per_message <= 0 ||
+      best < REDIST_PRIV_MARGIN * (again + redist_priv_transfer(&p->network, 2, bytes)))
+    return;
+  /* one rank may lack memory */
+  code = redist_priv_worst(p->comm, redist_priv_find_route(p, between, &gain));
+  if (code == REDIST_OK && gain > 0)
+    p->predicted[REDIST_MULTIPHASE] =
+        REDIST_PRIV_MARGIN * best / gain + p->state.chain.phases * creation;
+  memset(&p->state, 0, sizeof p->state);
 }
 
 #endif
@@ -4512,212 +4140,193 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
 
 /* All methods, then a row without a name. From REDIST_POINT_TO_POINT on none needs more memory than
    the one before it, and with max_buffer each needs less. */
-REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void)
-{
-    static const redist_priv_transport transports[] = {
-        {REDIST_SHARED, REDIST_AUTO, "REDIST_SHARED", redist_priv_shared_open,
-         redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_shared_start,
-         redist_priv_shared_test, redist_priv_shared_destroy},
+REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void) {
+  static const redist_priv_transport transports[] = {
+      {REDIST_SHARED, REDIST_AUTO, "REDIST_SHARED", redist_priv_shared_open,
+       redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_shared_start,
+       redist_priv_shared_test, redist_priv_shared_destroy},
 #ifndef REDIST_NO_MULTIPHASE
-        {REDIST_MULTIPHASE, REDIST_AUTO, "REDIST_MULTIPHASE", redist_priv_multiphase_open, NULL,
-         NULL, redist_priv_start_phase, redist_priv_multiphase_test,
-         redist_priv_multiphase_destroy},
+      {REDIST_MULTIPHASE, REDIST_AUTO, "REDIST_MULTIPHASE", redist_priv_multiphase_open, NULL, NULL,
+       redist_priv_start_phase, redist_priv_multiphase_test, redist_priv_multiphase_destroy},
 #endif
-        {REDIST_ALLTOALLV, REDIST_AUTO, "REDIST_ALLTOALLV", redist_priv_separate,
-         redist_priv_alltoallv_staging, redist_priv_collective_create, redist_priv_collective_start,
-         redist_priv_collective_test, redist_priv_collective_destroy},
-        {REDIST_POINT_TO_POINT, REDIST_PRIV_NO_ROOM, "REDIST_POINT_TO_POINT", NULL,
-         redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_lanes_start,
-         redist_priv_lanes_test, redist_priv_lanes_destroy},
+      {REDIST_ALLTOALLV, REDIST_AUTO, "REDIST_ALLTOALLV", redist_priv_separate,
+       redist_priv_alltoallv_staging, redist_priv_collective_create, redist_priv_collective_start,
+       redist_priv_collective_test, redist_priv_collective_destroy},
+      {REDIST_POINT_TO_POINT, REDIST_PRIV_NO_ROOM, "REDIST_POINT_TO_POINT", NULL,
+       redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_lanes_start,
+       redist_priv_lanes_test, redist_priv_lanes_destroy},
 #ifndef REDIST_NO_SCHEDULED
-        {REDIST_SCHEDULED, REDIST_ALLTOALLW, "REDIST_SCHEDULED", redist_priv_order_peers,
-         redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_lanes_start,
-         redist_priv_lanes_test, redist_priv_lanes_destroy},
+      {REDIST_SCHEDULED, REDIST_ALLTOALLW, "REDIST_SCHEDULED", redist_priv_order_peers,
+       redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_lanes_start,
+       redist_priv_lanes_test, redist_priv_lanes_destroy},
 #endif
-        {REDIST_ALLTOALLW, REDIST_POINT_TO_POINT, "REDIST_ALLTOALLW", redist_priv_separate,
-         redist_priv_alltoallw_staging, redist_priv_collective_create, redist_priv_collective_start,
-         redist_priv_collective_test, redist_priv_collective_destroy},
-        {REDIST_AUTO, REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
-    return transports;
+      {REDIST_ALLTOALLW, REDIST_POINT_TO_POINT, "REDIST_ALLTOALLW", redist_priv_separate,
+       redist_priv_alltoallw_staging, redist_priv_collective_create, redist_priv_collective_start,
+       redist_priv_collective_test, redist_priv_collective_destroy},
+      {REDIST_AUTO, REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
+  return transports;
 }
 
-REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int method)
-{
-    const redist_priv_transport *t = redist_priv_transports();
-    while (t->name != NULL && (int)t->method != method)
-        t++;
-    return t->name == NULL ? NULL : t;
+REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int method) {
+  const redist_priv_transport *t = redist_priv_transports();
+  while (t->name != NULL && (int)t->method != method) t++;
+  return t->name == NULL ? NULL : t;
 }
 
-REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p)
-{
-    const double *s = p->predicted;
-    return s[REDIST_SCHEDULED] > 0 && s[REDIST_SCHEDULED] < s[REDIST_POINT_TO_POINT]
-               ? REDIST_SCHEDULED
-               : REDIST_POINT_TO_POINT;
+REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p) {
+  const double *s = p->predicted;
+  return s[REDIST_SCHEDULED] > 0 && s[REDIST_SCHEDULED] < s[REDIST_POINT_TO_POINT]
+             ? REDIST_SCHEDULED
+             : REDIST_POINT_TO_POINT;
 }
 
 /* Whether an arena has a communicator of these ranks, and a tag, for one more plan. Local: a rank
    where MPI fails says no for all. */
-REDIST_PRIV_COLD int redist_priv_lends_comm(const redist_arena *arena, MPI_Comm comm)
-{
-    int same = MPI_UNEQUAL;
-    return arena != NULL && arena->tags < arena->most_tags &&
-           MPI_Comm_compare(comm, arena->comm, &same) == MPI_SUCCESS &&
-           (same == MPI_IDENT || same == MPI_CONGRUENT);
+REDIST_PRIV_COLD int redist_priv_lends_comm(const redist_arena *arena, MPI_Comm comm) {
+  int same = MPI_UNEQUAL;
+  return arena != NULL && arena->tags < arena->most_tags &&
+         MPI_Comm_compare(comm, arena->comm, &same) == MPI_SUCCESS &&
+         (same == MPI_IDENT || same == MPI_CONGRUENT);
 }
 
 REDIST_PRIV_COLD void redist_priv_gather_facts(const redist_plan *p, MPI_Comm comm,
-                                               redist_priv_facts *own)
-{
-    const redist_options *o = &p->options;
-    redist_priv_words words = {0, 0, 0, 0, NULL, 0, NULL};
-    int64_t k;
-    int side;
-    redist_priv_list_plan(&words, p);
-    own->words = words.n;
-    own->hash = (int64_t)(words.hash >> 2);
-    own->not_hash = -own->hash;
-    own->node = redist_priv_node_number(p);
-    own->not_node = -own->node;
-    own->tag = o->arena != NULL ? o->arena->tags : 0;
-    own->own_comm = !redist_priv_lends_comm(o->arena, comm);
-    own->overwrites = p->overwrites;
-    for (side = 0; side < 2; side++) {
-        const redist_priv_side *s = &p->side[side];
-        const int64_t staged = s->bytes + s->peers * REDIST_PRIV_LINE,
-                      large = redist_priv_max(staged, s->array_bytes);
-        own->unfixed[side] = p->pointers[side * p->arrays] == NULL && s->owned > 0;
-        own->largest = redist_priv_max(own->largest, large);
-        own->peers = redist_priv_max(own->peers, s->peers);
-        own->bytes = redist_priv_max(own->bytes, s->bytes);
-        for (k = 0; k < s->peers; k++) {
-            const redist_priv_shared *first = &p->product[p->block[s->peer[k].block].product];
-            const redist_priv_message m = redist_priv_product_message(p, first);
-            const int turned =
-                redist_priv_fastest(&m, side) != redist_priv_fastest(&m, REDIST_PRIV_PACKED);
-            own->message = redist_priv_max(own->message, s->peer[k].bytes);
-            own->scattered |= turned || redist_priv_most_waste(p, &s->peer[k]) > 1;
-        }
+                                               redist_priv_facts *own) {
+  const redist_options *o = &p->options;
+  redist_priv_words words = {0, 0, 0, 0, NULL, 0, NULL};
+  int64_t k;
+  int side;
+  redist_priv_list_plan(&words, p);
+  own->words = words.n;
+  own->hash = (int64_t)(words.hash >> 2);
+  own->not_hash = -own->hash;
+  own->node = redist_priv_node_number(p);
+  own->not_node = -own->node;
+  own->tag = o->arena != NULL ? o->arena->tags : 0;
+  own->own_comm = !redist_priv_lends_comm(o->arena, comm);
+  own->overwrites = p->overwrites;
+  for (side = 0; side < 2; side++) {
+    const redist_priv_side *s = &p->side[side];
+    const int64_t staged = s->bytes + s->peers * REDIST_PRIV_LINE,
+                  large = redist_priv_max(staged, s->array_bytes);
+    own->unfixed[side] = p->pointers[side * p->arrays] == NULL && s->owned > 0;
+    own->largest = redist_priv_max(own->largest, large);
+    own->peers = redist_priv_max(own->peers, s->peers);
+    own->bytes = redist_priv_max(own->bytes, s->bytes);
+    for (k = 0; k < s->peers; k++) {
+      const redist_priv_shared *first = &p->product[p->block[s->peer[k].block].product];
+      const redist_priv_message m = redist_priv_product_message(p, first);
+      const int turned =
+          redist_priv_fastest(&m, side) != redist_priv_fastest(&m, REDIST_PRIV_PACKED);
+      own->message = redist_priv_max(own->message, s->peer[k].bytes);
+      own->scattered |= turned || redist_priv_most_waste(p, &s->peer[k]) > 1;
     }
+  }
 }
 
 /* Predicts the seconds of an execution by every candidate but a chain. Ranks of a node are assumed
    to be consecutive; they use rings, which take setting up. MPI's collectives send to all. */
-REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation)
-{
-    const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
-    const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
-                                         {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
-    const redist_priv_network *n =
-        p->network.cost.per_message > 0 ? &p->network : &usual[p->node > 0];
-    const redist_priv_facts *facts = &p->agreed;
-    const int64_t peers = facts->peers, most = p->options.max_buffer;
-    const double messages = (double)peers, bytes = (double)facts->bytes;
-    const double far = p->node > 0 ? (double)(p->size - p->node) / (p->size - 1) : 0;
-    double *s = p->predicted;
-    s[REDIST_POINT_TO_POINT] = redist_priv_transfer(n, messages, bytes * n->crowding);
-    if (p->node > 0) {
-        s[REDIST_ALLTOALLV] = s[REDIST_POINT_TO_POINT] + n->cost.per_message * (p->size - messages);
-        s[REDIST_ALLTOALLW] = facts->scattered ? 0 : s[REDIST_ALLTOALLV];
-        if (redist_priv_transport_of(REDIST_SCHEDULED) != NULL)
-            s[REDIST_SCHEDULED] =
-                redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
-    }
-    if (REDIST_PRIV_ATOMICS && peers > 0 &&
-        (most == 0 || 2 * peers * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE <= most))
-        s[REDIST_SHARED] = (1 - far) * redist_priv_transfer(&rings, messages, bytes) +
-                           far * s[redist_priv_by_messages(p)] + REDIST_PRIV_SETUP * creation;
+REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
+  const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
+  const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
+                                       {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
+  const redist_priv_network *n =
+      p->network.cost.per_message > 0 ? &p->network : &usual[p->node > 0];
+  const redist_priv_facts *facts = &p->agreed;
+  const int64_t peers = facts->peers, most = p->options.max_buffer;
+  const double messages = (double)peers, bytes = (double)facts->bytes;
+  const double far = p->node > 0 ? (double)(p->size - p->node) / (p->size - 1) : 0;
+  double *s = p->predicted;
+  s[REDIST_POINT_TO_POINT] = redist_priv_transfer(n, messages, bytes * n->crowding);
+  if (p->node > 0) {
+    s[REDIST_ALLTOALLV] = s[REDIST_POINT_TO_POINT] + n->cost.per_message * (p->size - messages);
+    s[REDIST_ALLTOALLW] = facts->scattered ? 0 : s[REDIST_ALLTOALLV];
+    if (redist_priv_transport_of(REDIST_SCHEDULED) != NULL)
+      s[REDIST_SCHEDULED] = redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
+  }
+  if (REDIST_PRIV_ATOMICS && peers > 0 &&
+      (most == 0 || 2 * peers * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE <= most))
+    s[REDIST_SHARED] = (1 - far) * redist_priv_transfer(&rings, messages, bytes) +
+                       far * s[redist_priv_by_messages(p)] + REDIST_PRIV_SETUP * creation;
 }
 
 /* Messages to the ranks of a node share its link: messages to other nodes go between two of
    them. */
-REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p)
-{
-    const int each = (int)p->node;
-    redist_priv_side *s;
-    int64_t k;
-    for (s = p->side; s < p->side + 2 && each > 0 && !p->ordered; s++) {
-        for (k = 0; k < s->peers; k++)
-            s->peer[k].order =
-                s->peer[k].order % each * (p->size / each + 1) + s->peer[k].order / each;
-        qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
-    }
+REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p) {
+  const int each = (int)p->node;
+  redist_priv_side *s;
+  int64_t k;
+  for (s = p->side; s < p->side + 2 && each > 0 && !p->ordered; s++) {
+    for (k = 0; k < s->peers; k++)
+      s->peer[k].order = s->peer[k].order % each * (p->size / each + 1) + s->peer[k].order / each;
+    qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
+  }
 }
 
 /* The method with the least predicted seconds, or the one asked for by name. The network between
    nodes is measured for plans that run often, unless a method is asked for. Collective. */
-REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p)
-{
-    const int n = p->options.executions;
-    const int often = n == 0 || n >= REDIST_PRIV_OFTEN || p->options.cost.per_message > 0;
-    const double creation = n > 0 ? 1e-9 * (double)p->duplication / n : 0, *s = p->predicted;
-    redist_method best = p->options.method;
-    if (best == REDIST_AUTO && often && p->node > 0 && p->agreed.peers > 0)
-        (void)redist_priv_know_network(p);
-    redist_priv_predict(p, creation);
-    if (best != REDIST_AUTO)
-        return best;
+REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p) {
+  const int n = p->options.executions;
+  const int often = n == 0 || n >= REDIST_PRIV_OFTEN || p->options.cost.per_message > 0;
+  const double creation = n > 0 ? 1e-9 * (double)p->duplication / n : 0, *s = p->predicted;
+  redist_method best = p->options.method;
+  if (best == REDIST_AUTO && often && p->node > 0 && p->agreed.peers > 0)
+    (void)redist_priv_know_network(p);
+  redist_priv_predict(p, creation);
+  if (best != REDIST_AUTO) return best;
 #ifndef REDIST_NO_MULTIPHASE
-    redist_priv_predict_phases(p, creation);
+  redist_priv_predict_phases(p, creation);
 #endif
-    redist_priv_alternate_nodes(p);
-    best = redist_priv_by_messages(p); /* MPI's collectives are never predicted to be faster */
-    best = s[REDIST_SHARED] > 0 && s[REDIST_SHARED] <= s[best] ? REDIST_SHARED : best;
-    return s[REDIST_MULTIPHASE] > 0 && s[REDIST_MULTIPHASE] < s[best] ? REDIST_MULTIPHASE : best;
+  redist_priv_alternate_nodes(p);
+  best = redist_priv_by_messages(p); /* MPI's collectives are never predicted to be faster */
+  best = s[REDIST_SHARED] > 0 && s[REDIST_SHARED] <= s[best] ? REDIST_SHARED : best;
+  return s[REDIST_MULTIPHASE] > 0 && s[REDIST_MULTIPHASE] < s[best] ? REDIST_MULTIPHASE : best;
 }
 
 /* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. Those
    that are read are zero: numbers to combine, and pages that exist, since reading others is
    faster. */
-REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p)
-{
-    const int64_t both =
-        p->side[REDIST_PRIV_FROM].array_bytes + p->side[REDIST_PRIV_TO].array_bytes;
-    int64_t at = redist_priv_round_up(2 * p->arrays * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
-    char **scratch =
-        (char **)redist_priv_alloc(at + both + 2 * p->arrays * (int64_t)REDIST_PRIV_LINE, 1);
-    int a;
-    for (a = 0; scratch != NULL && a < 2 * p->arrays; a++) {
-        const redist_priv_part *part = redist_priv_part_of(p, a % p->arrays);
-        const int64_t bytes = part->half[a / p->arrays].array_bytes;
-        scratch[a] = (char *)scratch + at;
-        if (a < p->arrays || part->policy.function != NULL)
-            memset(scratch[a], 0, (size_t)bytes);
-        at += redist_priv_round_up(bytes, REDIST_PRIV_LINE);
-    }
-    return scratch;
+REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p) {
+  const int64_t both = p->side[REDIST_PRIV_FROM].array_bytes + p->side[REDIST_PRIV_TO].array_bytes;
+  int64_t at = redist_priv_round_up(2 * p->arrays * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
+  char **scratch =
+      (char **)redist_priv_alloc(at + both + 2 * p->arrays * (int64_t)REDIST_PRIV_LINE, 1);
+  int a;
+  for (a = 0; scratch != NULL && a < 2 * p->arrays; a++) {
+    const redist_priv_part *part = redist_priv_part_of(p, a % p->arrays);
+    const int64_t bytes = part->half[a / p->arrays].array_bytes;
+    scratch[a] = (char *)scratch + at;
+    if (a < p->arrays || part->policy.function != NULL) memset(scratch[a], 0, (size_t)bytes);
+    at += redist_priv_round_up(bytes, REDIST_PRIV_LINE);
+  }
+  return scratch;
 }
 
 /* Seconds since `begin` on the slowest rank; 0 where any failed. Collective. */
-REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin, int code)
-{
-    int64_t most[2];
-    most[0] = code;
-    most[1] = (int64_t)((MPI_Wtime() - begin) * 1e9) + 1;
-    code = redist_priv_reduce(comm, most, 2, MPI_MAX);
-    return code == REDIST_OK && most[0] == REDIST_OK ? (double)most[1] * 1e-9 : 0;
+REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin, int code) {
+  int64_t most[2];
+  most[0] = code;
+  most[1] = (int64_t)((MPI_Wtime() - begin) * 1e9) + 1;
+  code = redist_priv_reduce(comm, most, 2, MPI_MAX);
+  return code == REDIST_OK && most[0] == REDIST_OK ? (double)most[1] * 1e-9 : 0;
 }
 
 /* The time of one execution on the slowest rank, of short ones the mean of many: the least of
    several, of which the first, which warms up, only counts alone. It does, where that takes twice
    the best so far. Collective. */
-REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, double best)
-{
-    double least = 0, seconds = 0, begin;
-    int series, k, times = 1, code = REDIST_OK;
-    for (series = 0; series < REDIST_PRIV_SERIES && seconds <= 2 * best; series++) {
-        begin = MPI_Wtime();
-        for (k = 0; k < times && code == REDIST_OK; k++)
-            code = redist_execute_many(plan, (const void *const *)scratch,
-                                       (void *const *)(scratch + plan->arrays));
-        seconds = redist_priv_slowest(plan->comm, begin, code) / times;
-        if (seconds == 0)
-            return 0;
-        least = series < 2 || seconds < least ? seconds : least;
-        times = seconds < 5e-4 ? REDIST_PRIV_MANY : 1;
-    }
-    return least;
+REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, double best) {
+  double least = 0, seconds = 0, begin;
+  int series, k, times = 1, code = REDIST_OK;
+  for (series = 0; series < REDIST_PRIV_SERIES && seconds <= 2 * best; series++) {
+    begin = MPI_Wtime();
+    for (k = 0; k < times && code == REDIST_OK; k++)
+      code = redist_execute_many(plan, (const void *const *)scratch,
+                                 (void *const *)(scratch + plan->arrays));
+    seconds = redist_priv_slowest(plan->comm, begin, code) / times;
+    if (seconds == 0) return 0;
+    least = series < 2 || seconds < least ? seconds : least;
+    times = seconds < 5e-4 ? REDIST_PRIV_MANY : 1;
+  }
+  return least;
 }
 
 REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, int parts, const redist_part *part,
@@ -4726,212 +4335,191 @@ REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, int parts, const redist_p
 /* Times one method; 0 when it is unavailable, and a substitute or a chain of one phase would serve.
    The cost of creating it is divided by the number of executions. Collective. */
 REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *options,
-                                        char **scratch, double best)
-{
-    const double begin = MPI_Wtime();
-    double creation = 0, *seconds = &p->seconds[options->method];
-    redist_plan *trial;
-    redist_stats stats;
-    if (redist_priv_create(p->comm, p->parts, p->given, options, &trial) != REDIST_OK)
-        return 0;
-    if (p->options.executions > 0)
-        creation = redist_priv_slowest(p->comm, begin, REDIST_OK) / p->options.executions;
-    redist_plan_stats(trial, &stats);
-    if (stats.method == options->method && (stats.method != REDIST_MULTIPHASE || stats.phases > 1))
-        *seconds = redist_priv_time(trial, scratch, best);
-    redist_plan_free(&trial);
-    return *seconds > 0 ? *seconds + creation : 0;
+                                        char **scratch, double best) {
+  const double begin = MPI_Wtime();
+  double creation = 0, *seconds = &p->seconds[options->method];
+  redist_plan *trial;
+  redist_stats stats;
+  if (redist_priv_create(p->comm, p->parts, p->given, options, &trial) != REDIST_OK) return 0;
+  if (p->options.executions > 0)
+    creation = redist_priv_slowest(p->comm, begin, REDIST_OK) / p->options.executions;
+  redist_plan_stats(trial, &stats);
+  if (stats.method == options->method && (stats.method != REDIST_MULTIPHASE || stats.phases > 1))
+    *seconds = redist_priv_time(trial, scratch, best);
+  redist_plan_free(&trial);
+  return *seconds > 0 ? *seconds + creation : 0;
 }
 
 /* Times every candidate that fits, and returns the fastest; where none is a tenth faster than the
    estimate, or than messages when that is unavailable, it is what is estimated. Collective. */
-REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p)
-{
-    const redist_priv_transport *t = redist_priv_transports();
-    redist_method estimate = redist_priv_estimate(p), fastest = estimate;
-    redist_options options = p->options;
-    char **scratch = redist_priv_scratch(p);
-    const int code = redist_priv_worst(p->comm, scratch == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
-    double best = 1e30, seconds[REDIST_PRIV_METHODS] = {0};
-    options.effort = REDIST_ESTIMATE;
-    options.fixed_from = options.fixed_to = NULL;
-    options.message = NULL;
-    for (; t->name != NULL && code == REDIST_OK; t++) {
-        if (p->predicted[t->method] <= 0 && (p->node == 0 || t->method != REDIST_MULTIPHASE) &&
-            t->method != estimate)
-            continue;
-        options.method = t->method;
-        seconds[t->method] = redist_priv_try(p, &options, scratch, best);
-        if (seconds[t->method] > 0 && seconds[t->method] < best) {
-            best = seconds[t->method];
-            fastest = t->method;
-        }
+REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p) {
+  const redist_priv_transport *t = redist_priv_transports();
+  redist_method estimate = redist_priv_estimate(p), fastest = estimate;
+  redist_options options = p->options;
+  char **scratch = redist_priv_scratch(p);
+  const int code = redist_priv_worst(p->comm, scratch == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
+  double best = 1e30, seconds[REDIST_PRIV_METHODS] = {0};
+  options.effort = REDIST_ESTIMATE;
+  options.fixed_from = options.fixed_to = NULL;
+  options.message = NULL;
+  for (; t->name != NULL && code == REDIST_OK; t++) {
+    if (p->predicted[t->method] <= 0 && (p->node == 0 || t->method != REDIST_MULTIPHASE) &&
+        t->method != estimate)
+      continue;
+    options.method = t->method;
+    seconds[t->method] = redist_priv_try(p, &options, scratch, best);
+    if (seconds[t->method] > 0 && seconds[t->method] < best) {
+      best = seconds[t->method];
+      fastest = t->method;
     }
-    REDIST_FREE(scratch);
-    estimate = seconds[estimate] > 0 ? estimate : REDIST_POINT_TO_POINT;
-    return seconds[estimate] > 0 && seconds[estimate] < REDIST_PRIV_MARGIN * best ? estimate
-                                                                                  : fastest;
+  }
+  REDIST_FREE(scratch);
+  estimate = seconds[estimate] > 0 ? estimate : REDIST_POINT_TO_POINT;
+  return seconds[estimate] > 0 && seconds[estimate] < REDIST_PRIV_MARGIN * best ? estimate
+                                                                                : fastest;
 }
 
 /* Whether a method is correct with this MPI library: in Open MPI 4.1.4, strided types of single
    bytes overwrite other elements. */
-REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method method)
-{
+REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method method) {
 #if !defined OPEN_MPI
-    method = REDIST_AUTO;
+  method = REDIST_AUTO;
 #endif
-    int k, single = 0;
-    for (k = 0; k < p->parts; k++)
-        single |= p->part[k].element_bytes == 1;
-    return method != REDIST_ALLTOALLW || !single;
+  int k, single = 0;
+  for (k = 0; k < p->parts; k++) single |= p->part[k].element_bytes == 1;
+  return method != REDIST_ALLTOALLW || !single;
 }
 
 /* Whether the ranks are on several nodes, and how many from rank 0 on share its node then.
    Collective. */
-REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p)
-{
-    const int64_t own = redist_priv_node_number(p);
-    int64_t first = p->rank == 0 ? own : 0;
-    int code;
-    if (p->agreed.node == -p->agreed.not_node)
-        return REDIST_OK;
-    code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
-    p->node = own == first ? p->size : p->rank;
-    return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->node, 1, MPI_MIN) : code;
+REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p) {
+  const int64_t own = redist_priv_node_number(p);
+  int64_t first = p->rank == 0 ? own : 0;
+  int code;
+  if (p->agreed.node == -p->agreed.not_node) return REDIST_OK;
+  code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
+  p->node = own == first ? p->size : p->rank;
+  return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->node, 1, MPI_MIN) : code;
 }
 
 /* Chooses the transport. All ranks have the same facts and so make the same choice. Collective when
    it measures. */
-REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p)
-{
-    const int measures = p->options.method == REDIST_AUTO && p->options.effort == REDIST_MEASURE;
-    redist_method method = measures ? redist_priv_measure(p) : redist_priv_estimate(p);
-    p->overwrites = (int)p->agreed.overwrites;
-    if (!redist_priv_is_sound(p, method))
-        method = REDIST_POINT_TO_POINT;
-    p->transport = redist_priv_transport_of((int)method);
+REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p) {
+  const int measures = p->options.method == REDIST_AUTO && p->options.effort == REDIST_MEASURE;
+  redist_method method = measures ? redist_priv_measure(p) : redist_priv_estimate(p);
+  p->overwrites = (int)p->agreed.overwrites;
+  if (!redist_priv_is_sound(p, method)) method = REDIST_POINT_TO_POINT;
+  p->transport = redist_priv_transport_of((int)method);
 }
 
 /* What is tried where the plan's transport fails, or NULL. REDIST_ALLTOALLW may lack a
    communicator. */
-REDIST_PRIV_COLD const redist_priv_transport *redist_priv_fallback(const redist_plan *p)
-{
-    redist_method next = p->transport->fallback;
-    if (next == REDIST_AUTO)
-        next = redist_priv_by_messages(p);
-    return (p->tried >> next & 1) || !redist_priv_is_sound(p, next)
-               ? NULL
-               : redist_priv_transport_of((int)next);
+REDIST_PRIV_COLD const redist_priv_transport *redist_priv_fallback(const redist_plan *p) {
+  redist_method next = p->transport->fallback;
+  if (next == REDIST_AUTO) next = redist_priv_by_messages(p);
+  return (p->tried >> next & 1) || !redist_priv_is_sound(p, next)
+             ? NULL
+             : redist_priv_transport_of((int)next);
 }
 
 /* Compiles what stays, and the messages that are staged. */
-REDIST_PRIV_COLD int redist_priv_compile_copies(redist_plan *p)
-{
-    const redist_priv_cutting uncut = {INT64_MAX, 0};
-    redist_priv_peer *peer;
-    int k, code = REDIST_OK;
-    for (k = 0; k < p->parts && code == REDIST_OK; k++)
-        code = redist_priv_compile_local(p, &p->part[k]);
-    for (peer = p->peer; peer < p->peer + p->peers && code == REDIST_OK; peer++) {
-        if (peer->near || peer->staged == REDIST_PRIV_IN_ARRAY)
-            continue;
-        if (peer->staged >= 0)
-            peer->cutting = uncut;
-        code = redist_priv_compile_peer(p, peer);
-    }
-    return code;
+REDIST_PRIV_COLD int redist_priv_compile_copies(redist_plan *p) {
+  const redist_priv_cutting uncut = {INT64_MAX, 0};
+  redist_priv_peer *peer;
+  int k, code = REDIST_OK;
+  for (k = 0; k < p->parts && code == REDIST_OK; k++)
+    code = redist_priv_compile_local(p, &p->part[k]);
+  for (peer = p->peer; peer < p->peer + p->peers && code == REDIST_OK; peer++) {
+    if (peer->near || peer->staged == REDIST_PRIV_IN_ARRAY) continue;
+    if (peer->staged >= 0) peer->cutting = uncut;
+    code = redist_priv_compile_peer(p, peer);
+  }
+  return code;
 }
 
-REDIST_PRIV_COLD void redist_priv_free_copies(redist_plan *p)
-{
-    int64_t k;
-    int i;
-    for (k = 0; k < p->products; k++) {
-        redist_priv_program_free(&p->product[k].staged);
-        redist_priv_program_free(&p->product[k].direct);
-    }
-    for (i = 0; i < p->parts; i++) {
-        redist_priv_local *local = &p->part[i].local;
-        for (k = 0; local->copy != NULL && k < 2 * local->messages; k++)
-            redist_priv_program_free(&local->copy[k]);
-        REDIST_FREE(local->copy);
-        local->copy = NULL;
-    }
+REDIST_PRIV_COLD void redist_priv_free_copies(redist_plan *p) {
+  int64_t k;
+  int i;
+  for (k = 0; k < p->products; k++) {
+    redist_priv_program_free(&p->product[k].staged);
+    redist_priv_program_free(&p->product[k].direct);
+  }
+  for (i = 0; i < p->parts; i++) {
+    redist_priv_local *local = &p->part[i].local;
+    for (k = 0; local->copy != NULL && k < 2 * local->messages; k++)
+      redist_priv_program_free(&local->copy[k]);
+    REDIST_FREE(local->copy);
+    local->copy = NULL;
+  }
 }
 
 /* Decides what is staged, and allocates it. Local. */
-REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_plan_error *v)
-{
-    redist_priv_staging *s = p->staging;
-    int side, k, code = REDIST_OK;
-    for (side = 0; side < 2 && p->transport->plan_staging != NULL && code == REDIST_OK; side++)
-        code = p->transport->plan_staging(p, side);
-    redist_priv_fail(v, code, "too many ranks or bytes for %s", p->transport->name);
-    if (p->overwrites && p->transport->method != REDIST_MULTIPHASE)
-        for (k = 0; k < p->arrays; k++)
-            s[REDIST_PRIV_PACKED].bytes += redist_priv_local_bytes(redist_priv_part_of(p, k));
-    if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
-        redist_priv_fail(v, REDIST_ERR_MEMORY,
-                         "%s needs %" PRId64
-                         " bytes of staging memory, but options.max_buffer is %" PRId64,
-                         p->transport->name, redist_priv_buffer_bytes(p), p->options.max_buffer);
-    for (side = 0; side < REDIST_PRIV_SIDES && v->code == REDIST_OK; side++) {
-        s[side].memory = s[side].bytes > 0 ? (char *)redist_priv_alloc(s[side].bytes, 1) : NULL;
-        if (s[side].bytes > 0 && s[side].memory == NULL)
-            redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for %" PRId64 " bytes of staging",
-                             s[side].bytes);
-    }
-    if (p->transport->method != REDIST_MULTIPHASE && v->code == REDIST_OK)
-        redist_priv_fail(v, redist_priv_compile_copies(p), "no memory for the plan's copies");
+REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_plan_error *v) {
+  redist_priv_staging *s = p->staging;
+  int side, k, code = REDIST_OK;
+  for (side = 0; side < 2 && p->transport->plan_staging != NULL && code == REDIST_OK; side++)
+    code = p->transport->plan_staging(p, side);
+  redist_priv_fail(v, code, "too many ranks or bytes for %s", p->transport->name);
+  if (p->overwrites && p->transport->method != REDIST_MULTIPHASE)
+    for (k = 0; k < p->arrays; k++)
+      s[REDIST_PRIV_PACKED].bytes += redist_priv_local_bytes(redist_priv_part_of(p, k));
+  if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
+    redist_priv_fail(v, REDIST_ERR_MEMORY,
+                     "%s needs %" PRId64
+                     " bytes of staging memory, but options.max_buffer is %" PRId64,
+                     p->transport->name, redist_priv_buffer_bytes(p), p->options.max_buffer);
+  for (side = 0; side < REDIST_PRIV_SIDES && v->code == REDIST_OK; side++) {
+    s[side].memory = s[side].bytes > 0 ? (char *)redist_priv_alloc(s[side].bytes, 1) : NULL;
+    if (s[side].bytes > 0 && s[side].memory == NULL)
+      redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for %" PRId64 " bytes of staging",
+                       s[side].bytes);
+  }
+  if (p->transport->method != REDIST_MULTIPHASE && v->code == REDIST_OK)
+    redist_priv_fail(v, redist_priv_compile_copies(p), "no memory for the plan's copies");
 }
 
-REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p)
-{
-    int side;
-    p->transport->destroy(p);
-    redist_priv_free_copies(p);
-    for (side = 0; side < REDIST_PRIV_SIDES; side++)
-        REDIST_FREE(p->staging[side].memory);
-    memset(p->staging, 0, sizeof p->staging);
-    memset(&p->state, 0, sizeof p->state);
+REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p) {
+  int side;
+  p->transport->destroy(p);
+  redist_priv_free_copies(p);
+  for (side = 0; side < REDIST_PRIV_SIDES; side++) REDIST_FREE(p->staging[side].memory);
+  memset(p->staging, 0, sizeof p->staging);
+  memset(&p->state, 0, sizeof p->state);
 }
 
 /* Opens what the transport needs of the system, stages, creates and connects. Where that fails on
    any rank, or no rank needs shared memory, the plan falls back to messages; where memory for a
    method not asked for by name is exhausted, to one that needs less. Collective. */
-REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_plan_error *v)
-{
-    enum { UNFIT, USED, OUTCOMES };
-    const redist_priv_plan_error good = *v;
-    for (;; *v = good) {
-        const redist_priv_transport *t = p->transport, *next;
-        int64_t outcome[OUTCOMES];
-        outcome[UNFIT] = t->open == NULL ? REDIST_OK : t->open(p);
-        if (outcome[UNFIT] != REDIST_OK)
-            redist_priv_fail(v, REDIST_ERR_MPI, "%s is unavailable", t->name);
-        else
-            redist_priv_stage(p, v);
-        if (v->code != REDIST_OK && p->options.method == REDIST_AUTO && outcome[UNFIT] == REDIST_OK)
-            outcome[UNFIT] = v->code;
-        outcome[USED] = p->rings == NULL || p->rings->links > 0;
-        if (v->code == REDIST_OK && t->create != NULL)
-            redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s",
-                             t->name);
-        p->tried |= 1u << t->method;
-        next = redist_priv_fallback(p);
-        if (redist_priv_agree(p->comm, v, outcome, OUTCOMES) == REDIST_OK && p->rings != NULL &&
-            outcome[USED]) {
-            outcome[UNFIT] = redist_priv_shared_connect(p);
-            redist_priv_fail(v, outcome[UNFIT] != REDIST_OK ? REDIST_ERR_MPI : REDIST_OK,
-                             "%s is unavailable", t->name);
-            redist_priv_agree(p->comm, v, outcome, OUTCOMES);
-        }
-        if (next == NULL || (outcome[USED] && outcome[UNFIT] == REDIST_OK))
-            return;
-        redist_priv_close_transport(p);
-        p->refused |= outcome[UNFIT] == REDIST_PRIV_REFUSED;
-        p->transport = outcome[UNFIT] == REDIST_PRIV_REFUSED ? t : next;
+REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_plan_error *v) {
+  enum { UNFIT, USED, OUTCOMES };
+  const redist_priv_plan_error good = *v;
+  for (;; *v = good) {
+    const redist_priv_transport *t = p->transport, *next;
+    int64_t outcome[OUTCOMES];
+    outcome[UNFIT] = t->open == NULL ? REDIST_OK : t->open(p);
+    if (outcome[UNFIT] != REDIST_OK)
+      redist_priv_fail(v, REDIST_ERR_MPI, "%s is unavailable", t->name);
+    else
+      redist_priv_stage(p, v);
+    if (v->code != REDIST_OK && p->options.method == REDIST_AUTO && outcome[UNFIT] == REDIST_OK)
+      outcome[UNFIT] = v->code;
+    outcome[USED] = p->rings == NULL || p->rings->links > 0;
+    if (v->code == REDIST_OK && t->create != NULL)
+      redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s", t->name);
+    p->tried |= 1u << t->method;
+    next = redist_priv_fallback(p);
+    if (redist_priv_agree(p->comm, v, outcome, OUTCOMES) == REDIST_OK && p->rings != NULL &&
+        outcome[USED]) {
+      outcome[UNFIT] = redist_priv_shared_connect(p);
+      redist_priv_fail(v, outcome[UNFIT] != REDIST_OK ? REDIST_ERR_MPI : REDIST_OK,
+                       "%s is unavailable", t->name);
+      redist_priv_agree(p->comm, v, outcome, OUTCOMES);
     }
+    if (next == NULL || (outcome[USED] && outcome[UNFIT] == REDIST_OK)) return;
+    redist_priv_close_transport(p);
+    p->refused |= outcome[UNFIT] == REDIST_PRIV_REFUSED;
+    p->transport = outcome[UNFIT] == REDIST_PRIV_REFUSED ? t : next;
+  }
 }
 
 /* ------------------------------------------------------------------------------- plans (bodies) */
@@ -4939,691 +4527,606 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_pla
 /* A communicator for a plan: the arena's, with a tag, where that has comm's ranks; or its own.
    Collective over comm. */
 REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm,
-                                            redist_priv_plan_error *v)
-{
-    redist_arena *arena = p->options.arena;
-    const double begin = MPI_Wtime();
-    if (!p->agreed.own_comm) {
-        p->comm = arena->comm;
-        p->borrows = 1;
-        p->tag = (int)p->agreed.tag;
-        arena->tags = p->tag + 1;
-        return;
-    }
-    redist_priv_fail(v, redist_priv_duplicate(comm, &p->comm),
-                     "MPI_Comm_idup failed: MPI may have no communicator left");
-    p->duplication = (int64_t)(1e9 * (MPI_Wtime() - begin));
-    redist_priv_agree(comm, v, &p->duplication, 1);
+                                            redist_priv_plan_error *v) {
+  redist_arena *arena = p->options.arena;
+  const double begin = MPI_Wtime();
+  if (!p->agreed.own_comm) {
+    p->comm = arena->comm;
+    p->borrows = 1;
+    p->tag = (int)p->agreed.tag;
+    arena->tags = p->tag + 1;
+    return;
+  }
+  redist_priv_fail(v, redist_priv_duplicate(comm, &p->comm),
+                   "MPI_Comm_idup failed: MPI may have no communicator left");
+  p->duplication = (int64_t)(1e9 * (MPI_Wtime() - begin));
+  redist_priv_agree(comm, v, &p->duplication, 1);
 }
 
-REDIST_PRIV_COLD void redist_priv_half_free(redist_priv_half *half)
-{
-    int64_t k;
-    for (k = 0; k < half->found; k++)
-        redist_priv_place_peers_free(&half->peers[k]);
-    REDIST_FREE(half->peers);
-    REDIST_FREE(half->place);
+REDIST_PRIV_COLD void redist_priv_half_free(redist_priv_half *half) {
+  int64_t k;
+  for (k = 0; k < half->found; k++) redist_priv_place_peers_free(&half->peers[k]);
+  REDIST_FREE(half->peers);
+  REDIST_FREE(half->place);
 }
 
-REDIST_PRIV_COLD void redist_priv_part_free(redist_priv_part *part)
-{
-    redist_priv_local *local = &part->local;
-    int64_t k, d;
-    for (k = 0; k < local->parts; k++) {
-        for (d = 0; d < 2 * part->from->ndim; d++)
-            REDIST_FREE(local->part[k][d].run);
-        REDIST_FREE(local->part[k]);
-    }
-    REDIST_FREE(local->part);
-    REDIST_FREE(local->message);
-    redist_priv_half_free(&part->half[REDIST_PRIV_FROM]);
-    redist_priv_half_free(&part->half[REDIST_PRIV_TO]);
-    REDIST_FREE(part->from);
-    REDIST_FREE(part->to);
+REDIST_PRIV_COLD void redist_priv_part_free(redist_priv_part *part) {
+  redist_priv_local *local = &part->local;
+  int64_t k, d;
+  for (k = 0; k < local->parts; k++) {
+    for (d = 0; d < 2 * part->from->ndim; d++) REDIST_FREE(local->part[k][d].run);
+    REDIST_FREE(local->part[k]);
+  }
+  REDIST_FREE(local->part);
+  REDIST_FREE(local->message);
+  redist_priv_half_free(&part->half[REDIST_PRIV_FROM]);
+  redist_priv_half_free(&part->half[REDIST_PRIV_TO]);
+  REDIST_FREE(part->from);
+  REDIST_FREE(part->to);
 }
 
-REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p)
-{
-    int k;
-    if (p->transport != NULL)
-        redist_priv_close_transport(p);
-    redist_priv_home_close(&p->home);
-    for (k = 0; k < p->parts; k++)
-        redist_priv_part_free(&p->part[k]);
-    REDIST_FREE(p->part);
-    REDIST_FREE(p->block);
-    REDIST_FREE(p->product);
-    REDIST_FREE(p->peer);
-    REDIST_FREE(p->pointers);
-    if (p->options.arena != NULL)
-        p->options.arena->plans--;
-    /* else a later communicator, or plan with this tag, would receive what is still under way */
-    if (p->borrows && !p->failed)
-        p->options.arena->tags -= p->options.arena->tags == p->tag + 1;
-    else if (p->comm != MPI_COMM_NULL && !p->failed)
-        MPI_Comm_free(&p->comm);
-    REDIST_FREE(p);
+REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
+  int k;
+  if (p->transport != NULL) redist_priv_close_transport(p);
+  redist_priv_home_close(&p->home);
+  for (k = 0; k < p->parts; k++) redist_priv_part_free(&p->part[k]);
+  REDIST_FREE(p->part);
+  REDIST_FREE(p->block);
+  REDIST_FREE(p->product);
+  REDIST_FREE(p->peer);
+  REDIST_FREE(p->pointers);
+  if (p->options.arena != NULL) p->options.arena->plans--;
+  /* else a later communicator, or plan with this tag, would receive what is still under way */
+  if (p->borrows && !p->failed)
+    p->options.arena->tags -= p->options.arena->tags == p->tag + 1;
+  else if (p->comm != MPI_COMM_NULL && !p->failed)
+    MPI_Comm_free(&p->comm);
+  REDIST_FREE(p);
 }
 
-REDIST_PRIV_COLD int redist_priv_same_blocks(const redist_axis *x, const redist_axis *y)
-{
-    int k, same = 1 REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
-    for (k = 0; same && x->kind == REDIST_PRIV_CUTS && k <= x->procs; k++)
-        same = x->cuts[k] == y->cuts[k];
-    for (k = 0; same && x->kind == REDIST_PRIV_BOXES && k < x->procs; k++)
-        same = x->box[k].low[x->along] == y->box[k].low[y->along] &&
-               x->box[k].high[x->along] == y->box[k].high[y->along];
-    return same;
+REDIST_PRIV_COLD int redist_priv_same_blocks(const redist_axis *x, const redist_axis *y) {
+  int k, same = 1 REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
+  for (k = 0; same && x->kind == REDIST_PRIV_CUTS && k <= x->procs; k++)
+    same = x->cuts[k] == y->cuts[k];
+  for (k = 0; same && x->kind == REDIST_PRIV_BOXES && k < x->procs; k++)
+    same = x->box[k].low[x->along] == y->box[k].low[y->along] &&
+           x->box[k].high[x->along] == y->box[k].high[y->along];
+  return same;
 }
 
 /* Whether two layouts differ at most in which of their ghost cells hold elements, and on other
    ranks in where their places lie. */
 REDIST_PRIV_COLD int redist_priv_same_but_ghosts(const redist_layout *a, const redist_layout *b,
-                                                 int rank)
-{
-    redist_priv_held_place held, other;
-    int k, same = a->ndim == b->ndim && a->grid_order == b->grid_order &&
-                  a->memory_order == b->memory_order && a->copies == b->copies;
-    for (k = 0; same && k < a->ndim; k++) {
-        const redist_priv_dimension *x = &a->dim[k], *y = &b->dim[k];
-        same = x->stored == y->stored && x->low == y->low && x->high == y->high &&
-               x->allocated == y->allocated && redist_priv_same_blocks(&x->axis, &y->axis);
-    }
-    for (k = 0; same && k < redist_layout_places(a); k++)
-        same = redist_priv_rank_at(a, k) == redist_priv_rank_at(b, k);
-    memset(&held, 0, sizeof held);
-    held.place = -1;
-    other = held;
-    while (same && redist_priv_next_held(a, rank, &held) && redist_priv_next_held(b, rank, &other))
-        same = held.storage.origin == other.storage.origin;
-    return same;
+                                                 int rank) {
+  redist_priv_held_place held, other;
+  int k, same = a->ndim == b->ndim && a->grid_order == b->grid_order &&
+                a->memory_order == b->memory_order && a->copies == b->copies;
+  for (k = 0; same && k < a->ndim; k++) {
+    const redist_priv_dimension *x = &a->dim[k], *y = &b->dim[k];
+    same = x->stored == y->stored && x->low == y->low && x->high == y->high &&
+           x->allocated == y->allocated && redist_priv_same_blocks(&x->axis, &y->axis);
+  }
+  for (k = 0; same && k < redist_layout_places(a); k++)
+    same = redist_priv_rank_at(a, k) == redist_priv_rank_at(b, k);
+  memset(&held, 0, sizeof held);
+  held.place = -1;
+  other = held;
+  while (same && redist_priv_next_held(a, rank, &held) && redist_priv_next_held(b, rank, &other))
+    same = held.storage.origin == other.storage.origin;
+  return same;
 }
 
-REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout)
-{
-    int d, ghosts = 0;
-    for (d = 0; d < layout->ndim; d++)
-        ghosts |= layout->dim[d].axis.low > 0 || layout->dim[d].axis.high > 0;
-    return ghosts;
+REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout) {
+  int d, ghosts = 0;
+  for (d = 0; d < layout->ndim; d++)
+    ghosts |= layout->dim[d].axis.low > 0 || layout->dim[d].axis.high > 0;
+  return ghosts;
 }
 
 /* Derives a part's store policy, and what follows from it. In place, between layouts that differ in
    their ghosts alone, of which one has none, nothing is overwritten; allocated extents are this
    rank's. */
-REDIST_PRIV_COLD void redist_priv_set_policy(redist_plan *p, redist_priv_part *part)
-{
-    const int several = part->from->copies > 1,
-              same = redist_priv_same_but_ghosts(part->from, part->to, p->rank);
-    const int from_ghosts = redist_priv_has_ghosts(part->from),
-              to_ghosts = redist_priv_has_ghosts(part->to),
-              combines = part->policy.function != NULL;
-    int level = MPI_THREAD_MULTIPLE;
-    if (part->policy.function == redist_combine_op && MPI_Query_thread(&level) != MPI_SUCCESS)
-        level = MPI_THREAD_SINGLE; /* it calls MPI, which may not allow OpenMP's threads to */
-    part->policy.alone = level < MPI_THREAD_MULTIPLE;
-    redist_priv_slow_to_fast(part->from, part->from->memory_order, part->order);
-    p->combines |= combines;
-    p->ordered |= combines && (from_ghosts || several);
-    p->overwrites |= p->options.in_place && (!same || several || (from_ghosts && to_ghosts));
+REDIST_PRIV_COLD void redist_priv_set_policy(redist_plan *p, redist_priv_part *part) {
+  const int several = part->from->copies > 1,
+            same = redist_priv_same_but_ghosts(part->from, part->to, p->rank);
+  const int from_ghosts = redist_priv_has_ghosts(part->from),
+            to_ghosts = redist_priv_has_ghosts(part->to), combines = part->policy.function != NULL;
+  int level = MPI_THREAD_MULTIPLE;
+  if (part->policy.function == redist_combine_op && MPI_Query_thread(&level) != MPI_SUCCESS)
+    level = MPI_THREAD_SINGLE; /* it calls MPI, which may not allow OpenMP's threads to */
+  part->policy.alone = level < MPI_THREAD_MULTIPLE;
+  redist_priv_slow_to_fast(part->from, part->from->memory_order, part->order);
+  p->combines |= combines;
+  p->ordered |= combines && (from_ghosts || several);
+  p->overwrites |= p->options.in_place && (!same || several || (from_ghosts && to_ghosts));
 }
 
 /* Checks a part that the caller gave, and copies it. */
 REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *part,
-                                            const redist_part *given, redist_priv_plan_error *v)
-{
-    const int size = redist_priv_check_element(given->element, v);
-    int several;
-    part->element = given->element;
-    part->element_bytes = size;
-    part->policy = redist_priv_replacing(size);
-    part->policy.function = given->combine != NULL ? given->combine : p->options.combine;
-    part->policy.context = given->combine != NULL ? given->context : p->options.context;
-    p->largest = redist_priv_max(p->largest, size);
-    if (p->parts > 1) /* the largest power of 2 in it */
-        p->alignment = redist_priv_max(p->alignment, redist_priv_min(size & -size, 16));
-    redist_priv_check_combine(part, v);
-    redist_priv_check_layout(p, size, REDIST_PRIV_FROM, given->from, v);
-    redist_priv_check_layout(p, size, REDIST_PRIV_TO, given->to, v);
-    if (v->code != REDIST_OK)
-        return;
-    part->from = redist_priv_keep_layout(given->from, part->policy.function != NULL, v);
-    part->to = redist_priv_keep_layout(given->to, 1, v);
-    if (v->code == REDIST_OK)
-        redist_priv_check_shapes(part, v);
-    if (v->code != REDIST_OK)
-        return;
-    redist_priv_check_apart(part->from, REDIST_PRIV_FROM, p->rank, v);
-    redist_priv_check_apart(part->to, REDIST_PRIV_TO, p->rank, v);
-    several = redist_priv_check_single(part->from, part->to);
-    p->scheduled &= several == REDIST_OK;
-    redist_priv_fail(v, several == REDIST_ERR_MEMORY ? several : REDIST_OK, "no memory for a plan");
-    redist_priv_set_policy(p, part);
+                                            const redist_part *given, redist_priv_plan_error *v) {
+  const int size = redist_priv_check_element(given->element, v);
+  int several;
+  part->element = given->element;
+  part->element_bytes = size;
+  part->policy = redist_priv_replacing(size);
+  part->policy.function = given->combine != NULL ? given->combine : p->options.combine;
+  part->policy.context = given->combine != NULL ? given->context : p->options.context;
+  p->largest = redist_priv_max(p->largest, size);
+  if (p->parts > 1) /* the largest power of 2 in it */
+    p->alignment = redist_priv_max(p->alignment, redist_priv_min(size & -size, 16));
+  redist_priv_check_combine(part, v);
+  redist_priv_check_layout(p, size, REDIST_PRIV_FROM, given->from, v);
+  redist_priv_check_layout(p, size, REDIST_PRIV_TO, given->to, v);
+  if (v->code != REDIST_OK) return;
+  part->from = redist_priv_keep_layout(given->from, part->policy.function != NULL, v);
+  part->to = redist_priv_keep_layout(given->to, 1, v);
+  if (v->code == REDIST_OK) redist_priv_check_shapes(part, v);
+  if (v->code != REDIST_OK) return;
+  redist_priv_check_apart(part->from, REDIST_PRIV_FROM, p->rank, v);
+  redist_priv_check_apart(part->to, REDIST_PRIV_TO, p->rank, v);
+  several = redist_priv_check_single(part->from, part->to);
+  p->scheduled &= several == REDIST_OK;
+  redist_priv_fail(v, several == REDIST_ERR_MEMORY ? several : REDIST_OK, "no memory for a plan");
+  redist_priv_set_policy(p, part);
 }
 
 /* Checks the caller's arguments, and finds the peers and what the ranks must agree on. Local. */
 REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const redist_part *given,
-                                          redist_priv_facts *own, redist_priv_plan_error *v)
-{
-    int k, code;
-    p->given = given;
-    p->alignment = 1;
-    p->scheduled = p->parts == 1;
-    p->arrays = p->parts > 1 ? p->parts : (int)redist_priv_max(p->options.arrays, 1);
-    for (k = 0; k < p->parts && v->code == REDIST_OK; k++) {
-        v->part = p->parts > 1 ? k : -1;
-        redist_priv_take_part(p, &p->part[k], &given[k], v);
-    }
-    v->part = -1;
-    redist_priv_check_options(p, v);
-    if (v->code != REDIST_OK)
-        return;
-    code = redist_priv_open_sides(p);
-    redist_priv_fail(v, code, "%s",
-                     code == REDIST_ERR_MEMORY
-                         ? "no memory for the plan's tables"
-                         : "a plan that combines in place needs views with identical strides");
-    if (v->code != REDIST_OK)
-        return;
-    redist_priv_fail(v, redist_priv_list_members(p), "no memory for the plan's tables");
-    redist_priv_gather_facts(p, comm, own);
+                                          redist_priv_facts *own, redist_priv_plan_error *v) {
+  int k, code;
+  p->given = given;
+  p->alignment = 1;
+  p->scheduled = p->parts == 1;
+  p->arrays = p->parts > 1 ? p->parts : (int)redist_priv_max(p->options.arrays, 1);
+  for (k = 0; k < p->parts && v->code == REDIST_OK; k++) {
+    v->part = p->parts > 1 ? k : -1;
+    redist_priv_take_part(p, &p->part[k], &given[k], v);
+  }
+  v->part = -1;
+  redist_priv_check_options(p, v);
+  if (v->code != REDIST_OK) return;
+  code = redist_priv_open_sides(p);
+  redist_priv_fail(v, code, "%s",
+                   code == REDIST_ERR_MEMORY
+                       ? "no memory for the plan's tables"
+                       : "a plan that combines in place needs views with identical strides");
+  if (v->code != REDIST_OK) return;
+  redist_priv_fail(v, redist_priv_list_members(p), "no memory for the plan's tables");
+  redist_priv_gather_facts(p, comm, own);
 }
 
 /* Chooses the method and opens it. Collective over comm, the caller's. */
 REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm,
                                             const redist_priv_facts *agreed,
-                                            redist_priv_plan_error *v)
-{
-    p->agreed = *agreed;
-    if (p->agreed.hash != -p->agreed.not_hash)
-        redist_priv_explain_mismatch(p, comm, v);
-    else
-        redist_priv_take_comm(p, comm, v);
-    if (v->code != REDIST_OK)
-        return;
-    redist_priv_fail(v, redist_priv_find_nodes(p),
-                     "an MPI error while the ranks of a node were counted");
-    redist_priv_choose_method(p);
-    redist_priv_open_transport(p, v);
-    if (p->rings == NULL)
-        redist_priv_home_close(&p->home); /* its members are not needed */
-    if (v->code != REDIST_OK || !redist_priv_collective_persists(p))
-        return;
-    redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s",
-                     p->transport->name);
-    redist_priv_agree(p->comm, v, NULL, 0);
+                                            redist_priv_plan_error *v) {
+  p->agreed = *agreed;
+  if (p->agreed.hash != -p->agreed.not_hash)
+    redist_priv_explain_mismatch(p, comm, v);
+  else
+    redist_priv_take_comm(p, comm, v);
+  if (v->code != REDIST_OK) return;
+  redist_priv_fail(v, redist_priv_find_nodes(p),
+                   "an MPI error while the ranks of a node were counted");
+  redist_priv_choose_method(p);
+  redist_priv_open_transport(p, v);
+  if (p->rings == NULL) redist_priv_home_close(&p->home); /* its members are not needed */
+  if (v->code != REDIST_OK || !redist_priv_collective_persists(p)) return;
+  redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s",
+                   p->transport->name);
+  redist_priv_agree(p->comm, v, NULL, 0);
 }
 
 /* An empty plan, for this rank of so many; NULL when memory is exhausted. */
 REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(int rank, int size, int parts,
-                                                   const redist_options *options)
-{
-    redist_plan *p = (redist_plan *)redist_priv_zeroed(1, sizeof *p);
-    if (p == NULL)
-        return NULL;
-    p->part = (redist_priv_part *)redist_priv_zeroed(parts, sizeof *p->part);
-    if (p->part == NULL) {
-        REDIST_FREE(p);
-        return NULL;
-    }
-    p->parts = parts;
-    p->comm = MPI_COMM_NULL;
-    p->rank = rank;
-    p->size = size;
-    if (options != NULL)
-        p->options = *options;
-    if (p->options.arena != NULL)
-        p->options.arena->plans++;
-    return p;
+                                                   const redist_options *options) {
+  redist_plan *p = (redist_plan *)redist_priv_zeroed(1, sizeof *p);
+  if (p == NULL) return NULL;
+  p->part = (redist_priv_part *)redist_priv_zeroed(parts, sizeof *p->part);
+  if (p->part == NULL) {
+    REDIST_FREE(p);
+    return NULL;
+  }
+  p->parts = parts;
+  p->comm = MPI_COMM_NULL;
+  p->rank = rank;
+  p->size = size;
+  if (options != NULL) p->options = *options;
+  if (p->options.arena != NULL) p->options.arena->plans++;
+  return p;
 }
 
 /* A new plan begins to count, and forgets what was valid during creation. */
-REDIST_PRIV_COLD void redist_priv_created(redist_plan *p)
-{
-    int k;
-    p->given = NULL;
-    p->clock = p->options.timed ? &p->times : NULL;
-    for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < p->state.chain.phases; k++)
-        p->state.chain.phase[k]->clock = p->clock;
+REDIST_PRIV_COLD void redist_priv_created(redist_plan *p) {
+  int k;
+  p->given = NULL;
+  p->clock = p->options.timed ? &p->times : NULL;
+  for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < p->state.chain.phases; k++)
+    p->state.chain.phase[k]->clock = p->clock;
 }
 
 /* A rank without memory for a plan takes part in the agreement without one. */
 REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, int parts, const redist_part *part,
-                                        const redist_options *options, redist_plan **plan)
-{
-    const char *error = redist_priv_comm_error(comm);
-    redist_priv_plan_error v = {REDIST_OK, -1, -1, ""};
-    redist_priv_facts facts;
-    redist_plan *p = NULL;
-    int size;
-    memset((void *)&facts, 0, sizeof facts);
-    if (error != NULL) {
-        redist_priv_fail(&v, REDIST_ERR_ARGUMENT, "%s", error);
-    } else {
-        redist_priv_fail(&v, redist_priv_ranks_of(comm, &v.rank, &size), "MPI_Comm_rank failed");
-        if (plan == NULL || parts < 1 || part == NULL)
-            redist_priv_fail(&v, REDIST_ERR_ARGUMENT,
-                             plan == NULL ? "the pointer to the plan is NULL"
-                             : parts < 1  ? "the number of parts is %d, must be at least 1"
-                                          : "the list of parts is NULL",
-                             parts);
-        p = v.code == REDIST_OK ? redist_priv_plan_new(v.rank, size, parts, options) : NULL;
-        if (p != NULL)
-            redist_priv_prepare(p, comm, part, &facts, &v);
-        else
-            redist_priv_fail(&v, REDIST_ERR_MEMORY, "no memory for a plan");
-        if (redist_priv_agree(comm, &v, &facts.words, sizeof facts / sizeof facts.words) ==
-            REDIST_OK)
-            redist_priv_plan_make(p, comm, &facts, &v);
-    }
-    if (v.code != REDIST_OK && p != NULL)
-        redist_priv_plan_destroy(p);
-    else if (p != NULL)
-        redist_priv_created(p);
-    if (plan != NULL)
-        *plan = v.code == REDIST_OK ? p : NULL;
-    if (options != NULL && options->message != NULL && options->message_size > 0)
-        snprintf(options->message, options->message_size, "%s", v.text);
-    return v.code;
+                                        const redist_options *options, redist_plan **plan) {
+  const char *error = redist_priv_comm_error(comm);
+  redist_priv_plan_error v = {REDIST_OK, -1, -1, ""};
+  redist_priv_facts facts;
+  redist_plan *p = NULL;
+  int size;
+  memset((void *)&facts, 0, sizeof facts);
+  if (error != NULL) {
+    redist_priv_fail(&v, REDIST_ERR_ARGUMENT, "%s", error);
+  } else {
+    redist_priv_fail(&v, redist_priv_ranks_of(comm, &v.rank, &size), "MPI_Comm_rank failed");
+    if (plan == NULL || parts < 1 || part == NULL)
+      redist_priv_fail(&v, REDIST_ERR_ARGUMENT,
+                       plan == NULL ? "the pointer to the plan is NULL"
+                       : parts < 1  ? "the number of parts is %d, must be at least 1"
+                                    : "the list of parts is NULL",
+                       parts);
+    p = v.code == REDIST_OK ? redist_priv_plan_new(v.rank, size, parts, options) : NULL;
+    if (p != NULL)
+      redist_priv_prepare(p, comm, part, &facts, &v);
+    else
+      redist_priv_fail(&v, REDIST_ERR_MEMORY, "no memory for a plan");
+    if (redist_priv_agree(comm, &v, &facts.words, sizeof facts / sizeof facts.words) == REDIST_OK)
+      redist_priv_plan_make(p, comm, &facts, &v);
+  }
+  if (v.code != REDIST_OK && p != NULL)
+    redist_priv_plan_destroy(p);
+  else if (p != NULL)
+    redist_priv_created(p);
+  if (plan != NULL) *plan = v.code == REDIST_OK ? p : NULL;
+  if (options != NULL && options->message != NULL && options->message_size > 0)
+    snprintf(options->message, options->message_size, "%s", v.text);
+  return v.code;
 }
 
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                   MPI_Datatype element, const redist_options *options,
-                                  redist_plan **plan)
-{
-    redist_part part;
-    memset((void *)&part, 0, sizeof part);
-    part.from = from;
-    part.to = to;
-    part.element = element;
-    return redist_priv_create(comm, 1, &part, options, plan);
+                                  redist_plan **plan) {
+  redist_part part;
+  memset((void *)&part, 0, sizeof part);
+  part.from = from;
+  part.to = to;
+  part.element = element;
+  return redist_priv_create(comm, 1, &part, options, plan);
 }
 
 REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_part *part,
-                                        const redist_options *options, redist_plan **plan)
-{
-    return redist_priv_create(comm, parts, part, options, plan);
+                                        const redist_options *options, redist_plan **plan) {
+  return redist_priv_create(comm, parts, part, options, plan);
 }
 
-REDIST_API int redist_execute(redist_plan *p, const void *from, void *to)
-{
-    int code = redist_start(p, from, to);
-    return code == REDIST_OK ? redist_wait(p) : code;
+REDIST_API int redist_execute(redist_plan *p, const void *from, void *to) {
+  int code = redist_start(p, from, to);
+  return code == REDIST_OK ? redist_wait(p) : code;
 }
 
-REDIST_API int redist_start(redist_plan *p, const void *from, void *to)
-{
-    if (p != NULL && p->arrays != 1)
-        return redist_priv_refuse(p, REDIST_ERR_ARGUMENT,
-                                  "the plan moves %d arrays: call redist_execute_many or "
-                                  "redist_start_many",
-                                  p->arrays);
-    return redist_start_many(p, &from, &to);
+REDIST_API int redist_start(redist_plan *p, const void *from, void *to) {
+  if (p != NULL && p->arrays != 1)
+    return redist_priv_refuse(p, REDIST_ERR_ARGUMENT,
+                              "the plan moves %d arrays: call redist_execute_many or "
+                              "redist_start_many",
+                              p->arrays);
+  return redist_start_many(p, &from, &to);
 }
 
 /* Progresses all started plans of the arena. Others that complete report it when they are asked
    for. */
-REDIST_API int redist_test(redist_plan *p, int *done)
-{
-    redist_plan *alone = p, **started = &alone, **at;
-    if (p == NULL)
-        return REDIST_ERR_ARGUMENT;
-    if (done == NULL)
-        return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the pointer to `done` is NULL");
-    *done = 0;
-    if (!p->active)
-        return redist_priv_refuse(p, REDIST_ERR_BUSY,
-                                  "nothing is started: call redist_start first");
-    if (p->options.arena != NULL)
-        started = &p->options.arena->started;
-    for (at = started; *at != NULL; at = &(*at)->next)
-        if ((*at)->active == REDIST_PRIV_ACTIVE &&
-            (redist_priv_test(*at, done) != REDIST_OK || *done))
-            (*at)->active = REDIST_PRIV_UNREPORTED;
-    *done = p->active == REDIST_PRIV_UNREPORTED && !p->failed;
-    if (p->active == REDIST_PRIV_ACTIVE)
-        return REDIST_OK;
-    p->active = 0;
-    for (at = started; *at != p; at = &(*at)->next)
-        continue;
-    *at = p->next;
-    return p->failed ? REDIST_ERR_MPI : REDIST_OK;
+REDIST_API int redist_test(redist_plan *p, int *done) {
+  redist_plan *alone = p, **started = &alone, **at;
+  if (p == NULL) return REDIST_ERR_ARGUMENT;
+  if (done == NULL)
+    return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the pointer to `done` is NULL");
+  *done = 0;
+  if (!p->active)
+    return redist_priv_refuse(p, REDIST_ERR_BUSY, "nothing is started: call redist_start first");
+  if (p->options.arena != NULL) started = &p->options.arena->started;
+  for (at = started; *at != NULL; at = &(*at)->next)
+    if ((*at)->active == REDIST_PRIV_ACTIVE && (redist_priv_test(*at, done) != REDIST_OK || *done))
+      (*at)->active = REDIST_PRIV_UNREPORTED;
+  *done = p->active == REDIST_PRIV_UNREPORTED && !p->failed;
+  if (p->active == REDIST_PRIV_ACTIVE) return REDIST_OK;
+  p->active = 0;
+  for (at = started; *at != p; at = &(*at)->next) continue;
+  *at = p->next;
+  return p->failed ? REDIST_ERR_MPI : REDIST_OK;
 }
 
-REDIST_API int redist_wait(redist_plan *p)
-{
-    int done = 0;
-    const int code = redist_test(p, &done);
-    return code == REDIST_OK && !done ? redist_wait_all(1, &p) : code;
+REDIST_API int redist_wait(redist_plan *p) {
+  int done = 0;
+  const int code = redist_test(p, &done);
+  return code == REDIST_OK && !done ? redist_wait_all(1, &p) : code;
 }
 
-REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done)
-{
-    int k, one,
-        code = plans < 0 || (plans > 0 && plan == NULL) || done == NULL ? REDIST_ERR_ARGUMENT
-                                                                        : REDIST_OK;
-    for (k = 0; k < plans && code == REDIST_OK; k++)
-        code = plan[k] == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK;
-    if (code != REDIST_OK)
-        return code;
-    *done = 1;
-    for (k = 0; k < plans; k++)
-        if (plan[k]->active) {
-            const int failed = redist_test(plan[k], &one);
-            code = code == REDIST_OK ? failed : code;
-            *done &= one;
-        }
-    return code;
-}
-
-REDIST_API int redist_wait_all(int plans, redist_plan *const *plan)
-{
-    int done = 0, tries = 0, k, code = redist_test_all(plans, plan, &done);
-    if (code != REDIST_OK || done)
-        return code;
-    for (k = 0; k < plans; k++)
-        redist_priv_enter(plan[k]);
-    while (code == REDIST_OK && !done) {
-        redist_priv_yield(&tries);
-        code = redist_test_all(plans, plan, &done);
+REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done) {
+  int k, one,
+      code = plans < 0 || (plans > 0 && plan == NULL) || done == NULL ? REDIST_ERR_ARGUMENT
+                                                                      : REDIST_OK;
+  for (k = 0; k < plans && code == REDIST_OK; k++)
+    code = plan[k] == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK;
+  if (code != REDIST_OK) return code;
+  *done = 1;
+  for (k = 0; k < plans; k++)
+    if (plan[k]->active) {
+      const int failed = redist_test(plan[k], &one);
+      code = code == REDIST_OK ? failed : code;
+      *done &= one;
     }
-    for (k = 0; k < plans; k++)
-        redist_priv_leave(plan[k]);
-    return code;
+  return code;
 }
 
-REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void *const *to)
-{
-    int code = redist_start_many(p, from, to);
-    return code == REDIST_OK ? redist_wait(p) : code;
+REDIST_API int redist_wait_all(int plans, redist_plan *const *plan) {
+  int done = 0, tries = 0, k, code = redist_test_all(plans, plan, &done);
+  if (code != REDIST_OK || done) return code;
+  for (k = 0; k < plans; k++) redist_priv_enter(plan[k]);
+  while (code == REDIST_OK && !done) {
+    redist_priv_yield(&tries);
+    code = redist_test_all(plans, plan, &done);
+  }
+  for (k = 0; k < plans; k++) redist_priv_leave(plan[k]);
+  return code;
+}
+
+REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void *const *to) {
+  int code = redist_start_many(p, from, to);
+  return code == REDIST_OK ? redist_wait(p) : code;
 }
 
 /* Whether the i-th of all arrays and the j-th, which is a destination, share memory that both
    layouts use. Arrays with allocated extents may interleave without sharing anything, so of those
    only equal beginnings count. */
-REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int i, int j)
-{
-    const redist_priv_part *x = redist_priv_part_of(p, i % p->arrays),
-                           *y = redist_priv_part_of(p, j % p->arrays);
-    const redist_priv_half *s = &x->half[i >= p->arrays], *t = &y->half[REDIST_PRIV_TO];
-    const redist_layout *from = i < p->arrays ? x->from : x->to;
-    const uintptr_t at = (uintptr_t)p->pointers[i], there = (uintptr_t)p->pointers[j];
-    int d, padded;
-    padded = from->offsets != NULL || y->to->offsets != NULL;
-    for (d = 0; d < from->ndim; d++)
-        padded |= from->dim[d].allocated > 0;
-    for (d = 0; d < y->to->ndim; d++)
-        padded |= y->to->dim[d].allocated > 0;
-    return s->owned > 0 && t->owned > 0 &&
-           (padded
-                ? at == there
-                : at < there + (uintptr_t)t->array_bytes && there < at + (uintptr_t)s->array_bytes);
+REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int i, int j) {
+  const redist_priv_part *x = redist_priv_part_of(p, i % p->arrays),
+                         *y = redist_priv_part_of(p, j % p->arrays);
+  const redist_priv_half *s = &x->half[i >= p->arrays], *t = &y->half[REDIST_PRIV_TO];
+  const redist_layout *from = i < p->arrays ? x->from : x->to;
+  const uintptr_t at = (uintptr_t)p->pointers[i], there = (uintptr_t)p->pointers[j];
+  int d, padded;
+  padded = from->offsets != NULL || y->to->offsets != NULL;
+  for (d = 0; d < from->ndim; d++) padded |= from->dim[d].allocated > 0;
+  for (d = 0; d < y->to->ndim; d++) padded |= y->to->dim[d].allocated > 0;
+  return s->owned > 0 && t->owned > 0 &&
+         (padded
+              ? at == there
+              : at < there + (uintptr_t)t->array_bytes && there < at + (uintptr_t)s->array_bytes);
 }
 
 /* Arrays of several parts may be the same: what is written is the caller's to keep apart. */
-REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p)
-{
-    const int n = p->arrays;
-    int i, j;
-    for (i = 0; i < 2 * n; i++)
-        for (j = i < n ? n : i + 1; j < 2 * n; j++) {
-            const int equal = p->pointers[i] == p->pointers[j], in_place = p->options.in_place;
-            const int same = in_place && j - i == n && equal,
-                      parts = p->parts > 1 && equal && (in_place || i >= n);
-            if (!(i < n && (p->overwrites || same)) && !parts && redist_priv_overlap(p, i, j))
-                return redist_priv_refuse(
-                    p, REDIST_ERR_ALIAS,
-                    i < n ? "source %d and destination %d overlap, and the plan is not made for "
-                            "that (options.in_place)"
-                          : "destinations %d and %d overlap",
-                    i % n, j - n);
-        }
-    return REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p) {
+  const int n = p->arrays;
+  int i, j;
+  for (i = 0; i < 2 * n; i++)
+    for (j = i < n ? n : i + 1; j < 2 * n; j++) {
+      const int equal = p->pointers[i] == p->pointers[j], in_place = p->options.in_place;
+      const int same = in_place && j - i == n && equal,
+                parts = p->parts > 1 && equal && (in_place || i >= n);
+      if (!(i < n && (p->overwrites || same)) && !parts && redist_priv_overlap(p, i, j))
+        return redist_priv_refuse(
+            p, REDIST_ERR_ALIAS,
+            i < n ? "source %d and destination %d overlap, and the plan is not made for "
+                    "that (options.in_place)"
+                  : "destinations %d and %d overlap",
+            i % n, j - n);
+    }
+  return REDIST_OK;
 }
 
 /* The arrays of an execution, of whose sides the only one may be fixed. */
-REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p)
-{
-    const void *const fixed[2] = {p->options.fixed_from, p->options.fixed_to};
-    int i;
-    for (i = 0; i < 2 * p->arrays; i++) {
-        const int own = i >= p->arrays;
-        const int64_t owned = redist_priv_part_of(p, i % p->arrays)->half[own].owned;
-        const char *name = redist_priv_side_name(own);
-        if (p->pointers[i] == NULL && owned > 0)
-            return redist_priv_refuse(p, REDIST_ERR_ARGUMENT,
-                                      "%s %d is NULL, but rank %d owns %" PRId64 " elements of it",
-                                      name, i % p->arrays, p->rank, owned);
-        if (fixed[own] != NULL && p->pointers[i] != fixed[own])
-            return redist_priv_refuse(p, REDIST_ERR_BUFFER,
-                                      "the %s is not the array that options.fixed_%s gave", name,
-                                      own == REDIST_PRIV_FROM ? "from" : "to");
-    }
-    return REDIST_OK;
+REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p) {
+  const void *const fixed[2] = {p->options.fixed_from, p->options.fixed_to};
+  int i;
+  for (i = 0; i < 2 * p->arrays; i++) {
+    const int own = i >= p->arrays;
+    const int64_t owned = redist_priv_part_of(p, i % p->arrays)->half[own].owned;
+    const char *name = redist_priv_side_name(own);
+    if (p->pointers[i] == NULL && owned > 0)
+      return redist_priv_refuse(p, REDIST_ERR_ARGUMENT,
+                                "%s %d is NULL, but rank %d owns %" PRId64 " elements of it", name,
+                                i % p->arrays, p->rank, owned);
+    if (fixed[own] != NULL && p->pointers[i] != fixed[own])
+      return redist_priv_refuse(p, REDIST_ERR_BUFFER,
+                                "the %s is not the array that options.fixed_%s gave", name,
+                                own == REDIST_PRIV_FROM ? "from" : "to");
+  }
+  return REDIST_OK;
 }
 
-REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to)
-{
-    int a, code;
-    if (p == NULL || p->failed)
-        return p == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MPI; /* as redist_plan_message says */
-    if (p->active)
-        return redist_priv_refuse(p, REDIST_ERR_BUSY,
-                                  "started and not yet complete: call redist_wait first");
-    if (from == NULL || to == NULL)
-        return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the list of %s arrays is NULL",
-                                  redist_priv_side_name(from == NULL ? REDIST_PRIV_FROM
-                                                                     : REDIST_PRIV_TO));
-    redist_priv_enter(p);
-    for (a = 0; a < p->arrays; a++) {
-        p->pointers[a] = from[a];
-        p->pointers[p->arrays + a] = to[a];
-    }
-    code = redist_priv_check_given(p);
-    if (code == REDIST_OK)
-        code = redist_priv_check_aliases(p);
-    if (code == REDIST_OK)
-        code = redist_priv_begin(p);
-    redist_priv_leave(p);
-    if (code == REDIST_OK && p->options.arena != NULL) {
-        p->next = p->options.arena->started;
-        p->options.arena->started = p;
-    }
-    return code;
+REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to) {
+  int a, code;
+  if (p == NULL || p->failed)
+    return p == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MPI; /* as redist_plan_message says */
+  if (p->active)
+    return redist_priv_refuse(p, REDIST_ERR_BUSY,
+                              "started and not yet complete: call redist_wait first");
+  if (from == NULL || to == NULL)
+    return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the list of %s arrays is NULL",
+                              redist_priv_side_name(from == NULL ? REDIST_PRIV_FROM
+                                                                 : REDIST_PRIV_TO));
+  redist_priv_enter(p);
+  for (a = 0; a < p->arrays; a++) {
+    p->pointers[a] = from[a];
+    p->pointers[p->arrays + a] = to[a];
+  }
+  code = redist_priv_check_given(p);
+  if (code == REDIST_OK) code = redist_priv_check_aliases(p);
+  if (code == REDIST_OK) code = redist_priv_begin(p);
+  redist_priv_leave(p);
+  if (code == REDIST_OK && p->options.arena != NULL) {
+    p->next = p->options.arena->started;
+    p->options.arena->started = p;
+  }
+  return code;
 }
 
-REDIST_API int redist_plan_free(redist_plan **plan)
-{
-    if (plan == NULL)
-        return REDIST_ERR_ARGUMENT;
-    if (*plan != NULL && (*plan)->active)
-        return redist_priv_refuse(*plan, REDIST_ERR_BUSY,
-                                  "started and not yet complete: call redist_wait before "
-                                  "redist_plan_free");
-    if (*plan != NULL)
-        redist_priv_plan_destroy(*plan);
-    *plan = NULL;
-    return REDIST_OK;
+REDIST_API int redist_plan_free(redist_plan **plan) {
+  if (plan == NULL) return REDIST_ERR_ARGUMENT;
+  if (*plan != NULL && (*plan)->active)
+    return redist_priv_refuse(*plan, REDIST_ERR_BUSY,
+                              "started and not yet complete: call redist_wait before "
+                              "redist_plan_free");
+  if (*plan != NULL) redist_priv_plan_destroy(*plan);
+  *plan = NULL;
+  return REDIST_OK;
 }
 
-REDIST_API const char *redist_plan_message(const redist_plan *p)
-{
-    return p == NULL ? "the plan is NULL" : p->message;
+REDIST_API const char *redist_plan_message(const redist_plan *p) {
+  return p == NULL ? "the plan is NULL" : p->message;
 }
 
-REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats)
-{
-    if (p == NULL || stats == NULL)
-        return REDIST_ERR_ARGUMENT;
-    memset(stats, 0, sizeof *stats);
-    stats->method = p->transport->method;
-    stats->executions = p->executions;
-    stats->copying = p->times.copying;
-    stats->waiting = p->times.inside - p->times.copying;
-    redist_priv_add_stats(p, stats);
-    return REDIST_OK;
+REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats) {
+  if (p == NULL || stats == NULL) return REDIST_ERR_ARGUMENT;
+  memset(stats, 0, sizeof *stats);
+  stats->method = p->transport->method;
+  stats->executions = p->executions;
+  stats->copying = p->times.copying;
+  stats->waiting = p->times.inside - p->times.copying;
+  redist_priv_add_stats(p, stats);
+  return REDIST_OK;
 }
 
-REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p)
-{
-    if (p->options.method == p->transport->method)
-        return "asked for";
-    if (p->options.method != REDIST_AUTO)
-        return "because the method asked for does not work here";
-    return p->options.effort == REDIST_MEASURE ? "the fastest measured" : "by estimate";
+REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p) {
+  if (p->options.method == p->transport->method) return "asked for";
+  if (p->options.method != REDIST_AUTO) return "because the method asked for does not work here";
+  return p->options.effort == REDIST_MEASURE ? "the fastest measured" : "by estimate";
 }
 
-REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
-{
-    const redist_priv_chain *c = &p->state.chain;
-    int k;
-    fprintf(file, "  method    %s, %s\n", p->transport->name, redist_priv_why(p));
-    if (p->rings != NULL)
-        fprintf(file,
-                "  cores     %" PRId64 " ns there and back, with %d lines %" PRId64
-                ", streamed %" PRId64 "%s: they are taken to share %s cache\n",
-                p->rings->home->distance[REDIST_PRIV_FLAG],
-                REDIST_PRIV_PROBE_BYTES / REDIST_PRIV_LINE,
-                p->rings->home->distance[REDIST_PRIV_FETCH],
-                p->rings->home->distance[REDIST_PRIV_STREAM],
-                p->rings->home->distance[REDIST_PRIV_FLAG] > 0 ? "" : " (no answer)",
-                redist_priv_is_far(p->rings->home) ? "no" : "a");
-    for (k = 0; k < REDIST_PRIV_METHODS; k++)
-        if (p->predicted[k] > 0 || p->seconds[k] > 0)
-            fprintf(file, "            %-22s %.3g s predicted, %.3g s measured\n",
-                    redist_priv_transport_of(k)->name, p->predicted[k], p->seconds[k]);
-    for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < c->phases; k++) {
-        fprintf(file, "  phase %d   %s to ", k + 1, c->phase[k]->transport->name);
-        redist_layout_print(c->phase[k]->part->to, file);
-    }
+REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file) {
+  const redist_priv_chain *c = &p->state.chain;
+  int k;
+  fprintf(file, "  method    %s, %s\n", p->transport->name, redist_priv_why(p));
+  if (p->rings != NULL)
+    fprintf(file,
+            "  cores     %" PRId64 " ns there and back, with %d lines %" PRId64
+            ", streamed %" PRId64 "%s: they are taken to share %s cache\n",
+            p->rings->home->distance[REDIST_PRIV_FLAG], REDIST_PRIV_PROBE_BYTES / REDIST_PRIV_LINE,
+            p->rings->home->distance[REDIST_PRIV_FETCH],
+            p->rings->home->distance[REDIST_PRIV_STREAM],
+            p->rings->home->distance[REDIST_PRIV_FLAG] > 0 ? "" : " (no answer)",
+            redist_priv_is_far(p->rings->home) ? "no" : "a");
+  for (k = 0; k < REDIST_PRIV_METHODS; k++)
+    if (p->predicted[k] > 0 || p->seconds[k] > 0)
+      fprintf(file, "            %-22s %.3g s predicted, %.3g s measured\n",
+              redist_priv_transport_of(k)->name, p->predicted[k], p->seconds[k]);
+  for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < c->phases; k++) {
+    fprintf(file, "  phase %d   %s to ", k + 1, c->phase[k]->transport->name);
+    redist_layout_print(c->phase[k]->part->to, file);
+  }
 }
 
-REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measured, FILE *file)
-{
-    redist_cost cost = p->network.cost;
-    cost.per_message += p->network.latency;
-    fprintf(file, "  time      %.3g s predicted for direct messages (%.3g s each, %.3g s per byte)",
-            redist_cost_of(p->part->from, p->part->to, p->part->element_bytes * p->arrays, &cost),
-            cost.per_message, cost.per_byte);
-    if (p->executions > 0)
-        fprintf(file, ", %.3g s the fastest of %" PRId64, measured, p->executions);
-    fprintf(file, "\n");
+REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measured, FILE *file) {
+  redist_cost cost = p->network.cost;
+  cost.per_message += p->network.latency;
+  fprintf(file, "  time      %.3g s predicted for direct messages (%.3g s each, %.3g s per byte)",
+          redist_cost_of(p->part->from, p->part->to, p->part->element_bytes * p->arrays, &cost),
+          cost.per_message, cost.per_byte);
+  if (p->executions > 0) fprintf(file, ", %.3g s the fastest of %" PRId64, measured, p->executions);
+  fprintf(file, "\n");
 }
 
 /* Copying and waiting, nanoseconds of all ranks and of the slowest. */
 REDIST_PRIV_COLD void redist_priv_print_spent(const redist_plan *p, const int64_t *sum,
-                                              const int64_t *most, FILE *file)
-{
-    static const char *const what[] = {"copying", "waiting"};
-    int k;
-    for (k = 0; k < 2; k++)
-        fprintf(file,
-                "  %s   %.3g s in %" PRId64 " executions on the mean of the ranks, %.3g s on "
-                "the slowest\n",
-                what[k], (double)sum[k] * 1e-9 / p->size, p->executions, (double)most[k] * 1e-9);
+                                              const int64_t *most, FILE *file) {
+  static const char *const what[] = {"copying", "waiting"};
+  int k;
+  for (k = 0; k < 2; k++)
+    fprintf(file,
+            "  %s   %.3g s in %" PRId64 " executions on the mean of the ranks, %.3g s on "
+            "the slowest\n",
+            what[k], (double)sum[k] * 1e-9 / p->size, p->executions, (double)most[k] * 1e-9);
 }
 
 /* Elements that stay on this rank, in place, and are copied: all but those of runs that stay where
    they are. */
-REDIST_PRIV_COLD int64_t redist_priv_copied_in_place(const redist_plan *p)
-{
-    int64_t elements = 0, k;
-    int a;
-    for (a = 0; a < p->arrays; a++) {
-        const redist_priv_local *local = &redist_priv_part_of(p, a)->local;
-        elements += local->in_place ? 0 : local->elements;
-        for (k = local->wholes; k < local->messages; k++)
-            elements += local->message[k].elements;
-    }
-    return elements;
+REDIST_PRIV_COLD int64_t redist_priv_copied_in_place(const redist_plan *p) {
+  int64_t elements = 0, k;
+  int a;
+  for (a = 0; a < p->arrays; a++) {
+    const redist_priv_local *local = &redist_priv_part_of(p, a)->local;
+    elements += local->in_place ? 0 : local->elements;
+    for (k = local->wholes; k < local->messages; k++) elements += local->message[k].elements;
+  }
+  return elements;
 }
 
 /* What the plan moves: of each part the layouts and its elements. */
-REDIST_PRIV_COLD void redist_priv_print_parts(const redist_plan *p, FILE *file)
-{
-    int k;
-    fprintf(file, "redist plan on %d ranks, %d array%s", p->size, p->arrays,
-            p->arrays == 1 ? "" : "s");
-    for (k = 0; k < p->parts; k++) {
-        const redist_priv_part *part = &p->part[k];
-        if (p->parts > 1)
-            fprintf(file, "\n  part %-5d", k);
-        fprintf(file, " of %" PRId64 "-byte elements%s", part->element_bytes,
-                part->policy.function != NULL ? ", combined" : "");
-        fprintf(file, "\n  from      ");
-        redist_layout_print(part->from, file);
-        fprintf(file, "  to        ");
-        redist_layout_print(part->to, file);
-    }
+REDIST_PRIV_COLD void redist_priv_print_parts(const redist_plan *p, FILE *file) {
+  int k;
+  fprintf(file, "redist plan on %d ranks, %d array%s", p->size, p->arrays,
+          p->arrays == 1 ? "" : "s");
+  for (k = 0; k < p->parts; k++) {
+    const redist_priv_part *part = &p->part[k];
+    if (p->parts > 1) fprintf(file, "\n  part %-5d", k);
+    fprintf(file, " of %" PRId64 "-byte elements%s", part->element_bytes,
+            part->policy.function != NULL ? ", combined" : "");
+    fprintf(file, "\n  from      ");
+    redist_layout_print(part->from, file);
+    fprintf(file, "  to        ");
+    redist_layout_print(part->to, file);
+  }
 }
 
 /* What the ranks report of a plan. */
 enum {
-    REDIST_PRIV_SENDS,
-    REDIST_PRIV_RECEIVES,
-    REDIST_PRIV_SENT,
-    REDIST_PRIV_KEPT,
-    REDIST_PRIV_COPIED,
-    REDIST_PRIV_BUFFER,
-    REDIST_PRIV_FASTEST,
-    REDIST_PRIV_COPYING,
-    REDIST_PRIV_WAITING,
-    REDIST_PRIV_REPORTED
+  REDIST_PRIV_SENDS,
+  REDIST_PRIV_RECEIVES,
+  REDIST_PRIV_SENT,
+  REDIST_PRIV_KEPT,
+  REDIST_PRIV_COPIED,
+  REDIST_PRIV_BUFFER,
+  REDIST_PRIV_FASTEST,
+  REDIST_PRIV_COPYING,
+  REDIST_PRIV_WAITING,
+  REDIST_PRIV_REPORTED
 };
 
 /* Collects the sums and the maxima of all ranks. Collective. */
 REDIST_PRIV_COLD int redist_priv_collect_report(redist_plan *p, const redist_stats *stats,
-                                                int64_t *sum, int64_t *most)
-{
-    int code;
-    sum[REDIST_PRIV_SENDS] = stats->sends;
-    sum[REDIST_PRIV_RECEIVES] = stats->receives;
-    sum[REDIST_PRIV_SENT] = stats->bytes_sent;
-    sum[REDIST_PRIV_KEPT] = stats->bytes_kept;
-    sum[REDIST_PRIV_COPIED] = redist_priv_copied_in_place(p);
-    sum[REDIST_PRIV_BUFFER] = stats->buffer_bytes;
-    sum[REDIST_PRIV_FASTEST] = (int64_t)(p->fastest * 1e9);
-    sum[REDIST_PRIV_COPYING] = (int64_t)(stats->copying * 1e9);
-    sum[REDIST_PRIV_WAITING] = (int64_t)(stats->waiting * 1e9);
-    memcpy(most, sum, REDIST_PRIV_REPORTED * sizeof *most);
-    code = redist_priv_reduce(p->comm, sum, REDIST_PRIV_REPORTED, MPI_SUM);
-    if (code == REDIST_OK)
-        code = redist_priv_reduce(p->comm, most, REDIST_PRIV_REPORTED, MPI_MAX);
-    return code == REDIST_OK ? redist_priv_know_network(p) : REDIST_ERR_MPI;
+                                                int64_t *sum, int64_t *most) {
+  int code;
+  sum[REDIST_PRIV_SENDS] = stats->sends;
+  sum[REDIST_PRIV_RECEIVES] = stats->receives;
+  sum[REDIST_PRIV_SENT] = stats->bytes_sent;
+  sum[REDIST_PRIV_KEPT] = stats->bytes_kept;
+  sum[REDIST_PRIV_COPIED] = redist_priv_copied_in_place(p);
+  sum[REDIST_PRIV_BUFFER] = stats->buffer_bytes;
+  sum[REDIST_PRIV_FASTEST] = (int64_t)(p->fastest * 1e9);
+  sum[REDIST_PRIV_COPYING] = (int64_t)(stats->copying * 1e9);
+  sum[REDIST_PRIV_WAITING] = (int64_t)(stats->waiting * 1e9);
+  memcpy(most, sum, REDIST_PRIV_REPORTED * sizeof *most);
+  code = redist_priv_reduce(p->comm, sum, REDIST_PRIV_REPORTED, MPI_SUM);
+  if (code == REDIST_OK) code = redist_priv_reduce(p->comm, most, REDIST_PRIV_REPORTED, MPI_MAX);
+  return code == REDIST_OK ? redist_priv_know_network(p) : REDIST_ERR_MPI;
 }
 
-REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
-{
-    redist_stats stats;
-    int64_t sum[REDIST_PRIV_REPORTED], most[REDIST_PRIV_REPORTED];
-    if (redist_plan_stats(p, &stats) != REDIST_OK)
-        return REDIST_ERR_ARGUMENT;
-    if (redist_priv_collect_report(p, &stats, sum, most) != REDIST_OK)
-        return REDIST_ERR_MPI;
-    if (p->rank != 0 || file == NULL)
-        return p->rank == 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
-    redist_priv_print_parts(p, file);
-    redist_priv_print_method(p, file);
+REDIST_API int redist_plan_print(redist_plan *p, FILE *file) {
+  redist_stats stats;
+  int64_t sum[REDIST_PRIV_REPORTED], most[REDIST_PRIV_REPORTED];
+  if (redist_plan_stats(p, &stats) != REDIST_OK) return REDIST_ERR_ARGUMENT;
+  if (redist_priv_collect_report(p, &stats, sum, most) != REDIST_OK) return REDIST_ERR_MPI;
+  if (p->rank != 0 || file == NULL) return p->rank == 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
+  redist_priv_print_parts(p, file);
+  redist_priv_print_method(p, file);
+  fprintf(file,
+          "  messages  %" PRId64 " in all, from one rank at most %" PRId64
+          ", to one rank at most %" PRId64 "\n",
+          sum[REDIST_PRIV_SENDS], most[REDIST_PRIV_SENDS], most[REDIST_PRIV_RECEIVES]);
+  fprintf(file,
+          "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n",
+          sum[REDIST_PRIV_SENT], sum[REDIST_PRIV_KEPT], most[REDIST_PRIV_SENT]);
+  if (p->options.in_place)
     fprintf(file,
-            "  messages  %" PRId64 " in all, from one rank at most %" PRId64
-            ", to one rank at most %" PRId64 "\n",
-            sum[REDIST_PRIV_SENDS], most[REDIST_PRIV_SENDS], most[REDIST_PRIV_RECEIVES]);
-    fprintf(file,
-            "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64
-            " sent by one rank\n",
-            sum[REDIST_PRIV_SENT], sum[REDIST_PRIV_KEPT], most[REDIST_PRIV_SENT]);
-    if (p->options.in_place)
-        fprintf(file,
-                "  in place  %" PRId64
-                " elements that stay on their ranks are copied to where the destination has them\n",
-                sum[REDIST_PRIV_COPIED]);
-    fprintf(file, "  staging   %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n",
-            sum[REDIST_PRIV_BUFFER], most[REDIST_PRIV_BUFFER]);
-    fprintf(file, "  steps     %d in %d phase%s\n", stats.steps, stats.phases,
-            stats.phases == 1 ? "" : "s");
-    redist_priv_print_times(p, (double)most[REDIST_PRIV_FASTEST] * 1e-9, file);
-    if (p->clock != NULL)
-        redist_priv_print_spent(p, &sum[REDIST_PRIV_COPYING], &most[REDIST_PRIV_COPYING], file);
-    return REDIST_OK;
+            "  in place  %" PRId64
+            " elements that stay on their ranks are copied to where the destination has them\n",
+            sum[REDIST_PRIV_COPIED]);
+  fprintf(file, "  staging   %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n",
+          sum[REDIST_PRIV_BUFFER], most[REDIST_PRIV_BUFFER]);
+  fprintf(file, "  steps     %d in %d phase%s\n", stats.steps, stats.phases,
+          stats.phases == 1 ? "" : "s");
+  redist_priv_print_times(p, (double)most[REDIST_PRIV_FASTEST] * 1e-9, file);
+  if (p->clock != NULL)
+    redist_priv_print_spent(p, &sum[REDIST_PRIV_COPYING], &most[REDIST_PRIV_COPYING], file);
+  return REDIST_OK;
 }
 
 /* ------------------------------------------------------------------------- calibrating (bodies) */
@@ -5635,40 +5138,36 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file)
    follow each other, so that it does not matter who begins a trial first, with two sets of
    requests, so that both sides are done with one. Collective. */
 REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, int mirrored,
-                                                 char *memory)
-{
-    enum { MOST = 4 * REDIST_PRIV_BURST };
-    const int rounds = bytes > REDIST_PRIV_SMALL ? 2 : 8,
-              trials = bytes > REDIST_PRIV_SMALL ? 1 : 2;
-    MPI_Request request[MOST];
-    double best = 1e6, begin = 0, seconds;
-    int trial, round, k, any, failed = 0;
-    for (k = 0; k < 4 * n; k++) {
-        char *to = memory + (k / 2 % n + 1) * bytes;
-        request[k] = MPI_REQUEST_NULL;
-        if (k % 2 == 0)
-            failed |= MPI_Recv_init(to, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) !=
-                      MPI_SUCCESS;
-        else
-            failed |= MPI_Send_init(memory, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) !=
-                      MPI_SUCCESS;
+                                                 char *memory) {
+  enum { MOST = 4 * REDIST_PRIV_BURST };
+  const int rounds = bytes > REDIST_PRIV_SMALL ? 2 : 8, trials = bytes > REDIST_PRIV_SMALL ? 1 : 2;
+  MPI_Request request[MOST];
+  double best = 1e6, begin = 0, seconds;
+  int trial, round, k, any, failed = 0;
+  for (k = 0; k < 4 * n; k++) {
+    char *to = memory + (k / 2 % n + 1) * bytes;
+    request[k] = MPI_REQUEST_NULL;
+    if (k % 2 == 0)
+      failed |=
+          MPI_Recv_init(to, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) != MPI_SUCCESS;
+    else
+      failed |=
+          MPI_Send_init(memory, bytes, MPI_BYTE, mirrored, k / 2, comm, &request[k]) != MPI_SUCCESS;
+  }
+  for (trial = 0; trial < trials; trial++) {
+    any = redist_priv_worst(comm, failed);
+    failed |= any;
+    for (round = 0; round <= rounds && !any; round++) {
+      MPI_Request *set = request + round % 2 * 2 * n;
+      begin = round == 1 ? MPI_Wtime() : begin;
+      failed |= MPI_Startall(2 * n, set) != MPI_SUCCESS;
+      for (k = 0; k < 2 * n; k++) failed |= redist_priv_await(MPI_SUCCESS, &set[k]) != REDIST_OK;
     }
-    for (trial = 0; trial < trials; trial++) {
-        any = redist_priv_worst(comm, failed);
-        failed |= any;
-        for (round = 0; round <= rounds && !any; round++) {
-            MPI_Request *set = request + round % 2 * 2 * n;
-            begin = round == 1 ? MPI_Wtime() : begin;
-            failed |= MPI_Startall(2 * n, set) != MPI_SUCCESS;
-            for (k = 0; k < 2 * n; k++)
-                failed |= redist_priv_await(MPI_SUCCESS, &set[k]) != REDIST_OK;
-        }
-        seconds = MPI_Wtime() - begin;
-        best = seconds < best ? seconds : best;
-    }
-    for (k = 0; k < 4 * n; k++)
-        redist_priv_drop(&request[k], failed != 0 && k % 2 == 0);
-    return failed ? -1 : (int64_t)(best * 1e12) / rounds + 1;
+    seconds = MPI_Wtime() - begin;
+    best = seconds < best ? seconds : best;
+  }
+  for (k = 0; k < 4 * n; k++) redist_priv_drop(&request[k], failed != 0 && k % 2 == 0);
+  return failed ? -1 : (int64_t)(best * 1e12) / rounds + 1;
 }
 
 /* times: a small message, a burst, pairs of bursts */
@@ -5677,171 +5176,150 @@ enum { REDIST_PRIV_ONE, REDIST_PRIV_TOGETHER, REDIST_PRIV_WHOLE };
 /* The network for measured picoseconds: time[REDIST_PRIV_WHOLE] and on of a burst whole and in
    pieces, up to time[n], of a small message to the farther mirror image. */
 REDIST_PRIV_COLD void redist_priv_fit_network(const int64_t *time, int n, int bytes,
-                                              redist_priv_network *network)
-{
-    const double unit = 1e-12; /* seconds in a picosecond */
-    const int64_t one = time[REDIST_PRIV_ONE];
-    int64_t least = INT64_MAX;
-    int64_t more =
-        redist_priv_clamp((time[REDIST_PRIV_TOGETHER] - one) / (REDIST_PRIV_BURST - 1), 1, one);
-    int k;
-    network->latency = (double)(redist_priv_max(one, time[n]) - more) * unit;
-    network->cost.per_message = (double)more * unit;
-    network->crowding = 1;
-    for (k = REDIST_PRIV_WHOLE; k < n; k += 2) {
-        const double crowding = (double)time[k] / (double)time[k + 1];
-        network->crowding = crowding > network->crowding ? crowding : network->crowding;
-        least = redist_priv_min(least, redist_priv_min(time[k], time[k + 1]));
-    }
-    more = redist_priv_max(least - one, 1);
-    network->cost.per_byte = (double)more * unit / bytes;
+                                              redist_priv_network *network) {
+  const double unit = 1e-12; /* seconds in a picosecond */
+  const int64_t one = time[REDIST_PRIV_ONE];
+  int64_t least = INT64_MAX;
+  int64_t more =
+      redist_priv_clamp((time[REDIST_PRIV_TOGETHER] - one) / (REDIST_PRIV_BURST - 1), 1, one);
+  int k;
+  network->latency = (double)(redist_priv_max(one, time[n]) - more) * unit;
+  network->cost.per_message = (double)more * unit;
+  network->crowding = 1;
+  for (k = REDIST_PRIV_WHOLE; k < n; k += 2) {
+    const double crowding = (double)time[k] / (double)time[k + 1];
+    network->crowding = crowding > network->crowding ? crowding : network->crowding;
+    least = redist_priv_min(least, redist_priv_min(time[k], time[k + 1]));
+  }
+  more = redist_priv_max(least - one, 1);
+  network->cost.per_byte = (double)more * unit / bytes;
 }
 
 /* Short messages, one and several; a long one, whole and in a schedule's pieces, alternately: the
    fastest counts, and whole ones must never be slower, since where they are they may be twice as
    slow. Some networks have farther images in the one mirror, some in the other. Collective. */
-REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network)
-{
-    enum { OPPOSITE = REDIST_PRIV_WHOLE + 2 * 3, FAILED, TIMES };
-    const int piece = (int)redist_priv_clamp(REDIST_EAGER_BYTES, 2 * REDIST_PRIV_SMALL, 65536);
-    const int small = REDIST_PRIV_SMALL, whole = REDIST_PRIV_BURST * piece;
-    const int bytes[FAILED] = {small, small, whole, piece, whole, piece, whole, piece, small};
-    MPI_Comm own = MPI_COMM_NULL;
-    char *memory = (char *)redist_priv_zeroed(2 * REDIST_PRIV_BURST, (size_t)piece);
-    int64_t time[TIMES];
-    int k, rank, size, mirrored[2], failed = 0, code = redist_priv_duplicate(comm, &own);
-    if (redist_priv_ranks_of(comm, &rank, &size) != REDIST_OK)
-        code = REDIST_ERR_MPI;
-    mirrored[0] = (((3 * size - 1) / 4 | 1) + size - rank) % size;
-    mirrored[1] = (size - 1 + size - rank) % size;
-    if (memory == NULL || network == NULL)
-        code = network == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY;
-    code = redist_priv_worst(comm, code);
-    if (code == REDIST_OK) {
-        for (time[FAILED] = k = 0; k < FAILED; k++) {
-            time[k] = redist_priv_time_mirror(own, k % 2 ? REDIST_PRIV_BURST : 1, bytes[k],
-                                              mirrored[k == OPPOSITE], memory);
-            time[FAILED] |= time[k] < 0;
-        }
-        failed = redist_priv_reduce(own, time, TIMES, MPI_MAX) != REDIST_OK || time[FAILED];
-        code = failed ? REDIST_ERR_MPI : REDIST_OK;
-        redist_priv_fit_network(time, OPPOSITE, whole - small, network);
+REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network) {
+  enum { OPPOSITE = REDIST_PRIV_WHOLE + 2 * 3, FAILED, TIMES };
+  const int piece = (int)redist_priv_clamp(REDIST_EAGER_BYTES, 2 * REDIST_PRIV_SMALL, 65536);
+  const int small = REDIST_PRIV_SMALL, whole = REDIST_PRIV_BURST * piece;
+  const int bytes[FAILED] = {small, small, whole, piece, whole, piece, whole, piece, small};
+  MPI_Comm own = MPI_COMM_NULL;
+  char *memory = (char *)redist_priv_zeroed(2 * REDIST_PRIV_BURST, (size_t)piece);
+  int64_t time[TIMES];
+  int k, rank, size, mirrored[2], failed = 0, code = redist_priv_duplicate(comm, &own);
+  if (redist_priv_ranks_of(comm, &rank, &size) != REDIST_OK) code = REDIST_ERR_MPI;
+  mirrored[0] = (((3 * size - 1) / 4 | 1) + size - rank) % size;
+  mirrored[1] = (size - 1 + size - rank) % size;
+  if (memory == NULL || network == NULL)
+    code = network == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MEMORY;
+  code = redist_priv_worst(comm, code);
+  if (code == REDIST_OK) {
+    for (time[FAILED] = k = 0; k < FAILED; k++) {
+      time[k] = redist_priv_time_mirror(own, k % 2 ? REDIST_PRIV_BURST : 1, bytes[k],
+                                        mirrored[k == OPPOSITE], memory);
+      time[FAILED] |= time[k] < 0;
     }
-    REDIST_FREE(memory);
-    if (own != MPI_COMM_NULL && !failed)
-        MPI_Comm_free(&own);
-    return code;
+    failed = redist_priv_reduce(own, time, TIMES, MPI_MAX) != REDIST_OK || time[FAILED];
+    code = failed ? REDIST_ERR_MPI : REDIST_OK;
+    redist_priv_fit_network(time, OPPOSITE, whole - small, network);
+  }
+  REDIST_FREE(memory);
+  if (own != MPI_COMM_NULL && !failed) MPI_Comm_free(&own);
+  return code;
 }
 
-REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost)
-{
-    redist_priv_network network;
-    int code;
-    if (redist_priv_comm_error(comm) != NULL)
-        return REDIST_ERR_ARGUMENT;
-    code = redist_priv_measure_network(comm, cost == NULL ? NULL : &network);
-    if (code == REDIST_OK) {
-        *cost = network.cost;
-        cost->per_message += network.latency;
-    }
-    return code;
+REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost) {
+  redist_priv_network network;
+  int code;
+  if (redist_priv_comm_error(comm) != NULL) return REDIST_ERR_ARGUMENT;
+  code = redist_priv_measure_network(comm, cost == NULL ? NULL : &network);
+  if (code == REDIST_OK) {
+    *cost = network.cost;
+    cost->per_message += network.latency;
+  }
+  return code;
 }
 
 /* ------------------------------------------------------------------------------ arenas (bodies) */
 
 /* Memory for arrays: shared, or ordinary, beside shared memory for plans. Collective; the same
    answer on all ranks. */
-REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a)
-{
-    int apart = 0, refused = 0, code = REDIST_ERR_MEMORY;
-    for (; apart < 2 && code != REDIST_OK; apart += code != REDIST_PRIV_REFUSED) {
-        code = redist_priv_home_find(&a->home, a->comm, refused, REDIST_OK);
-        code =
-            redist_priv_home_open(&a->home, REDIST_RING_BYTES, apart ? 0 : (int64_t)a->bytes, code);
-        code = redist_priv_worst(a->comm, code);
-        if (code == REDIST_OK)
-            code = redist_priv_worst(a->comm, redist_priv_home_reach(&a->home));
-        if (code != REDIST_OK)
-            redist_priv_home_close(&a->home);
-        refused |= code == REDIST_PRIV_REFUSED;
-    }
-    if (code == REDIST_OK && apart == 1) {
-        a->memory = a->home.part + a->home.end;
-        return REDIST_OK;
-    }
-    a->ordinary = REDIST_MALLOC(a->bytes + REDIST_PRIV_LINE);
-    a->memory = redist_priv_align(a->ordinary);
-    return redist_priv_worst(a->comm, a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
-}
-
-REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena)
-{
-    const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
-    const int64_t machine = redist_priv_machine();
-    redist_arena *a;
-    /* codes, the arena's name: where one rank has it, since when, on which machine */
-    int64_t most[2] = {REDIST_OK, 0};
-    int found = 0, code, *tags = NULL;
-    if (arena == NULL || redist_priv_comm_error(comm) != NULL)
-        return REDIST_ERR_ARGUMENT;
-    *arena = a = (redist_arena *)redist_priv_zeroed(1, sizeof *a);
-    if (a == NULL || (uint64_t)bytes > limit)
-        most[0] = REDIST_ERR_MEMORY;
-    most[1] = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)machine, (int64_t)(intptr_t)a),
-                                         (int64_t)(MPI_Wtime() * 1e9)) >>
-                        2);
-    code = redist_priv_reduce(comm, most, 2, MPI_MAX) == REDIST_OK ? (int)most[0] : REDIST_ERR_MPI;
-    if (a == NULL)
-        return code;
-    a->bytes = bytes;
-    a->home.machine = machine;
-    a->name = most[1];
-    a->comm = MPI_COMM_NULL;
-    if (code == REDIST_OK)
-        code = redist_priv_worst(comm, redist_priv_duplicate(comm, &a->comm));
-    if (code == REDIST_OK)
-        code = redist_priv_arena_open(a);
-    if (code == REDIST_OK)
-        code = redist_priv_worst(a->comm, redist_priv_measure_distance(&a->home));
-    if (code != REDIST_OK)
-        redist_arena_free(arena);
-    else
-        a->most_tags = MPI_Comm_get_attr(a->comm, MPI_TAG_UB, &tags, &found) == MPI_SUCCESS && found
-                           ? *tags
-                           : 32767;
-    return code;
-}
-
-REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes)
-{
-    char *memory;
-    if (a == NULL || bytes > a->bytes - a->used)
-        return NULL;
-    memory = a->memory + a->used;
-    a->used += bytes;
-    a->used += (size_t)redist_priv_min((int64_t)(-a->used % REDIST_PRIV_LINE),
-                                       (int64_t)(a->bytes - a->used));
-    return memory;
-}
-
-REDIST_API int redist_arena_free(redist_arena **arena)
-{
-    redist_arena *a = arena == NULL ? NULL : *arena;
-    redist_priv_rings *r, *next;
-    if (a == NULL || a->plans > 0)
-        return arena == NULL ? REDIST_ERR_ARGUMENT : a == NULL ? REDIST_OK : REDIST_ERR_BUSY;
-    /* all ranks have freed their plans: nobody reads blocks any more */
-    redist_priv_home_close(&a->home);
-    for (r = a->home.first; r != NULL; r = next) {
-        next = r->next;
-        REDIST_FREE(r);
-    }
-    REDIST_FREE(a->ordinary);
-    if (a->comm != MPI_COMM_NULL)
-        MPI_Comm_free(&a->comm);
-    REDIST_FREE(a);
-    *arena = NULL;
+REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a) {
+  int apart = 0, refused = 0, code = REDIST_ERR_MEMORY;
+  for (; apart < 2 && code != REDIST_OK; apart += code != REDIST_PRIV_REFUSED) {
+    code = redist_priv_home_find(&a->home, a->comm, refused, REDIST_OK);
+    code = redist_priv_home_open(&a->home, REDIST_RING_BYTES, apart ? 0 : (int64_t)a->bytes, code);
+    code = redist_priv_worst(a->comm, code);
+    if (code == REDIST_OK) code = redist_priv_worst(a->comm, redist_priv_home_reach(&a->home));
+    if (code != REDIST_OK) redist_priv_home_close(&a->home);
+    refused |= code == REDIST_PRIV_REFUSED;
+  }
+  if (code == REDIST_OK && apart == 1) {
+    a->memory = a->home.part + a->home.end;
     return REDIST_OK;
+  }
+  a->ordinary = REDIST_MALLOC(a->bytes + REDIST_PRIV_LINE);
+  a->memory = redist_priv_align(a->ordinary);
+  return redist_priv_worst(a->comm, a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
+}
+
+REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena) {
+  const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
+  const int64_t machine = redist_priv_machine();
+  redist_arena *a;
+  /* codes, the arena's name: where one rank has it, since when, on which machine */
+  int64_t most[2] = {REDIST_OK, 0};
+  int found = 0, code, *tags = NULL;
+  if (arena == NULL || redist_priv_comm_error(comm) != NULL) return REDIST_ERR_ARGUMENT;
+  *arena = a = (redist_arena *)redist_priv_zeroed(1, sizeof *a);
+  if (a == NULL || (uint64_t)bytes > limit) most[0] = REDIST_ERR_MEMORY;
+  most[1] = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)machine, (int64_t)(intptr_t)a),
+                                       (int64_t)(MPI_Wtime() * 1e9)) >>
+                      2);
+  code = redist_priv_reduce(comm, most, 2, MPI_MAX) == REDIST_OK ? (int)most[0] : REDIST_ERR_MPI;
+  if (a == NULL) return code;
+  a->bytes = bytes;
+  a->home.machine = machine;
+  a->name = most[1];
+  a->comm = MPI_COMM_NULL;
+  if (code == REDIST_OK) code = redist_priv_worst(comm, redist_priv_duplicate(comm, &a->comm));
+  if (code == REDIST_OK) code = redist_priv_arena_open(a);
+  if (code == REDIST_OK) code = redist_priv_worst(a->comm, redist_priv_measure_distance(&a->home));
+  if (code != REDIST_OK)
+    redist_arena_free(arena);
+  else
+    a->most_tags = MPI_Comm_get_attr(a->comm, MPI_TAG_UB, &tags, &found) == MPI_SUCCESS && found
+                       ? *tags
+                       : 32767;
+  return code;
+}
+
+REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes) {
+  char *memory;
+  if (a == NULL || bytes > a->bytes - a->used) return NULL;
+  memory = a->memory + a->used;
+  a->used += bytes;
+  a->used += (size_t)redist_priv_min((int64_t)(-a->used % REDIST_PRIV_LINE),
+                                     (int64_t)(a->bytes - a->used));
+  return memory;
+}
+
+REDIST_API int redist_arena_free(redist_arena **arena) {
+  redist_arena *a = arena == NULL ? NULL : *arena;
+  redist_priv_rings *r, *next;
+  if (a == NULL || a->plans > 0)
+    return arena == NULL ? REDIST_ERR_ARGUMENT : a == NULL ? REDIST_OK : REDIST_ERR_BUSY;
+  /* all ranks have freed their plans: nobody reads blocks any more */
+  redist_priv_home_close(&a->home);
+  for (r = a->home.first; r != NULL; r = next) {
+    next = r->next;
+    REDIST_FREE(r);
+  }
+  REDIST_FREE(a->ordinary);
+  if (a->comm != MPI_COMM_NULL) MPI_Comm_free(&a->comm);
+  REDIST_FREE(a);
+  *arena = NULL;
+  return REDIST_OK;
 }
 
 /* ------------------------------------------------------------------------------- files (bodies) */
@@ -5859,382 +5337,341 @@ REDIST_API int redist_arena_free(redist_arena **arena)
 /* The runs of period k of a pattern, in ascending order: local positions are their source, view
    indices their destination. REDIST_ERR_MEMORY; free them, even on failure. */
 REDIST_PRIV_COLD int redist_priv_runs_of_period(const redist_priv_pattern *p, int64_t k,
-                                                redist_priv_runs *list)
-{
-    redist_priv_run run;
-    int64_t t;
-    memset(list, 0, sizeof *list);
-    memset(&run, 0, sizeof run);
-    for (t = 0; t < p->tracks; t++) {
-        const int64_t start = p->track[t].start + k * p->period, begin = redist_priv_max(start, 0);
-        run.n[0] = redist_priv_min(start + p->track[t].length, p->count) - begin;
-        run.n[1] = run.n[2] = 1;
-        run.at[REDIST_PRIV_FROM] = p->track[t].local + k * p->advance + (begin - start) * p->step;
-        run.at[REDIST_PRIV_TO] = begin;
-        run.stride[0][REDIST_PRIV_FROM] = p->step;
-        run.stride[0][REDIST_PRIV_TO] = 1;
-        if (run.n[0] > 0)
-            list->run = (redist_priv_run *)redist_priv_append(list->run, &list->runs, &list->room,
-                                                              &run, sizeof run);
-        if (run.n[0] > 0 && list->run == NULL)
-            return REDIST_ERR_MEMORY;
-    }
-    return REDIST_OK;
+                                                redist_priv_runs *list) {
+  redist_priv_run run;
+  int64_t t;
+  memset(list, 0, sizeof *list);
+  memset(&run, 0, sizeof run);
+  for (t = 0; t < p->tracks; t++) {
+    const int64_t start = p->track[t].start + k * p->period, begin = redist_priv_max(start, 0);
+    run.n[0] = redist_priv_min(start + p->track[t].length, p->count) - begin;
+    run.n[1] = run.n[2] = 1;
+    run.at[REDIST_PRIV_FROM] = p->track[t].local + k * p->advance + (begin - start) * p->step;
+    run.at[REDIST_PRIV_TO] = begin;
+    run.stride[0][REDIST_PRIV_FROM] = p->step;
+    run.stride[0][REDIST_PRIV_TO] = 1;
+    if (run.n[0] > 0)
+      list->run = (redist_priv_run *)redist_priv_append(list->run, &list->runs, &list->room, &run,
+                                                        sizeof run);
+    if (run.n[0] > 0 && list->run == NULL) return REDIST_ERR_MEMORY;
+  }
+  return REDIST_OK;
 }
 
 /* *type at every element of some periods of a pattern, all like period k. */
 REDIST_PRIV_COLD int redist_priv_follow_periods(MPI_Datatype *type, const redist_priv_pattern *p,
                                                 int64_t k, int64_t periods, int side,
-                                                int64_t stride)
-{
-    redist_priv_runs list;
-    redist_priv_run again;
-    int code = redist_priv_runs_of_period(p, k, &list);
-    memset(&again, 0, sizeof again);
-    again.n[0] = periods;
-    again.n[1] = again.n[2] = 1;
-    again.stride[0][REDIST_PRIV_FROM] = p->advance;
-    again.stride[0][REDIST_PRIV_TO] = p->period;
-    if (code == REDIST_OK)
-        code = redist_priv_follow_runs(type, &list, side, stride);
-    if (code == REDIST_OK)
-        code = redist_priv_follow_run(type, &again, side, stride);
-    REDIST_FREE(list.run);
-    return code;
+                                                int64_t stride) {
+  redist_priv_runs list;
+  redist_priv_run again;
+  int code = redist_priv_runs_of_period(p, k, &list);
+  memset(&again, 0, sizeof again);
+  again.n[0] = periods;
+  again.n[1] = again.n[2] = 1;
+  again.stride[0][REDIST_PRIV_FROM] = p->advance;
+  again.stride[0][REDIST_PRIV_TO] = p->period;
+  if (code == REDIST_OK) code = redist_priv_follow_runs(type, &list, side, stride);
+  if (code == REDIST_OK) code = redist_priv_follow_run(type, &again, side, stride);
+  REDIST_FREE(list.run);
+  return code;
 }
 
 /* *type at every element of a pattern, which has some. */
 REDIST_PRIV_COLD int redist_priv_follow_pattern(MPI_Datatype *type, const redist_priv_pattern *p,
-                                                int side, int64_t stride)
-{
-    const redist_priv_track *head = &p->track[0], *last = &p->track[p->tracks - 1];
-    const int64_t first = head->start < 0;
-    const int64_t end = (p->count - last->start - last->length) / p->period + 1;
-    const int64_t begin[] = {0, first, end}, periods[] = {first, end - first, 1};
-    const int pieces = head->start + end * p->period < p->count ? 3 : 2;
-    MPI_Datatype made, *part = redist_priv_types(pieces);
-    int k, n = 0, code = part == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (k = 0; k < pieces && code == REDIST_OK; k++)
-        if (periods[k] > 0) {
-            code = redist_priv_become(&part[n], MPI_Type_dup(*type, &made), &made);
-            if (code == REDIST_OK)
-                code = redist_priv_follow_periods(&part[n], p, begin[k], periods[k], side, stride);
-            n++;
-        }
-    return redist_priv_concatenate(type, part, n, code);
+                                                int side, int64_t stride) {
+  const redist_priv_track *head = &p->track[0], *last = &p->track[p->tracks - 1];
+  const int64_t first = head->start < 0;
+  const int64_t end = (p->count - last->start - last->length) / p->period + 1;
+  const int64_t begin[] = {0, first, end}, periods[] = {first, end - first, 1};
+  const int pieces = head->start + end * p->period < p->count ? 3 : 2;
+  MPI_Datatype made, *part = redist_priv_types(pieces);
+  int k, n = 0, code = part == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  for (k = 0; k < pieces && code == REDIST_OK; k++)
+    if (periods[k] > 0) {
+      code = redist_priv_become(&part[n], MPI_Type_dup(*type, &made), &made);
+      if (code == REDIST_OK)
+        code = redist_priv_follow_periods(&part[n], p, begin[k], periods[k], side, stride);
+      n++;
+    }
+  return redist_priv_concatenate(type, part, n, code);
 }
 
 /* *type, an element of so many bytes, at every element that a place owns in its rank's array (side
    FROM) or in the file (TO). layout: without ghosts. */
 REDIST_PRIV_COLD int redist_priv_follow_place(MPI_Datatype *type, const redist_layout *layout,
-                                              int place, int side, int64_t bytes)
-{
-    const redist_priv_storage storage = redist_priv_storage_of(layout, place);
-    redist_priv_pattern p;
-    int64_t row = 1;
-    int d, coords[REDIST_MAX_DIMS], code = REDIST_OK;
-    redist_priv_coords_of_place(layout, place, coords);
-    for (d = layout->ndim - 1; d >= 0 && code == REDIST_OK; d--) {
-        const redist_axis *x = &layout->dim[d].axis;
-        code = redist_priv_pattern_of(x, coords[d], REDIST_PRIV_ALL_IMAGES, &p);
-        if (code == REDIST_OK)
-            code = redist_priv_follow_pattern(type, &p, side,
-                                              bytes * (side == REDIST_PRIV_TO ? row
-                                                                              : storage.stride[d]));
-        row *= x->count;
-        REDIST_FREE(p.track);
-    }
-    if (code == REDIST_OK && side == REDIST_PRIV_FROM)
-        code = redist_priv_displace(type, storage.origin * bytes);
-    return code;
+                                              int place, int side, int64_t bytes) {
+  const redist_priv_storage storage = redist_priv_storage_of(layout, place);
+  redist_priv_pattern p;
+  int64_t row = 1;
+  int d, coords[REDIST_MAX_DIMS], code = REDIST_OK;
+  redist_priv_coords_of_place(layout, place, coords);
+  for (d = layout->ndim - 1; d >= 0 && code == REDIST_OK; d--) {
+    const redist_axis *x = &layout->dim[d].axis;
+    code = redist_priv_pattern_of(x, coords[d], REDIST_PRIV_ALL_IMAGES, &p);
+    if (code == REDIST_OK)
+      code = redist_priv_follow_pattern(type, &p, side,
+                                        bytes * (side == REDIST_PRIV_TO ? row : storage.stride[d]));
+    row *= x->count;
+    REDIST_FREE(p.track);
+  }
+  if (code == REDIST_OK && side == REDIST_PRIV_FROM)
+    code = redist_priv_displace(type, storage.origin * bytes);
+  return code;
 }
 
 /* Several places of a rank share rows of the file, so their pieces of rows are put in order: where
    a piece begins in the array and in the file, in elements, and which types it has there. */
 typedef struct {
-    int64_t at[2];
-    int64_t kind;
+  int64_t at[2];
+  int64_t kind;
 } redist_priv_piece;
 
 /* Pieces of equal length and stride in the array have equal types. */
 typedef struct {
-    int64_t length, stride;
+  int64_t length, stride;
 } redist_priv_piece_kind;
 
 /* The pieces of all places. */
 typedef struct {
-    const redist_layout *layout;
-    int64_t bytes; /* of an element */
-    int64_t pieces, room, kinds, kind_room;
-    redist_priv_piece *piece;
-    redist_priv_piece_kind *kind;
-    MPI_Datatype *type; /* type[2 * kinds]: of a kind in the array and in the file */
+  const redist_layout *layout;
+  int64_t bytes; /* of an element */
+  int64_t pieces, room, kinds, kind_room;
+  redist_priv_piece *piece;
+  redist_priv_piece_kind *kind;
+  MPI_Datatype *type; /* type[2 * kinds]: of a kind in the array and in the file */
 } redist_priv_pieces;
 
-REDIST_PRIV_COLD int redist_priv_compare_pieces(const void *a, const void *b)
-{
-    const int64_t x = ((const redist_priv_piece *)a)->at[REDIST_PRIV_TO],
-                  y = ((const redist_priv_piece *)b)->at[REDIST_PRIV_TO];
-    return (x > y) - (x < y);
+REDIST_PRIV_COLD int redist_priv_compare_pieces(const void *a, const void *b) {
+  const int64_t x = ((const redist_priv_piece *)a)->at[REDIST_PRIV_TO],
+                y = ((const redist_priv_piece *)b)->at[REDIST_PRIV_TO];
+  return (x > y) - (x < y);
 }
 
 /* The kind of pieces of so many elements, with this stride in the array. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_kind_of(redist_priv_pieces *list, int64_t length, int64_t stride,
-                                         int64_t *kind)
-{
-    redist_priv_piece_kind next;
-    for (*kind = list->kinds - 1; *kind >= 0; --*kind)
-        if (list->kind[*kind].length == length && list->kind[*kind].stride == stride)
-            return REDIST_OK;
-    *kind = list->kinds;
-    next.length = length;
-    next.stride = stride;
-    list->kind = (redist_priv_piece_kind *)redist_priv_append(list->kind, &list->kinds,
-                                                              &list->kind_room, &next, sizeof next);
-    return list->kind == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+                                         int64_t *kind) {
+  redist_priv_piece_kind next;
+  for (*kind = list->kinds - 1; *kind >= 0; --*kind)
+    if (list->kind[*kind].length == length && list->kind[*kind].stride == stride) return REDIST_OK;
+  *kind = list->kinds;
+  next.length = length;
+  next.stride = stride;
+  list->kind = (redist_priv_piece_kind *)redist_priv_append(list->kind, &list->kinds,
+                                                            &list->kind_room, &next, sizeof next);
+  return list->kind == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Makes the types of all kinds. REDIST_ERR_MEMORY, _MPI. */
-REDIST_PRIV_COLD int redist_priv_type_kinds(redist_priv_pieces *list, MPI_Datatype element)
-{
-    redist_priv_run run;
-    MPI_Datatype made;
-    int64_t k;
-    int code = REDIST_OK;
-    list->type = redist_priv_types(2 * list->kinds);
-    memset(&run, 0, sizeof run);
-    run.n[1] = run.n[2] = 1;
-    run.stride[0][REDIST_PRIV_TO] = 1;
-    for (k = 0; list->type != NULL && k < 2 * list->kinds && code == REDIST_OK; k++) {
-        run.n[0] = list->kind[k / 2].length;
-        run.stride[0][REDIST_PRIV_FROM] = list->kind[k / 2].stride;
-        code = redist_priv_become(&list->type[k], MPI_Type_dup(element, &made), &made);
-        if (code == REDIST_OK)
-            code = redist_priv_follow_run(&list->type[k], &run, (int)(k % 2), list->bytes);
-    }
-    return list->type == NULL ? REDIST_ERR_MEMORY : code;
+REDIST_PRIV_COLD int redist_priv_type_kinds(redist_priv_pieces *list, MPI_Datatype element) {
+  redist_priv_run run;
+  MPI_Datatype made;
+  int64_t k;
+  int code = REDIST_OK;
+  list->type = redist_priv_types(2 * list->kinds);
+  memset(&run, 0, sizeof run);
+  run.n[1] = run.n[2] = 1;
+  run.stride[0][REDIST_PRIV_TO] = 1;
+  for (k = 0; list->type != NULL && k < 2 * list->kinds && code == REDIST_OK; k++) {
+    run.n[0] = list->kind[k / 2].length;
+    run.stride[0][REDIST_PRIV_FROM] = list->kind[k / 2].stride;
+    code = redist_priv_become(&list->type[k], MPI_Type_dup(element, &made), &made);
+    if (code == REDIST_OK)
+      code = redist_priv_follow_run(&list->type[k], &run, (int)(k % 2), list->bytes);
+  }
+  return list->type == NULL ? REDIST_ERR_MEMORY : code;
 }
 
 /* Adds the pieces of a place in one row, which begins in the array and in the file at these
    elements. */
 REDIST_PRIV_COLD int redist_priv_add_row(redist_priv_pieces *list, const redist_priv_pattern *p,
-                                         int64_t stride, const int64_t *at)
-{
-    redist_priv_runs runs;
-    redist_priv_piece next;
-    int64_t k, r;
-    int code = REDIST_OK;
-    for (k = 0; k <= p->count / p->period + 1 && code == REDIST_OK; k++) {
-        code = redist_priv_runs_of_period(p, k, &runs);
-        for (r = 0; r < runs.runs && code == REDIST_OK; r++) {
-            const redist_priv_run *run = &runs.run[r];
-            next.at[0] = at[0] + run->at[REDIST_PRIV_FROM] * stride;
-            next.at[1] = at[1] + run->at[REDIST_PRIV_TO];
-            code = redist_priv_kind_of(list, run->n[0], p->step * stride, &next.kind);
-            if (code == REDIST_OK)
-                list->piece =
-                    (redist_priv_piece *)redist_priv_append(list->piece, &list->pieces, &list->room,
-                                                            &next, sizeof next);
-            if (list->piece == NULL)
-                code = REDIST_ERR_MEMORY;
-        }
-        REDIST_FREE(runs.run);
+                                         int64_t stride, const int64_t *at) {
+  redist_priv_runs runs;
+  redist_priv_piece next;
+  int64_t k, r;
+  int code = REDIST_OK;
+  for (k = 0; k <= p->count / p->period + 1 && code == REDIST_OK; k++) {
+    code = redist_priv_runs_of_period(p, k, &runs);
+    for (r = 0; r < runs.runs && code == REDIST_OK; r++) {
+      const redist_priv_run *run = &runs.run[r];
+      next.at[0] = at[0] + run->at[REDIST_PRIV_FROM] * stride;
+      next.at[1] = at[1] + run->at[REDIST_PRIV_TO];
+      code = redist_priv_kind_of(list, run->n[0], p->step * stride, &next.kind);
+      if (code == REDIST_OK)
+        list->piece = (redist_priv_piece *)redist_priv_append(list->piece, &list->pieces,
+                                                              &list->room, &next, sizeof next);
+      if (list->piece == NULL) code = REDIST_ERR_MEMORY;
     }
-    return code;
+    REDIST_FREE(runs.run);
+  }
+  return code;
 }
 
 /* Adds the pieces of a place: of every row of axis d and those after it. */
 REDIST_PRIV_COLD int redist_priv_add_rows(redist_priv_pieces *list, const redist_priv_pattern *p,
                                           const redist_priv_held_place *held, int d,
-                                          const int64_t *at)
-{
-    const redist_axis *x = &list->layout->dim[d].axis;
-    const int64_t stride = held->storage.stride[d];
-    int64_t i = 0, skip, next[2];
-    int coords[REDIST_MAX_DIMS], code = REDIST_OK;
-    redist_priv_coords_of_place(list->layout, held->place, coords);
-    if (d == list->layout->ndim - 1) {
-        next[0] = at[0];
-        next[1] = at[1] * x->count;
-        return redist_priv_add_row(list, p, stride, next);
-    }
-    while (code == REDIST_OK && i < x->count &&
-           (skip = redist_priv_distance(x, coords[d], i)) >= 0) {
-        i += skip;
-        next[0] = at[0] + redist_priv_below(x, coords[d], redist_priv_axis_index(x, i)) * stride;
-        next[1] = at[1] * x->count + i++;
-        code = redist_priv_add_rows(list, p, held, d + 1, next);
-    }
-    return code;
+                                          const int64_t *at) {
+  const redist_axis *x = &list->layout->dim[d].axis;
+  const int64_t stride = held->storage.stride[d];
+  int64_t i = 0, skip, next[2];
+  int coords[REDIST_MAX_DIMS], code = REDIST_OK;
+  redist_priv_coords_of_place(list->layout, held->place, coords);
+  if (d == list->layout->ndim - 1) {
+    next[0] = at[0];
+    next[1] = at[1] * x->count;
+    return redist_priv_add_row(list, p, stride, next);
+  }
+  while (code == REDIST_OK && i < x->count && (skip = redist_priv_distance(x, coords[d], i)) >= 0) {
+    i += skip;
+    next[0] = at[0] + redist_priv_below(x, coords[d], redist_priv_axis_index(x, i)) * stride;
+    next[1] = at[1] * x->count + i++;
+    code = redist_priv_add_rows(list, p, held, d + 1, next);
+  }
+  return code;
 }
 
 /* Adds the pieces of all places of a rank in replica 0. */
-REDIST_PRIV_COLD int redist_priv_list_pieces(redist_priv_pieces *list, int rank)
-{
-    const redist_layout *layout = list->layout;
-    const int last = layout->ndim - 1;
-    redist_priv_held_place held;
-    redist_priv_pattern p;
-    int coords[REDIST_MAX_DIMS], code = REDIST_OK;
-    memset(&held, 0, sizeof held);
-    held.place = -1;
-    while (code == REDIST_OK && redist_priv_next_held(layout, rank, &held)) {
-        const int64_t at[2] = {held.storage.origin, 0};
-        redist_priv_coords_of_place(layout, held.place, coords);
-        if (held.place >= redist_priv_grid_places(layout) ||
-            redist_priv_held_at(layout, coords) == 0)
-            continue;
-        code = redist_priv_pattern_of(&layout->dim[last].axis, coords[last], REDIST_PRIV_ALL_IMAGES,
-                                      &p);
-        if (code == REDIST_OK)
-            code = redist_priv_add_rows(list, &p, &held, 0, at);
-        REDIST_FREE(p.track);
-    }
-    if (list->pieces > INT_MAX)
-        code = REDIST_ERR_OVERFLOW;
-    if (code == REDIST_OK && list->pieces > 0)
-        qsort(list->piece, (size_t)list->pieces, sizeof *list->piece, redist_priv_compare_pieces);
-    return code;
+REDIST_PRIV_COLD int redist_priv_list_pieces(redist_priv_pieces *list, int rank) {
+  const redist_layout *layout = list->layout;
+  const int last = layout->ndim - 1;
+  redist_priv_held_place held;
+  redist_priv_pattern p;
+  int coords[REDIST_MAX_DIMS], code = REDIST_OK;
+  memset(&held, 0, sizeof held);
+  held.place = -1;
+  while (code == REDIST_OK && redist_priv_next_held(layout, rank, &held)) {
+    const int64_t at[2] = {held.storage.origin, 0};
+    redist_priv_coords_of_place(layout, held.place, coords);
+    if (held.place >= redist_priv_grid_places(layout) || redist_priv_held_at(layout, coords) == 0)
+      continue;
+    code =
+        redist_priv_pattern_of(&layout->dim[last].axis, coords[last], REDIST_PRIV_ALL_IMAGES, &p);
+    if (code == REDIST_OK) code = redist_priv_add_rows(list, &p, &held, 0, at);
+    REDIST_FREE(p.track);
+  }
+  if (list->pieces > INT_MAX) code = REDIST_ERR_OVERFLOW;
+  if (code == REDIST_OK && list->pieces > 0)
+    qsort(list->piece, (size_t)list->pieces, sizeof *list->piece, redist_priv_compare_pieces);
+  return code;
 }
 
 /* *type: of all pieces in their order in the file. */
 REDIST_PRIV_COLD int redist_priv_join_pieces(const redist_priv_pieces *list, int side,
-                                             MPI_Datatype *type)
-{
-    const int n = (int)list->pieces;
-    MPI_Datatype made, *part = (MPI_Datatype *)redist_priv_alloc(n, sizeof *part);
-    MPI_Aint *at = (MPI_Aint *)redist_priv_alloc(n, sizeof *at);
-    int *ones = (int *)redist_priv_alloc(n, sizeof *ones);
-    int k, code = part == NULL || at == NULL || ones == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-    for (k = 0; k < n && code == REDIST_OK; k++) {
-        part[k] = list->type[2 * list->piece[k].kind + side];
-        at[k] = (MPI_Aint)(list->piece[k].at[side] * list->bytes);
-        ones[k] = 1;
-    }
-    if (code == REDIST_OK)
-        code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, part, &made), &made);
-    REDIST_FREE(part);
-    REDIST_FREE(at);
-    REDIST_FREE(ones);
-    return code;
+                                             MPI_Datatype *type) {
+  const int n = (int)list->pieces;
+  MPI_Datatype made, *part = (MPI_Datatype *)redist_priv_alloc(n, sizeof *part);
+  MPI_Aint *at = (MPI_Aint *)redist_priv_alloc(n, sizeof *at);
+  int *ones = (int *)redist_priv_alloc(n, sizeof *ones);
+  int k, code = part == NULL || at == NULL || ones == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  for (k = 0; k < n && code == REDIST_OK; k++) {
+    part[k] = list->type[2 * list->piece[k].kind + side];
+    at[k] = (MPI_Aint)(list->piece[k].at[side] * list->bytes);
+    ones[k] = 1;
+  }
+  if (code == REDIST_OK)
+    code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, part, &made), &made);
+  REDIST_FREE(part);
+  REDIST_FREE(at);
+  REDIST_FREE(ones);
+  return code;
 }
 
 /* The types of a rank with several places. */
 REDIST_PRIV_COLD int redist_priv_types_of_places(const redist_layout *layout, int rank,
                                                  MPI_Datatype element, int64_t bytes,
-                                                 MPI_Datatype *type)
-{
-    redist_priv_pieces list;
-    int side, code;
-    memset((void *)&list, 0, sizeof list);
-    list.layout = layout;
-    list.bytes = bytes;
-    code = redist_priv_list_pieces(&list, rank);
-    if (code == REDIST_OK)
-        code = redist_priv_type_kinds(&list, element);
-    for (side = 0; side < 2 && code == REDIST_OK; side++)
-        code = redist_priv_join_pieces(&list, side, &type[side]);
-    redist_priv_types_free(list.type, 2 * list.kinds);
-    REDIST_FREE(list.kind);
-    REDIST_FREE(list.piece);
-    return code;
+                                                 MPI_Datatype *type) {
+  redist_priv_pieces list;
+  int side, code;
+  memset((void *)&list, 0, sizeof list);
+  list.layout = layout;
+  list.bytes = bytes;
+  code = redist_priv_list_pieces(&list, rank);
+  if (code == REDIST_OK) code = redist_priv_type_kinds(&list, element);
+  for (side = 0; side < 2 && code == REDIST_OK; side++)
+    code = redist_priv_join_pieces(&list, side, &type[side]);
+  redist_priv_types_free(list.type, 2 * list.kinds);
+  REDIST_FREE(list.kind);
+  REDIST_FREE(list.piece);
+  return code;
 }
 
 /* How many places of replica 0 that own something a rank holds; *place: the last. */
-REDIST_PRIV_COLD int redist_priv_writers_on(const redist_layout *layout, int rank, int *place)
-{
-    int coords[REDIST_MAX_DIMS], k = -1, n = 0;
-    while ((k = redist_priv_next_place(layout, NULL, rank, k)) >= 0) {
-        redist_priv_coords_of_place(layout, k, coords);
-        if (k >= redist_priv_grid_places(layout) || redist_priv_held_at(layout, coords) == 0)
-            continue;
-        *place = k;
-        n++;
-    }
-    return n;
+REDIST_PRIV_COLD int redist_priv_writers_on(const redist_layout *layout, int rank, int *place) {
+  int coords[REDIST_MAX_DIMS], k = -1, n = 0;
+  while ((k = redist_priv_next_place(layout, NULL, rank, k)) >= 0) {
+    redist_priv_coords_of_place(layout, k, coords);
+    if (k >= redist_priv_grid_places(layout) || redist_priv_held_at(layout, coords) == 0) continue;
+    *place = k;
+    n++;
+  }
+  return n;
 }
 
 /* type[2]: of what a rank owns in its array and in the file; not committed, or MPI_BYTE. */
 REDIST_PRIV_COLD int redist_priv_types_of_rank(const redist_layout *layout, int rank,
                                                MPI_Datatype element, int64_t bytes,
-                                               MPI_Datatype *type)
-{
-    int place = -1, side, code = REDIST_OK;
-    const int writers = redist_priv_writers_on(layout, rank, &place);
-    MPI_Datatype made;
-    if (writers > 1)
-        return redist_priv_types_of_places(layout, rank, element, bytes, type);
-    for (side = 0; side < 2 && code == REDIST_OK; side++) {
-        code = redist_priv_become(&type[side], MPI_Type_contiguous(writers, element, &made), &made);
-        if (code == REDIST_OK && writers > 0)
-            code = redist_priv_follow_place(&type[side], layout, place, side, bytes);
-    }
-    return code;
+                                               MPI_Datatype *type) {
+  int place = -1, side, code = REDIST_OK;
+  const int writers = redist_priv_writers_on(layout, rank, &place);
+  MPI_Datatype made;
+  if (writers > 1) return redist_priv_types_of_places(layout, rank, element, bytes, type);
+  for (side = 0; side < 2 && code == REDIST_OK; side++) {
+    code = redist_priv_become(&type[side], MPI_Type_contiguous(writers, element, &made), &made);
+    if (code == REDIST_OK && writers > 0)
+      code = redist_priv_follow_place(&type[side], layout, place, side, bytes);
+  }
+  return code;
 }
 
 /* The bytes of a rank's array and of the file, for extent[2]. REDIST_ERR_OVERFLOW. */
 REDIST_PRIV_COLD int redist_priv_type_extents(const redist_layout *layout, int rank, int64_t bytes,
-                                              MPI_Aint *extent)
-{
-    int64_t array = redist_layout_alloc(layout, rank), file = 1;
-    int d;
-    for (d = 0; d < layout->ndim; d++)
-        file *= layout->dim[d].axis.count;
-    if (redist_priv_max(array, file) > REDIST_PRIV_MAX_ELEMENTS / bytes)
-        return REDIST_ERR_OVERFLOW;
-    extent[REDIST_PRIV_FROM] = (MPI_Aint)(array * bytes);
-    extent[REDIST_PRIV_TO] = (MPI_Aint)(file * bytes);
-    return REDIST_OK;
+                                              MPI_Aint *extent) {
+  int64_t array = redist_layout_alloc(layout, rank), file = 1;
+  int d;
+  for (d = 0; d < layout->ndim; d++) file *= layout->dim[d].axis.count;
+  if (redist_priv_max(array, file) > REDIST_PRIV_MAX_ELEMENTS / bytes) return REDIST_ERR_OVERFLOW;
+  extent[REDIST_PRIV_FROM] = (MPI_Aint)(array * bytes);
+  extent[REDIST_PRIV_TO] = (MPI_Aint)(file * bytes);
+  return REDIST_OK;
 }
 
 /* Gives the types their extents and commits them. */
-REDIST_PRIV_COLD int redist_priv_commit_types(const MPI_Aint *extent, MPI_Datatype *type)
-{
-    MPI_Datatype made;
-    int side, code = REDIST_OK;
-    for (side = 0; side < 2 && code == REDIST_OK; side++) {
-        code =
-            redist_priv_become(&type[side],
-                               MPI_Type_create_resized(type[side], 0, extent[side], &made), &made);
-        if (code == REDIST_OK && MPI_Type_commit(&type[side]) != MPI_SUCCESS)
-            code = REDIST_ERR_MPI;
-    }
-    return code;
+REDIST_PRIV_COLD int redist_priv_commit_types(const MPI_Aint *extent, MPI_Datatype *type) {
+  MPI_Datatype made;
+  int side, code = REDIST_OK;
+  for (side = 0; side < 2 && code == REDIST_OK; side++) {
+    code = redist_priv_become(&type[side],
+                              MPI_Type_create_resized(type[side], 0, extent[side], &made), &made);
+    if (code == REDIST_OK && MPI_Type_commit(&type[side]) != MPI_SUCCESS) code = REDIST_ERR_MPI;
+  }
+  return code;
 }
 
 REDIST_API int redist_layout_types(const redist_layout *layout, int rank, MPI_Datatype element,
-                                   MPI_Datatype *file, MPI_Datatype *memory)
-{
-    redist_priv_plan_error v = {REDIST_OK, -1, -1, ""};
-    MPI_Datatype type[2] = {MPI_BYTE, MPI_BYTE};
-    MPI_Aint extent[2];
-    redist_layout own;
-    int64_t bytes;
-    int side, code = redist_layout_check(layout);
-    if (file == NULL || memory == NULL)
-        return REDIST_ERR_ARGUMENT;
-    *file = *memory = MPI_DATATYPE_NULL;
-    if (code != REDIST_OK)
-        return code;
-    bytes = redist_priv_check_element(element, &v);
-    redist_priv_fail(&v, rank < 0 ? REDIST_ERR_RANK : REDIST_OK, "rank %d is negative", rank);
-    redist_priv_check_held(layout, rank, "", &v);
-    if (v.code != REDIST_OK)
-        return v.code;
-    redist_priv_copy_to(&own, layout, 0);
-    code = redist_priv_type_extents(&own, rank, bytes, extent);
-    if (code == REDIST_OK)
-        code = redist_priv_types_of_rank(&own, rank, element, bytes, type);
-    if (code == REDIST_OK)
-        code = redist_priv_commit_types(extent, type);
-    for (side = 0; side < 2 && code != REDIST_OK; side++)
-        if (type[side] != MPI_BYTE)
-            MPI_Type_free(&type[side]);
-    if (code == REDIST_OK) {
-        *memory = type[REDIST_PRIV_FROM];
-        *file = type[REDIST_PRIV_TO];
-    }
-    return code;
+                                   MPI_Datatype *file, MPI_Datatype *memory) {
+  redist_priv_plan_error v = {REDIST_OK, -1, -1, ""};
+  MPI_Datatype type[2] = {MPI_BYTE, MPI_BYTE};
+  MPI_Aint extent[2];
+  redist_layout own;
+  int64_t bytes;
+  int side, code = redist_layout_check(layout);
+  if (file == NULL || memory == NULL) return REDIST_ERR_ARGUMENT;
+  *file = *memory = MPI_DATATYPE_NULL;
+  if (code != REDIST_OK) return code;
+  bytes = redist_priv_check_element(element, &v);
+  redist_priv_fail(&v, rank < 0 ? REDIST_ERR_RANK : REDIST_OK, "rank %d is negative", rank);
+  redist_priv_check_held(layout, rank, "", &v);
+  if (v.code != REDIST_OK) return v.code;
+  redist_priv_copy_to(&own, layout, 0);
+  code = redist_priv_type_extents(&own, rank, bytes, extent);
+  if (code == REDIST_OK) code = redist_priv_types_of_rank(&own, rank, element, bytes, type);
+  if (code == REDIST_OK) code = redist_priv_commit_types(extent, type);
+  for (side = 0; side < 2 && code != REDIST_OK; side++)
+    if (type[side] != MPI_BYTE) MPI_Type_free(&type[side]);
+  if (code == REDIST_OK) {
+    *memory = type[REDIST_PRIV_FROM];
+    *file = type[REDIST_PRIV_TO];
+  }
+  return code;
 }
 
 #endif /* REDIST_PRIV_BODIES */

@@ -27,20 +27,20 @@ typedef double complex number;
 enum { DENSE, SECTIONS, PADDED, IN_PLACE, OUT_OF_PLACE, CONTESTANTS, PAD = 4, MOST_SECTIONS = 4 };
 
 typedef struct {
-    int rank, ranks;
-    int64_t n, repetitions, fewest, most;
-    int effort;          /* of FFTW's planner */
-    int64_t rows, first; /* of x, as distributed */
-    int64_t columns;     /* of y */
-    struct {
-        int64_t row;                /* numbers from one row of z to the next */
-        int64_t sections;           /* of columns */
-        number *from, *to, *buffer; /* buffer: of a section, or `to` */
-        redist_arena *arena;
-        redist_plan *plan[MOST_SECTIONS];
-        fftw_plan planes, lines, all; /* FFTW-MPI does all at once */
-        double *times;
-    } by[CONTESTANTS];
+  int rank, ranks;
+  int64_t n, repetitions, fewest, most;
+  int effort;          /* of FFTW's planner */
+  int64_t rows, first; /* of x, as distributed */
+  int64_t columns;     /* of y */
+  struct {
+    int64_t row;                /* numbers from one row of z to the next */
+    int64_t sections;           /* of columns */
+    number *from, *to, *buffer; /* buffer: of a section, or `to` */
+    redist_arena *arena;
+    redist_plan *plan[MOST_SECTIONS];
+    fftw_plan planes, lines, all; /* FFTW-MPI does all at once */
+    double *times;
+  } by[CONTESTANTS];
 } bench;
 
 static const char *const names[CONTESTANTS] = {"redist + FFTW", "in sections", "padded rows",
@@ -53,294 +53,258 @@ static const option_choice efforts[] = {{"estimate", FFTW_ESTIMATE},
 
 /* ---- contestants ---- */
 
-static number *allocate_numbers(size_t bytes)
-{
-    number *memory = fftw_malloc(bytes);
-    if (!memory)
-        give_up("not enough memory");
-    return memory;
+static number *allocate_numbers(size_t bytes) {
+  number *memory = fftw_malloc(bytes);
+  if (!memory) give_up("not enough memory");
+  return memory;
 }
 
-static void succeed(int code)
-{
-    if (code != REDIST_OK)
-        give_up("%s", redist_strerror(code));
+static void succeed(int code) {
+  if (code != REDIST_OK) give_up("%s", redist_strerror(code));
 }
 
 /* Of `lines` lines of planes whose rows are so long. */
-static size_t slab_bytes(const bench *b, int64_t lines, int64_t row)
-{
-    return ((size_t)(lines * b->n * row) * sizeof(number) + 63) / 64 * 64;
+static size_t slab_bytes(const bench *b, int64_t lines, int64_t row) {
+  return ((size_t)(lines * b->n * row) * sizeof(number) + 63) / 64 * 64;
 }
 
 /* Planes (y, z) of x become lines along x, contiguous in memory for each y and z. An index of y is
    the rank that gets it and one of its columns, so that sections of these leave every rank as much
    to do. */
-static void plan_sections(bench *b, int who, redist_options *options)
-{
-    static const int axes_in_lines[4] = {3, 0, 1, 2};
-    const int64_t sections = b->by[who].sections, count = b->columns / sections;
-    const redist_axis whole = redist_whole(b->n), ranks = redist_whole(b->ranks);
-    const redist_axis stored[4] = {redist_block(b->n, b->ranks), ranks, redist_whole(b->columns),
-                                   whole};
-    const redist_axis wanted[4] = {redist_block(b->ranks, b->ranks), redist_whole(count), whole,
-                                   whole};
-    redist_layout planes = redist_with_allocated(redist_layout_nd(4, stored), 3, b->by[who].row);
-    redist_layout lines = redist_permuted(redist_layout_nd(4, wanted), axes_in_lines);
-    for (int64_t s = 0; s < sections; s++) {
-        redist_layout section = redist_section(planes, 2, s * count, count, 1);
-        succeed(redist_plan_create(MPI_COMM_WORLD, &section, &lines, MPI_C_DOUBLE_COMPLEX, options,
-                                   &b->by[who].plan[s]));
-    }
+static void plan_sections(bench *b, int who, redist_options *options) {
+  static const int axes_in_lines[4] = {3, 0, 1, 2};
+  const int64_t sections = b->by[who].sections, count = b->columns / sections;
+  const redist_axis whole = redist_whole(b->n), ranks = redist_whole(b->ranks);
+  const redist_axis stored[4] = {redist_block(b->n, b->ranks), ranks, redist_whole(b->columns),
+                                 whole};
+  const redist_axis wanted[4] = {redist_block(b->ranks, b->ranks), redist_whole(count), whole,
+                                 whole};
+  redist_layout planes = redist_with_allocated(redist_layout_nd(4, stored), 3, b->by[who].row);
+  redist_layout lines = redist_permuted(redist_layout_nd(4, wanted), axes_in_lines);
+  for (int64_t s = 0; s < sections; s++) {
+    redist_layout section = redist_section(planes, 2, s * count, count, 1);
+    succeed(redist_plan_create(MPI_COMM_WORLD, &section, &lines, MPI_C_DOUBLE_COMPLEX, options,
+                               &b->by[who].plan[s]));
+  }
 }
 
-static void create_redist(bench *b, int who)
-{
-    const int64_t n = b->n, row = n + (who == PADDED ? PAD : 0);
-    const int64_t sections = who == SECTIONS && b->columns % MOST_SECTIONS == 0 ? MOST_SECTIONS : 1;
-    const int64_t count = b->columns / sections;
-    const unsigned flags = (unsigned)b->effort;
-    const fftw_iodim64 yz[2] = {{n, row, row}, {n, 1, 1}}, x = {n, 1, 1};
-    const fftw_iodim64 planes = {b->rows, n * row, n * row}, lines = {count * n, n, n};
-    redist_options options;
-    memset(&options, 0, sizeof options);
-    succeed(redist_arena_create(MPI_COMM_WORLD, slab_bytes(b, b->rows, row), &options.arena));
-    b->by[who].arena = options.arena;
-    b->by[who].row = row;
-    b->by[who].sections = sections;
-    b->by[who].from = redist_arena_alloc(options.arena, slab_bytes(b, b->rows, row));
-    b->by[who].to = allocate_numbers(slab_bytes(b, b->columns, n));
-    b->by[who].buffer = sections > 1 ? allocate_numbers(slab_bytes(b, count, n)) : b->by[who].to;
-    plan_sections(b, who, &options);
-    b->by[who].planes = fftw_plan_guru64_dft(2, yz, 1, &planes, b->by[who].from, b->by[who].from,
-                                             FFTW_FORWARD, flags);
-    b->by[who].lines = fftw_plan_guru64_dft(1, &x, 1, &lines, b->by[who].buffer, b->by[who].to,
-                                            FFTW_FORWARD, flags | FFTW_DESTROY_INPUT);
+static void create_redist(bench *b, int who) {
+  const int64_t n = b->n, row = n + (who == PADDED ? PAD : 0);
+  const int64_t sections = who == SECTIONS && b->columns % MOST_SECTIONS == 0 ? MOST_SECTIONS : 1;
+  const int64_t count = b->columns / sections;
+  const unsigned flags = (unsigned)b->effort;
+  const fftw_iodim64 yz[2] = {{n, row, row}, {n, 1, 1}}, x = {n, 1, 1};
+  const fftw_iodim64 planes = {b->rows, n * row, n * row}, lines = {count * n, n, n};
+  redist_options options;
+  memset(&options, 0, sizeof options);
+  succeed(redist_arena_create(MPI_COMM_WORLD, slab_bytes(b, b->rows, row), &options.arena));
+  b->by[who].arena = options.arena;
+  b->by[who].row = row;
+  b->by[who].sections = sections;
+  b->by[who].from = redist_arena_alloc(options.arena, slab_bytes(b, b->rows, row));
+  b->by[who].to = allocate_numbers(slab_bytes(b, b->columns, n));
+  b->by[who].buffer = sections > 1 ? allocate_numbers(slab_bytes(b, count, n)) : b->by[who].to;
+  plan_sections(b, who, &options);
+  b->by[who].planes = fftw_plan_guru64_dft(2, yz, 1, &planes, b->by[who].from, b->by[who].from,
+                                           FFTW_FORWARD, flags);
+  b->by[who].lines = fftw_plan_guru64_dft(1, &x, 1, &lines, b->by[who].buffer, b->by[who].to,
+                                          FFTW_FORWARD, flags | FFTW_DESTROY_INPUT);
 }
 
 /* What FFTW-MPI says of where numbers are holds for all. */
-static ptrdiff_t distribute(bench *b)
-{
-    ptrdiff_t rows, first, columns, begin;
-    ptrdiff_t count = fftw_mpi_local_size_3d_transposed(b->n, b->n, b->n, MPI_COMM_WORLD, &rows,
-                                                        &first, &columns, &begin);
-    b->rows = rows, b->first = first, b->columns = columns;
-    return count;
+static ptrdiff_t distribute(bench *b) {
+  ptrdiff_t rows, first, columns, begin;
+  ptrdiff_t count = fftw_mpi_local_size_3d_transposed(b->n, b->n, b->n, MPI_COMM_WORLD, &rows,
+                                                      &first, &columns, &begin);
+  b->rows = rows, b->first = first, b->columns = columns;
+  return count;
 }
 
-static void create_fftw(bench *b, int who)
-{
-    size_t count = (size_t)distribute(b);
-    unsigned flags = (unsigned)b->effort | FFTW_MPI_TRANSPOSED_OUT | FFTW_DESTROY_INPUT;
-    number *from = allocate_numbers(count * sizeof *from);
-    number *to = who == IN_PLACE ? from : allocate_numbers(count * sizeof *to);
-    b->by[who].row = b->n;
-    b->by[who].from = from;
-    b->by[who].to = to;
-    b->by[who].all =
-        fftw_mpi_plan_dft_3d(b->n, b->n, b->n, from, to, MPI_COMM_WORLD, FFTW_FORWARD, flags);
+static void create_fftw(bench *b, int who) {
+  size_t count = (size_t)distribute(b);
+  unsigned flags = (unsigned)b->effort | FFTW_MPI_TRANSPOSED_OUT | FFTW_DESTROY_INPUT;
+  number *from = allocate_numbers(count * sizeof *from);
+  number *to = who == IN_PLACE ? from : allocate_numbers(count * sizeof *to);
+  b->by[who].row = b->n;
+  b->by[who].from = from;
+  b->by[who].to = to;
+  b->by[who].all =
+      fftw_mpi_plan_dft_3d(b->n, b->n, b->n, from, to, MPI_COMM_WORLD, FFTW_FORWARD, flags);
 }
 
-static void create(bench *b)
-{
-    distribute(b);
-    for (int k = 0; k < CONTESTANTS; k++)
-        (k < IN_PLACE ? create_redist : create_fftw)(b, k);
+static void create(bench *b) {
+  distribute(b);
+  for (int k = 0; k < CONTESTANTS; k++) (k < IN_PLACE ? create_redist : create_fftw)(b, k);
 }
 
-static void run_redist(bench *b, int who)
-{
-    const int64_t sections = b->by[who].sections;
-    fftw_execute(b->by[who].planes);
-    for (int64_t s = 0; s < sections; s++) {
-        succeed(redist_execute(b->by[who].plan[s], b->by[who].from, b->by[who].buffer));
-        fftw_execute_dft(b->by[who].lines, b->by[who].buffer,
-                         b->by[who].to + s * (b->columns / sections) * b->n * b->n);
-    }
+static void run_redist(bench *b, int who) {
+  const int64_t sections = b->by[who].sections;
+  fftw_execute(b->by[who].planes);
+  for (int64_t s = 0; s < sections; s++) {
+    succeed(redist_execute(b->by[who].plan[s], b->by[who].from, b->by[who].buffer));
+    fftw_execute_dft(b->by[who].lines, b->by[who].buffer,
+                     b->by[who].to + s * (b->columns / sections) * b->n * b->n);
+  }
 }
 
-static void run(bench *b, int who)
-{
-    if (b->by[who].all)
-        fftw_execute(b->by[who].all);
-    else
-        run_redist(b, who);
+static void run(bench *b, int who) {
+  if (b->by[who].all)
+    fftw_execute(b->by[who].all);
+  else
+    run_redist(b, who);
 }
 
-static void destroy(bench *b)
-{
-    for (int k = 0; k < CONTESTANTS; k++) {
-        fftw_destroy_plan(b->by[k].all);
-        fftw_destroy_plan(b->by[k].planes);
-        fftw_destroy_plan(b->by[k].lines);
-        for (int64_t s = 0; s < b->by[k].sections; s++)
-            redist_plan_free(&b->by[k].plan[s]);
-        if (b->by[k].buffer != b->by[k].to)
-            fftw_free(b->by[k].buffer);
-        if (b->by[k].to != b->by[k].from)
-            fftw_free(b->by[k].to);
-        if (!b->by[k].arena)
-            fftw_free(b->by[k].from);
-        redist_arena_free(&b->by[k].arena);
-    }
+static void destroy(bench *b) {
+  for (int k = 0; k < CONTESTANTS; k++) {
+    fftw_destroy_plan(b->by[k].all);
+    fftw_destroy_plan(b->by[k].planes);
+    fftw_destroy_plan(b->by[k].lines);
+    for (int64_t s = 0; s < b->by[k].sections; s++) redist_plan_free(&b->by[k].plan[s]);
+    if (b->by[k].buffer != b->by[k].to) fftw_free(b->by[k].buffer);
+    if (b->by[k].to != b->by[k].from) fftw_free(b->by[k].to);
+    if (!b->by[k].arena) fftw_free(b->by[k].from);
+    redist_arena_free(&b->by[k].arena);
+  }
 }
 
 /* ---- measuring ---- */
 
-static void fill(const bench *b, int who)
-{
-    uint64_t h = (uint64_t)b->first * 7919 + 1;
-    for (int64_t line = 0; line < b->rows * b->n; line++)
-        for (int64_t z = 0; z < b->n; z++) {
-            h = h * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-            b->by[who].from[line * b->by[who].row + z] =
-                (double)(h >> 40) / 8388608.0 - 1 +
-                I * ((double)(h >> 20 & 0xfffff) / 524288.0 - 1);
-        }
+static void fill(const bench *b, int who) {
+  uint64_t h = (uint64_t)b->first * 7919 + 1;
+  for (int64_t line = 0; line < b->rows * b->n; line++)
+    for (int64_t z = 0; z < b->n; z++) {
+      h = h * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+      b->by[who].from[line * b->by[who].row + z] =
+          (double)(h >> 40) / 8388608.0 - 1 + I * ((double)(h >> 20 & 0xfffff) / 524288.0 - 1);
+    }
 }
 
 /* Of redist's result from one of FFTW-MPI's. */
-static double difference(const bench *b, int redist, int fftw)
-{
-    double both[2] = {0, 0};
-    for (int64_t y = 0; y < b->columns; y++)
-        for (int64_t i = 0; i < b->n * b->n; i++) {
-            int64_t x = i / b->n, z = i % b->n;
-            number theirs = b->by[fftw].to[y * b->n * b->n + i];
-            both[0] = fmax(both[0], cabs(b->by[redist].to[(y * b->n + z) * b->n + x] - theirs));
-            both[1] = fmax(both[1], cabs(theirs));
-        }
-    maxima(both, 2);
-    return both[0] / both[1];
+static double difference(const bench *b, int redist, int fftw) {
+  double both[2] = {0, 0};
+  for (int64_t y = 0; y < b->columns; y++)
+    for (int64_t i = 0; i < b->n * b->n; i++) {
+      int64_t x = i / b->n, z = i % b->n;
+      number theirs = b->by[fftw].to[y * b->n * b->n + i];
+      both[0] = fmax(both[0], cabs(b->by[redist].to[(y * b->n + z) * b->n + x] - theirs));
+      both[1] = fmax(both[1], cabs(theirs));
+    }
+  maxima(both, 2);
+  return both[0] / both[1];
 }
 
-static double time_one(bench *b, int who)
-{
-    double seconds;
-    fill(b, who);
-    run(b, who);
-    fill(b, who);
-    barrier();
-    seconds = MPI_Wtime();
-    run(b, who);
-    seconds = MPI_Wtime() - seconds;
-    maxima(&seconds, 1);
-    return seconds;
+static double time_one(bench *b, int who) {
+  double seconds;
+  fill(b, who);
+  run(b, who);
+  fill(b, who);
+  barrier();
+  seconds = MPI_Wtime();
+  run(b, who);
+  seconds = MPI_Wtime() - seconds;
+  maxima(&seconds, 1);
+  return seconds;
 }
 
-static double measure(bench *b)
-{
-    double error = 0;
-    for (int64_t r = 0; r < b->repetitions; r++)
-        for (int k = 0; k < CONTESTANTS; k++)
-            b->by[k].times[r] = time_one(b, k);
-    for (int k = 0; k < IN_PLACE; k++)
-        for (int other = IN_PLACE; other < CONTESTANTS; other++)
-            error = fmax(error, difference(b, k, other));
-    return error;
+static double measure(bench *b) {
+  double error = 0;
+  for (int64_t r = 0; r < b->repetitions; r++)
+    for (int k = 0; k < CONTESTANTS; k++) b->by[k].times[r] = time_one(b, k);
+  for (int k = 0; k < IN_PLACE; k++)
+    for (int other = IN_PLACE; other < CONTESTANTS; other++)
+      error = fmax(error, difference(b, k, other));
+  return error;
 }
 
-static double median(double *times, int64_t count)
-{
-    qsort(times, (size_t)count, sizeof *times, compare_times);
-    return count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
+static double median(double *times, int64_t count) {
+  qsort(times, (size_t)count, sizeof *times, compare_times);
+  return count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
 }
 
 /* Returns whether the results agree. */
-static int compare(bench *b)
-{
-    double error, time[CONTESTANTS], ours, rival;
-    char cube[32];
-    create(b);
-    error = measure(b);
-    for (int k = 0; k < CONTESTANTS; k++)
-        time[k] = median(b->by[k].times, b->repetitions);
-    ours = fmin(time[DENSE], time[SECTIONS]);
-    rival = fmin(time[IN_PLACE], time[OUT_OF_PLACE]);
-    snprintf(cube, sizeof cube, "%lld^3", (long long)b->n);
-    if (b->rank == 0)
-        printf("%6s", cube);
-    for (int k = 0; k < CONTESTANTS; k++) {
-        figure(cube, b->ranks, (int64_t)slab_bytes(b, b->rows, b->n), names[k], b->repetitions,
-               time[k], b->by[k].times[0], time[k] / time[0]);
-        if (b->rank == 0)
-            printf(" %*.3f", k == IN_PLACE ? 20 : 14, 1e3 * time[k]);
-    }
-    figure(cube, b->ranks, 0, "ratio", b->repetitions, rival / ours, 0, 0);
-    figure(cube, b->ranks, 0, "ratio, padded", b->repetitions, rival / fmin(ours, time[PADDED]), 0,
-           0);
-    if (b->rank == 0)
-        printf(" %7.2f %7.2f   %s (%.0e)\n", rival / ours, rival / fmin(ours, time[PADDED]),
-               error < 1e-12 ? "the same result" : "WRONG", error);
-    destroy(b);
-    return error < 1e-12;
+static int compare(bench *b) {
+  double error, time[CONTESTANTS], ours, rival;
+  char cube[32];
+  create(b);
+  error = measure(b);
+  for (int k = 0; k < CONTESTANTS; k++) time[k] = median(b->by[k].times, b->repetitions);
+  ours = fmin(time[DENSE], time[SECTIONS]);
+  rival = fmin(time[IN_PLACE], time[OUT_OF_PLACE]);
+  snprintf(cube, sizeof cube, "%lld^3", (long long)b->n);
+  if (b->rank == 0) printf("%6s", cube);
+  for (int k = 0; k < CONTESTANTS; k++) {
+    figure(cube, b->ranks, (int64_t)slab_bytes(b, b->rows, b->n), names[k], b->repetitions, time[k],
+           b->by[k].times[0], time[k] / time[0]);
+    if (b->rank == 0) printf(" %*.3f", k == IN_PLACE ? 20 : 14, 1e3 * time[k]);
+  }
+  figure(cube, b->ranks, 0, "ratio", b->repetitions, rival / ours, 0, 0);
+  figure(cube, b->ranks, 0, "ratio, padded", b->repetitions, rival / fmin(ours, time[PADDED]), 0,
+         0);
+  if (b->rank == 0)
+    printf(" %7.2f %7.2f   %s (%.0e)\n", rival / ours, rival / fmin(ours, time[PADDED]),
+           error < 1e-12 ? "the same result" : "WRONG", error);
+  destroy(b);
+  return error < 1e-12;
 }
 
-static int compare_all(bench *b)
-{
-    int same = 1;
-    for (int k = 0; k < CONTESTANTS; k++)
-        b->by[k].times = allocate((size_t)b->repetitions * sizeof(double));
-    if (b->rank == 0)
-        printf(
-            "%d ranks, milliseconds; then the faster of FFTW-MPI's over redist's fastest without and with padded rows\n"
-            "%6s %14s %14s %14s %20s %14s\n",
-            b->ranks, "", names[DENSE], names[SECTIONS], names[PADDED], names[IN_PLACE],
-            names[OUT_OF_PLACE]);
-    for (b->n = b->fewest; b->n <= b->most; b->n *= 2)
-        same = compare(b) && same;
-    for (int k = 0; k < CONTESTANTS; k++)
-        free(b->by[k].times);
-    return same;
+static int compare_all(bench *b) {
+  int same = 1;
+  for (int k = 0; k < CONTESTANTS; k++)
+    b->by[k].times = allocate((size_t)b->repetitions * sizeof(double));
+  if (b->rank == 0)
+    printf(
+        "%d ranks, milliseconds; then the faster of FFTW-MPI's over redist's fastest without and with padded rows\n"
+        "%6s %14s %14s %14s %20s %14s\n",
+        b->ranks, "", names[DENSE], names[SECTIONS], names[PADDED], names[IN_PLACE],
+        names[OUT_OF_PLACE]);
+  for (b->n = b->fewest; b->n <= b->most; b->n *= 2) same = compare(b) && same;
+  for (int k = 0; k < CONTESTANTS; k++) free(b->by[k].times);
+  return same;
 }
 
 /* ---- the command line ---- */
 
-int main(int argc, char **argv)
-{
-    bench b = {.repetitions = 15, .fewest = 64, .most = 256, .effort = FFTW_MEASURE};
-    const char *csv = NULL;
-    const option table[] = {{.name = "--repetitions",
-                             .argument = "K",
-                             .integer = &b.repetitions,
-                             .least = 1,
-                             .most = 10000,
-                             .help = "of each (default 15)"},
-                            {.name = "--from",
-                             .argument = "N",
-                             .integer = &b.fewest,
-                             .least = 2,
-                             .most = 1024,
-                             .help = "N^3 numbers first, N a multiple of RANKS (default 64)"},
-                            {.name = "--to",
-                             .argument = "N",
-                             .integer = &b.most,
-                             .least = 2,
-                             .most = 1024,
-                             .help = "then doubled up to N (default 256)"},
-                            {.name = "--effort",
-                             .argument = "NAME",
-                             .choice = &b.effort,
-                             .choices = efforts,
-                             .help =
-                                 "FFTW's planner: estimate, measure or patient (default measure)"},
-                            {.name = "--csv",
-                             .argument = "FILE",
-                             .text = &csv,
-                             .help = "write the figures to FILE too"},
-                            {.name = NULL}};
-    int same = 1,
-        status = start(
-            table, argc, argv, &b.rank, &b.ranks, "fft",
-            "A complex three-dimensional Fourier transform by redist and FFTW, and by FFTW-MPI.");
-    fftw_mpi_init();
-    if (status < 0 && b.fewest % b.ranks != 0)
-        give_up("%d ranks do not divide %lld", b.ranks, (long long)b.fewest);
-    if (status < 0) {
-        figures_open(csv, b.rank, FIGURE_COLUMNS);
-        same = compare_all(&b);
-        figures_close();
-    }
-    MPI_Finalize();
-    return status < 0 ? !same : status;
+int main(int argc, char **argv) {
+  bench b = {.repetitions = 15, .fewest = 64, .most = 256, .effort = FFTW_MEASURE};
+  const char *csv = NULL;
+  const option table[] = {
+      {.name = "--repetitions",
+       .argument = "K",
+       .integer = &b.repetitions,
+       .least = 1,
+       .most = 10000,
+       .help = "of each (default 15)"},
+      {.name = "--from",
+       .argument = "N",
+       .integer = &b.fewest,
+       .least = 2,
+       .most = 1024,
+       .help = "N^3 numbers first, N a multiple of RANKS (default 64)"},
+      {.name = "--to",
+       .argument = "N",
+       .integer = &b.most,
+       .least = 2,
+       .most = 1024,
+       .help = "then doubled up to N (default 256)"},
+      {.name = "--effort",
+       .argument = "NAME",
+       .choice = &b.effort,
+       .choices = efforts,
+       .help = "FFTW's planner: estimate, measure or patient (default measure)"},
+      {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
+      {.name = NULL}};
+  int same = 1,
+      status = start(
+          table, argc, argv, &b.rank, &b.ranks, "fft",
+          "A complex three-dimensional Fourier transform by redist and FFTW, and by FFTW-MPI.");
+  fftw_mpi_init();
+  if (status < 0 && b.fewest % b.ranks != 0)
+    give_up("%d ranks do not divide %lld", b.ranks, (long long)b.fewest);
+  if (status < 0) {
+    figures_open(csv, b.rank, FIGURE_COLUMNS);
+    same = compare_all(&b);
+    figures_close();
+  }
+  MPI_Finalize();
+  return status < 0 ? !same : status;
 }

@@ -32,46 +32,40 @@ enum { MOST_ASKED = 64 };
 static MPI_Request *asked[MOST_ASKED], *finished, left; /* `left` is what its request has become */
 static int count_asked;
 
-static int ask(MPI_Request *request, int *done, MPI_Status *status)
-{
-    int k = 0;
-    (void)status;
-    *done = request == finished || *request == MPI_REQUEST_NULL;
-    if (request == finished) {
-        finished = NULL;
-        *request = left;
-    }
-    while (k < count_asked && asked[k] != request)
-        k++;
-    if (!*done && k == count_asked && k < MOST_ASKED)
-        asked[count_asked++] = request;
-    return MPI_SUCCESS;
+static int ask(MPI_Request *request, int *done, MPI_Status *status) {
+  int k = 0;
+  (void)status;
+  *done = request == finished || *request == MPI_REQUEST_NULL;
+  if (request == finished) {
+    finished = NULL;
+    *request = left;
+  }
+  while (k < count_asked && asked[k] != request) k++;
+  if (!*done && k == count_asked && k < MOST_ASKED) asked[count_asked++] = request;
+  return MPI_SUCCESS;
 }
 
 /* Of several requests one, the first to be complete, is told. */
-static int ask_some(int n, MPI_Request *request, int *done, int *index, MPI_Status *status)
-{
-    const int code = MPI_Waitany(n, request, index, status);
-    *done = index[0] == MPI_UNDEFINED ? MPI_UNDEFINED : 1;
-    return code;
+static int ask_some(int n, MPI_Request *request, int *done, int *index, MPI_Status *status) {
+  const int code = MPI_Waitany(n, request, index, status);
+  *done = index[0] == MPI_UNDEFINED ? MPI_UNDEFINED : 1;
+  return code;
 }
 
-static void sleep_until_done(void)
-{
-    MPI_Request copy[MOST_ASKED];
-    int k;
-    for (k = 0; k < count_asked; k++)
-        copy[k] = *asked[k];
-    if (count_asked == 1) /* also a collective's */
-        MPI_Wait(copy, MPI_STATUS_IGNORE);
-    else if (count_asked > 1)
-        MPI_Waitany(count_asked, copy, &k, MPI_STATUS_IGNORE);
-    if (count_asked > 0) {
-        k = count_asked == 1 ? 0 : k;
-        finished = asked[k];
-        left = copy[k];
-    }
-    count_asked = 0;
+static void sleep_until_done(void) {
+  MPI_Request copy[MOST_ASKED];
+  int k;
+  for (k = 0; k < count_asked; k++) copy[k] = *asked[k];
+  if (count_asked == 1) /* also a collective's */
+    MPI_Wait(copy, MPI_STATUS_IGNORE);
+  else if (count_asked > 1)
+    MPI_Waitany(count_asked, copy, &k, MPI_STATUS_IGNORE);
+  if (count_asked > 0) {
+    k = count_asked == 1 ? 0 : k;
+    finished = asked[k];
+    left = copy[k];
+  }
+  count_asked = 0;
 }
 
 /* All ranks share what lies beyond the first LARGE bytes of large memory: before it there may be
@@ -79,26 +73,22 @@ static void sleep_until_done(void)
 enum { LARGE = 1 << 20, MOST_LARGE = 256 };
 static void *large[MOST_LARGE];
 
-static void *array_new(size_t bytes)
-{
-    const size_t shared[2] = {LARGE, bytes};
-    int k = 0;
-    while (bytes >= 2 * LARGE && k < MOST_LARGE && large[k] != NULL)
-        k++;
-    if (bytes < 2 * LARGE || k == MOST_LARGE)
-        return calloc(bytes + 1, 1);
-    return large[k] = SMPI_PARTIAL_SHARED_MALLOC(bytes, shared, 1);
+static void *array_new(size_t bytes) {
+  const size_t shared[2] = {LARGE, bytes};
+  int k = 0;
+  while (bytes >= 2 * LARGE && k < MOST_LARGE && large[k] != NULL) k++;
+  if (bytes < 2 * LARGE || k == MOST_LARGE) return calloc(bytes + 1, 1);
+  return large[k] = SMPI_PARTIAL_SHARED_MALLOC(bytes, shared, 1);
 }
 
-static void array_free(void *array)
-{
-    for (int k = 0; k < MOST_LARGE; k++)
-        if (array != NULL && large[k] == array) {
-            SMPI_SHARED_FREE(array);
-            large[k] = NULL;
-            return;
-        }
-    free(array);
+static void array_free(void *array) {
+  for (int k = 0; k < MOST_LARGE; k++)
+    if (array != NULL && large[k] == array) {
+      SMPI_SHARED_FREE(array);
+      large[k] = NULL;
+      return;
+    }
+  free(array);
 }
 
 #define REDIST_MALLOC(bytes) array_new(bytes)
@@ -110,7 +100,7 @@ static void array_free(void *array)
 /* Its non-blocking reductions send a message from each rank to each; they matter only while plans
    are made. */
 #define MPI_Iallreduce(from, to, n, type, op, comm, request) \
-    (*(request) = MPI_REQUEST_NULL, MPI_Allreduce(from, to, n, type, op, comm))
+  (*(request) = MPI_REQUEST_NULL, MPI_Allreduce(from, to, n, type, op, comm))
 #else
 #include <unistd.h>
 
@@ -125,18 +115,18 @@ static int64_t flight_bytes;
 
 enum { MOST_FLIGHT = 65536 }; /* the header's */
 enum {
-    ONE_BY_ONE = 998,
-    MEASURED,
-    BY_HAND,
-    HAND_ALLTOALLV = BY_HAND,
-    HAND_ALLTOALLW,
-    HAND_PAIRWISE
+  ONE_BY_ONE = 998,
+  MEASURED,
+  BY_HAND,
+  HAND_ALLTOALLV = BY_HAND,
+  HAND_ALLTOALLW,
+  HAND_PAIRWISE
 };
 
 static const struct {
-    char letter;
-    int method;
-    const char *name;
+  char letter;
+  int method;
+  const char *name;
 } methods[] = {{'a', REDIST_AUTO, "auto"},
                {'A', MEASURED, "measured auto"},
                {'v', REDIST_ALLTOALLV, "alltoallv"},
@@ -152,297 +142,270 @@ static const struct {
 enum { METHODS = sizeof methods / sizeof methods[0], LINE = 1000, MOST_EXECUTIONS = 100 };
 
 typedef struct {
-    const char *label, *methods;
-    double bandwidth;
-    int rank, ranks, per_node, executions;
-    redist_cost cost;
+  const char *label, *methods;
+  double bandwidth;
+  int rank, ranks, per_node, executions;
+  redist_cost cost;
 } bench;
 
 typedef struct {
-    char line[LINE], *name, *label;
-    int64_t bytes; /* of an element */
-    redist_layout from, to;
-    double wire;
+  char line[LINE], *name, *label;
+  int64_t bytes; /* of an element */
+  redist_layout from, to;
+  double wire;
 } problem;
 
 /* ---- what the links allow ---- */
 
 /* Bytes that this rank sends to rank k, or receives from it. */
-static int64_t between(const bench *b, const problem *p, int own, int k)
-{
-    const int64_t n = own == 0 ? redist_volume(&p->from, b->rank, &p->to, k)
-                               : redist_volume(&p->from, k, &p->to, b->rank);
-    return n * p->bytes;
+static int64_t between(const bench *b, const problem *p, int own, int k) {
+  const int64_t n = own == 0 ? redist_volume(&p->from, b->rank, &p->to, k)
+                             : redist_volume(&p->from, k, &p->to, b->rank);
+  return n * p->bytes;
 }
 
-static double most(const double *values, int n)
-{
-    double largest = 0;
-    for (int k = 0; k < n; k++)
-        largest = values[k] > largest ? values[k] : largest;
-    return largest;
+static double most(const double *values, int n) {
+  double largest = 0;
+  for (int k = 0; k < n; k++) largest = values[k] > largest ? values[k] : largest;
+  return largest;
 }
 
 /* Of the nodes' links, the busiest direction. */
-static double wire_time(const bench *b, const problem *p)
-{
-    const int node = b->rank / b->per_node;
-    double *load = calloc(2 * (size_t)b->ranks, sizeof *load), busiest;
-    for (int k = 0; k < b->ranks; k++)
-        if (k / b->per_node != node) {
-            load[node] += (double)between(b, p, 0, k);
-            load[b->ranks + node] += (double)between(b, p, 1, k);
-        }
-    MPI_Allreduce(MPI_IN_PLACE, load, 2 * b->ranks, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    busiest = most(load, 2 * b->ranks) / b->bandwidth;
-    free(load);
-    return busiest;
+static double wire_time(const bench *b, const problem *p) {
+  const int node = b->rank / b->per_node;
+  double *load = calloc(2 * (size_t)b->ranks, sizeof *load), busiest;
+  for (int k = 0; k < b->ranks; k++)
+    if (k / b->per_node != node) {
+      load[node] += (double)between(b, p, 0, k);
+      load[b->ranks + node] += (double)between(b, p, 1, k);
+    }
+  MPI_Allreduce(MPI_IN_PLACE, load, 2 * b->ranks, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  busiest = most(load, 2 * b->ranks) / b->bandwidth;
+  free(load);
+  return busiest;
 }
 
 /* ---- one contestant ---- */
 
 typedef struct {
-    redist_plan *plan;
-    int takes_part, *counts[2], *offsets[2];
-    MPI_Datatype *types;
-    void *array[2];
+  redist_plan *plan;
+  int takes_part, *counts[2], *offsets[2];
+  MPI_Datatype *types;
+  void *array[2];
 } contestant;
 
 /* Tables of a collective that moves as many bytes, packed. */
-static void prepare_by_hand(const bench *b, const problem *p, contestant *c)
-{
-    c->types = malloc((size_t)b->ranks * sizeof *c->types);
-    for (int own = 0; own < 2; own++) {
-        int64_t at = 0;
-        c->counts[own] = calloc((size_t)b->ranks, sizeof(int));
-        c->offsets[own] = calloc((size_t)b->ranks, sizeof(int));
-        for (int k = 0; k < b->ranks; k++) {
-            c->types[k] = MPI_BYTE;
-            c->counts[own][k] = (int)between(b, p, own, k);
-            c->offsets[own][k] = (int)at;
-            at += c->counts[own][k];
-        }
+static void prepare_by_hand(const bench *b, const problem *p, contestant *c) {
+  c->types = malloc((size_t)b->ranks * sizeof *c->types);
+  for (int own = 0; own < 2; own++) {
+    int64_t at = 0;
+    c->counts[own] = calloc((size_t)b->ranks, sizeof(int));
+    c->offsets[own] = calloc((size_t)b->ranks, sizeof(int));
+    for (int k = 0; k < b->ranks; k++) {
+      c->types[k] = MPI_BYTE;
+      c->counts[own][k] = (int)between(b, p, own, k);
+      c->offsets[own][k] = (int)at;
+      at += c->counts[own][k];
     }
+  }
 }
 
-static void finish(contestant *c)
-{
-    for (int own = 0; own < 2; own++) {
-        free(c->counts[own]);
-        free(c->offsets[own]);
-        array_free(c->array[own]);
-    }
-    free(c->types);
-    redist_plan_free(&c->plan);
+static void finish(contestant *c) {
+  for (int own = 0; own < 2; own++) {
+    free(c->counts[own]);
+    free(c->offsets[own]);
+    array_free(c->array[own]);
+  }
+  free(c->types);
+  redist_plan_free(&c->plan);
 }
 
-static int prepare(const bench *b, const problem *p, int method, contestant *c)
-{
-    MPI_Datatype element;
-    redist_options options;
-    int code = REDIST_OK;
-    memset(&options, 0, sizeof options);
-    options.method = method < ONE_BY_ONE    ? (redist_method)method
-                     : method == ONE_BY_ONE ? REDIST_SCHEDULED
-                                            : REDIST_AUTO;
-    flight_bytes = method == ONE_BY_ONE ? 0 : MOST_FLIGHT;
-    options.effort = method == MEASURED ? REDIST_MEASURE : REDIST_ESTIMATE;
-    c->array[0] = array_new((size_t)(redist_layout_alloc(&p->from, b->rank) * p->bytes));
-    c->array[1] = array_new((size_t)(redist_layout_alloc(&p->to, b->rank) * p->bytes));
-    MPI_Type_contiguous((int)p->bytes, MPI_BYTE, &element);
-    if (method >= BY_HAND)
-        prepare_by_hand(b, p, c);
-    else
-        code = redist_plan_create(MPI_COMM_WORLD, &p->from, &p->to, element, &options, &c->plan);
-    MPI_Type_free(&element);
-    return code;
+static int prepare(const bench *b, const problem *p, int method, contestant *c) {
+  MPI_Datatype element;
+  redist_options options;
+  int code = REDIST_OK;
+  memset(&options, 0, sizeof options);
+  options.method = method < ONE_BY_ONE    ? (redist_method)method
+                   : method == ONE_BY_ONE ? REDIST_SCHEDULED
+                                          : REDIST_AUTO;
+  flight_bytes = method == ONE_BY_ONE ? 0 : MOST_FLIGHT;
+  options.effort = method == MEASURED ? REDIST_MEASURE : REDIST_ESTIMATE;
+  c->array[0] = array_new((size_t)(redist_layout_alloc(&p->from, b->rank) * p->bytes));
+  c->array[1] = array_new((size_t)(redist_layout_alloc(&p->to, b->rank) * p->bytes));
+  MPI_Type_contiguous((int)p->bytes, MPI_BYTE, &element);
+  if (method >= BY_HAND)
+    prepare_by_hand(b, p, c);
+  else
+    code = redist_plan_create(MPI_COMM_WORLD, &p->from, &p->to, element, &options, &c->plan);
+  MPI_Type_free(&element);
+  return code;
 }
 
 /* One message each way at a time, the whole of it. */
-static void pairwise(const contestant *c)
-{
-    int rank, ranks, k;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (k = 0; k < ranks; k++) {
-        const int to = (rank + k) % ranks, from = (rank + ranks - k) % ranks;
-        MPI_Request request[2];
-        MPI_Irecv((char *)c->array[1] + c->offsets[1][from], c->counts[1][from], MPI_BYTE, from, 0,
-                  MPI_COMM_WORLD, &request[0]);
-        MPI_Isend((char *)c->array[0] + c->offsets[0][to], c->counts[0][to], MPI_BYTE, to, 0,
-                  MPI_COMM_WORLD, &request[1]);
-        redist_priv_await(MPI_SUCCESS, &request[0]);
-        redist_priv_await(MPI_SUCCESS, &request[1]);
-    }
+static void pairwise(const contestant *c) {
+  int rank, ranks, k;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (k = 0; k < ranks; k++) {
+    const int to = (rank + k) % ranks, from = (rank + ranks - k) % ranks;
+    MPI_Request request[2];
+    MPI_Irecv((char *)c->array[1] + c->offsets[1][from], c->counts[1][from], MPI_BYTE, from, 0,
+              MPI_COMM_WORLD, &request[0]);
+    MPI_Isend((char *)c->array[0] + c->offsets[0][to], c->counts[0][to], MPI_BYTE, to, 0,
+              MPI_COMM_WORLD, &request[1]);
+    redist_priv_await(MPI_SUCCESS, &request[0]);
+    redist_priv_await(MPI_SUCCESS, &request[1]);
+  }
 }
 
-static void execute(int method, const contestant *c)
-{
-    if (method == HAND_ALLTOALLV)
-        MPI_Alltoallv(c->array[0], c->counts[0], c->offsets[0], MPI_BYTE, c->array[1], c->counts[1],
-                      c->offsets[1], MPI_BYTE, MPI_COMM_WORLD);
-    else if (method == HAND_ALLTOALLW)
-        MPI_Alltoallw(c->array[0], c->counts[0], c->offsets[0], c->types, c->array[1], c->counts[1],
-                      c->offsets[1], c->types, MPI_COMM_WORLD);
-    else if (method == HAND_PAIRWISE)
-        pairwise(c);
-    else
-        redist_execute(c->plan, c->array[0], c->array[1]);
+static void execute(int method, const contestant *c) {
+  if (method == HAND_ALLTOALLV)
+    MPI_Alltoallv(c->array[0], c->counts[0], c->offsets[0], MPI_BYTE, c->array[1], c->counts[1],
+                  c->offsets[1], MPI_BYTE, MPI_COMM_WORLD);
+  else if (method == HAND_ALLTOALLW)
+    MPI_Alltoallw(c->array[0], c->counts[0], c->offsets[0], c->types, c->array[1], c->counts[1],
+                  c->offsets[1], c->types, MPI_COMM_WORLD);
+  else if (method == HAND_PAIRWISE)
+    pairwise(c);
+  else
+    redist_execute(c->plan, c->array[0], c->array[1]);
 }
 
-static double latest(double time)
-{
-    MPI_Request request; /* those who are early leave the cores to the others */
-    double last;
-    MPI_Iallreduce(&time, &last, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &request);
-    redist_priv_await(MPI_SUCCESS, &request);
-    return last;
+static double latest(double time) {
+  MPI_Request request; /* those who are early leave the cores to the others */
+  double last;
+  MPI_Iallreduce(&time, &last, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &request);
+  redist_priv_await(MPI_SUCCESS, &request);
+  return last;
 }
 
-static void wait_until(double time)
-{
+static void wait_until(double time) {
 #if defined SMPI_H
-    const double seconds = time - MPI_Wtime();
-    struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
-    nanosleep(&t, NULL);
+  const double seconds = time - MPI_Wtime();
+  struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
+  nanosleep(&t, NULL);
 #else
-    while (MPI_Wtime() < time)
-        REDIST_YIELD();
+  while (MPI_Wtime() < time) REDIST_YIELD();
 #endif
 }
 
 /* All ranks begin at the same time, where the clock is the same. */
-static double time_one(int method, const contestant *c)
-{
-    const double begin = latest(MPI_Wtime()) + 1e-3;
-    wait_until(begin);
-    execute(method, c);
-    return latest(MPI_Wtime()) - begin;
+static double time_one(int method, const contestant *c) {
+  const double begin = latest(MPI_Wtime()) + 1e-3;
+  wait_until(begin);
+  execute(method, c);
+  return latest(MPI_Wtime()) - begin;
 }
 
 /* ---- the table ---- */
 
 /* How a plan came about: the method chosen, or the number of phases. */
-static const char *remark(const contestant *c, char *text, size_t size)
-{
-    redist_stats stats;
-    text[0] = 0;
-    if (c->plan == NULL || redist_plan_stats(c->plan, &stats) != REDIST_OK)
-        return text;
-    if (stats.method == REDIST_MULTIPHASE || stats.method == REDIST_SCHEDULED)
-        snprintf(text, size, stats.method == REDIST_MULTIPHASE ? "%d phases" : "%d steps",
-                 stats.method == REDIST_MULTIPHASE ? stats.phases : stats.steps);
-    for (int k = 0; k < METHODS && text[0] == 0; k++)
-        if (methods[k].method == (int)stats.method)
-            snprintf(text, size, "%s", methods[k].name);
-    return text;
+static const char *remark(const contestant *c, char *text, size_t size) {
+  redist_stats stats;
+  text[0] = 0;
+  if (c->plan == NULL || redist_plan_stats(c->plan, &stats) != REDIST_OK) return text;
+  if (stats.method == REDIST_MULTIPHASE || stats.method == REDIST_SCHEDULED)
+    snprintf(text, size, stats.method == REDIST_MULTIPHASE ? "%d phases" : "%d steps",
+             stats.method == REDIST_MULTIPHASE ? stats.phases : stats.steps);
+  for (int k = 0; k < METHODS && text[0] == 0; k++)
+    if (methods[k].method == (int)stats.method) snprintf(text, size, "%s", methods[k].name);
+  return text;
 }
 
-static int in_order(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+static int in_order(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
 }
 
-static double median(const bench *b, double *seconds)
-{
-    qsort(seconds, (size_t)b->executions, sizeof *seconds, in_order);
-    return seconds[(b->executions - 1) / 2];
+static double median(const bench *b, double *seconds) {
+  qsort(seconds, (size_t)b->executions, sizeof *seconds, in_order);
+  return seconds[(b->executions - 1) / 2];
 }
 
 /* Of `n` methods, which take turns. */
-static void compare(const bench *b, const problem *p, int first, int n)
-{
-    static double seconds[METHODS][MOST_EXECUTIONS];
-    contestant c[METHODS];
-    char text[64];
-    const double model = redist_cost_of(&p->from, &p->to, p->bytes, &b->cost);
-    for (int k = 0; k < n; k++) {
-        memset(&c[k], 0, sizeof c[k]);
-        c[k].takes_part = strchr(b->methods, methods[first + k].letter) != NULL &&
-                          prepare(b, p, methods[first + k].method, &c[k]) == REDIST_OK;
-    }
-    for (int round = 0; round < b->executions; round++)
-        for (int k = 0; k < n; k++)
-            if (c[k].takes_part) {
-                if (TOGETHER > 1)
-                    time_one(methods[first + k].method, &c[k]);
-                seconds[k][round] = time_one(methods[first + k].method, &c[k]);
-            }
-    for (int k = 0; k < n; k++) {
-        if (b->rank == 0 && c[k].takes_part)
-            printf("%s,%d,%d,%s,%s,%s,%.9g,%.9g,%.9g,%s\n", b->label, b->per_node, b->ranks,
-                   p->name, p->label, methods[first + k].name, median(b, seconds[k]), p->wire,
-                   model, remark(&c[k], text, sizeof text));
-        finish(&c[k]);
-    }
-    fflush(stdout);
+static void compare(const bench *b, const problem *p, int first, int n) {
+  static double seconds[METHODS][MOST_EXECUTIONS];
+  contestant c[METHODS];
+  char text[64];
+  const double model = redist_cost_of(&p->from, &p->to, p->bytes, &b->cost);
+  for (int k = 0; k < n; k++) {
+    memset(&c[k], 0, sizeof c[k]);
+    c[k].takes_part = strchr(b->methods, methods[first + k].letter) != NULL &&
+                      prepare(b, p, methods[first + k].method, &c[k]) == REDIST_OK;
+  }
+  for (int round = 0; round < b->executions; round++)
+    for (int k = 0; k < n; k++)
+      if (c[k].takes_part) {
+        if (TOGETHER > 1) time_one(methods[first + k].method, &c[k]);
+        seconds[k][round] = time_one(methods[first + k].method, &c[k]);
+      }
+  for (int k = 0; k < n; k++) {
+    if (b->rank == 0 && c[k].takes_part)
+      printf("%s,%d,%d,%s,%s,%s,%.9g,%.9g,%.9g,%s\n", b->label, b->per_node, b->ranks, p->name,
+             p->label, methods[first + k].name, median(b, seconds[k]), p->wire, model,
+             remark(&c[k], text, sizeof text));
+    finish(&c[k]);
+  }
+  fflush(stdout);
 }
 
 /* Reads a line of cases; 0 at their end. */
-static int read_problem(const bench *b, problem *p, int *places)
-{
-    char *field[6];
-    int k;
-    if (b->rank == 0 && fgets(p->line, LINE, stdin) == NULL)
-        p->line[0] = 0;
-    MPI_Bcast(p->line, LINE, MPI_CHAR, 0, MPI_COMM_WORLD);
-    for (k = 0, field[0] = strtok(p->line, "\t\n"); k < 5 && field[k] != NULL; k++)
-        field[k + 1] = strtok(NULL, "\t\n");
-    if (k < 5 || field[5] == NULL)
-        return 0;
-    p->name = field[0];
-    p->label = field[1];
-    p->bytes = atoll(field[2]);
-    if (redist_layout_parse(field[3], &p->from, NULL, 0, NULL, 0) != REDIST_OK ||
-        redist_layout_parse(field[4], &p->to, NULL, 0, NULL, 0) != REDIST_OK ||
-        redist_layout_places(&p->to) > b->ranks) {
-        fprintf(stderr, "simulate: %s: a layout does not parse or fit\n", p->name);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-    if (strcmp(field[5], "relabelled") == 0 &&
-        redist_relabel(&p->from, &p->to, places) == REDIST_OK)
-        p->to = redist_on_ranks(p->to, places);
-    return 1;
+static int read_problem(const bench *b, problem *p, int *places) {
+  char *field[6];
+  int k;
+  if (b->rank == 0 && fgets(p->line, LINE, stdin) == NULL) p->line[0] = 0;
+  MPI_Bcast(p->line, LINE, MPI_CHAR, 0, MPI_COMM_WORLD);
+  for (k = 0, field[0] = strtok(p->line, "\t\n"); k < 5 && field[k] != NULL; k++)
+    field[k + 1] = strtok(NULL, "\t\n");
+  if (k < 5 || field[5] == NULL) return 0;
+  p->name = field[0];
+  p->label = field[1];
+  p->bytes = atoll(field[2]);
+  if (redist_layout_parse(field[3], &p->from, NULL, 0, NULL, 0) != REDIST_OK ||
+      redist_layout_parse(field[4], &p->to, NULL, 0, NULL, 0) != REDIST_OK ||
+      redist_layout_places(&p->to) > b->ranks) {
+    fprintf(stderr, "simulate: %s: a layout does not parse or fit\n", p->name);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  if (strcmp(field[5], "relabelled") == 0 && redist_relabel(&p->from, &p->to, places) == REDIST_OK)
+    p->to = redist_on_ranks(p->to, places);
+  return 1;
 }
 
 /* MPICH 4.0 over UCX's TCP: 8 ranks that have sent anything at all wait for ever in MPI_Finalize,
    more often than not. */
-static void leave(void)
-{
+static void leave(void) {
 #if !defined SMPI_H
-    alarm(5);
+  alarm(5);
 #endif
-    MPI_Finalize();
+  MPI_Finalize();
 }
 
-int main(int argc, char **argv)
-{
-    bench b;
-    problem p;
-    int *places;
-    MPI_Init(&argc, &argv);
-    if (argc < 6)
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    memset(&b, 0, sizeof b);
-    b.label = argv[1];
-    b.bandwidth = atof(argv[2]);
-    b.per_node = atoi(argv[3]);
-    b.methods = argv[4];
-    b.executions = atoi(argv[5]) < MOST_EXECUTIONS ? atoi(argv[5]) : MOST_EXECUTIONS;
-    MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
-    places = calloc((size_t)b.ranks, sizeof *places);
-    redist_calibrate(MPI_COMM_WORLD, &b.cost);
-    if (b.rank == 0)
-        fprintf(stderr, "%s, %d ranks, %d a node: %.3g us a message, %.3g ns a byte\n", b.label,
-                b.ranks, b.per_node, 1e6 * b.cost.per_message, 1e9 * b.cost.per_byte);
-    while (read_problem(&b, &p, places)) {
-        p.wire = wire_time(&b, &p);
-        for (int k = 0; k < METHODS; k += TOGETHER)
-            compare(&b, &p, k, METHODS - k < TOGETHER ? METHODS - k : TOGETHER);
-    }
-    free(places);
-    leave();
-    return 0;
+int main(int argc, char **argv) {
+  bench b;
+  problem p;
+  int *places;
+  MPI_Init(&argc, &argv);
+  if (argc < 6) MPI_Abort(MPI_COMM_WORLD, 2);
+  memset(&b, 0, sizeof b);
+  b.label = argv[1];
+  b.bandwidth = atof(argv[2]);
+  b.per_node = atoi(argv[3]);
+  b.methods = argv[4];
+  b.executions = atoi(argv[5]) < MOST_EXECUTIONS ? atoi(argv[5]) : MOST_EXECUTIONS;
+  MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
+  places = calloc((size_t)b.ranks, sizeof *places);
+  redist_calibrate(MPI_COMM_WORLD, &b.cost);
+  if (b.rank == 0)
+    fprintf(stderr, "%s, %d ranks, %d a node: %.3g us a message, %.3g ns a byte\n", b.label,
+            b.ranks, b.per_node, 1e6 * b.cost.per_message, 1e9 * b.cost.per_byte);
+  while (read_problem(&b, &p, places)) {
+    p.wire = wire_time(&b, &p);
+    for (int k = 0; k < METHODS; k += TOGETHER)
+      compare(&b, &p, k, METHODS - k < TOGETHER ? METHODS - k : TOGETHER);
+  }
+  free(places);
+  leave();
+  return 0;
 }

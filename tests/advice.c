@@ -10,10 +10,10 @@ enum { GRIDS = 8, NOT_GIVEN = -1 };
 /* Matrix multiplication on process grids, seconds: the best on each grid, and reshaping from one
    grid (row) to another. */
 static const struct {
-    const char *name;
-    int n, grids, worthwhile; /* what the thesis counts */
-    const char *grid[GRIDS];
-    double multiply[GRIDS], reshape[GRIDS][GRIDS];
+  const char *name;
+  int n, grids, worthwhile; /* what the thesis counts */
+  const char *grid[GRIDS];
+  double multiply[GRIDS], reshape[GRIDS][GRIDS];
 } tables[] = {
     {"4.1",
      20000,
@@ -75,120 +75,109 @@ static const struct {
      }},
 };
 
-static void check_table(int table)
-{
-    int worthwhile = 0;
-    for (int here = 0; here < tables[table].grids; here++)
-        for (int there = 0; there < tables[table].grids; there++) {
-            double compute = tables[table].multiply[here], other = tables[table].multiply[there];
-            double reshape = tables[table].reshape[here][there];
-            redist_advice advice = {0, 0, 0};
-            if (reshape == NOT_GIVEN)
-                continue;
-            test_case(redist_advise(compute, other, reshape, 0, 1, &advice) == REDIST_OK &&
-                          advice.worthwhile == (other + reshape < compute) &&
-                          (advice.break_even == 1) == advice.worthwhile &&
-                          fabs(advice.gain - (compute - other - reshape)) < 1e-9,
-                      "table %s, %s to %s: %d, %g s", tables[table].name, tables[table].grid[here],
-                      tables[table].grid[there], advice.worthwhile, advice.gain);
-            worthwhile += advice.worthwhile;
-        }
-    test_case(worthwhile == tables[table].worthwhile,
-              "table %s: redistribution pays in %d cases, in the thesis in %d", tables[table].name,
-              worthwhile, tables[table].worthwhile);
+static void check_table(int table) {
+  int worthwhile = 0;
+  for (int here = 0; here < tables[table].grids; here++)
+    for (int there = 0; there < tables[table].grids; there++) {
+      double compute = tables[table].multiply[here], other = tables[table].multiply[there];
+      double reshape = tables[table].reshape[here][there];
+      redist_advice advice = {0, 0, 0};
+      if (reshape == NOT_GIVEN) continue;
+      test_case(redist_advise(compute, other, reshape, 0, 1, &advice) == REDIST_OK &&
+                    advice.worthwhile == (other + reshape < compute) &&
+                    (advice.break_even == 1) == advice.worthwhile &&
+                    fabs(advice.gain - (compute - other - reshape)) < 1e-9,
+                "table %s, %s to %s: %d, %g s", tables[table].name, tables[table].grid[here],
+                tables[table].grid[there], advice.worthwhile, advice.gain);
+      worthwhile += advice.worthwhile;
+    }
+  test_case(worthwhile == tables[table].worthwhile,
+            "table %s: redistribution pays in %d cases, in the thesis in %d", tables[table].name,
+            worthwhile, tables[table].worthwhile);
 }
 
 static void check_one(double here, double there, double in, double out, int64_t repetitions,
-                      double gain, int64_t break_even)
-{
-    redist_advice a = {0, 0, 0};
-    int code = redist_advise(here, there, in, out, repetitions, &a);
-    test_case(code == REDIST_OK && a.gain == gain && a.worthwhile == (gain > 0) &&
-                  a.break_even == break_even,
-              "%g here, %g there, %g in, %g out, %lld times: code %d, gain %g, from %lld on", here,
-              there, in, out, (long long)repetitions, code, a.gain, (long long)a.break_even);
+                      double gain, int64_t break_even) {
+  redist_advice a = {0, 0, 0};
+  int code = redist_advise(here, there, in, out, repetitions, &a);
+  test_case(code == REDIST_OK && a.gain == gain && a.worthwhile == (gain > 0) &&
+                a.break_even == break_even,
+            "%g here, %g there, %g in, %g out, %lld times: code %d, gain %g, from %lld on", here,
+            there, in, out, (long long)repetitions, code, a.gain, (long long)a.break_even);
 }
 
 /* Numbers that binary fractions hold exactly. */
-static void check_arithmetic(void)
-{
-    check_one(5, 3, 4, 0, 1, -2, 3);
-    check_one(5, 3, 4, 0, 2, 0, 3); /* nothing gained is not worthwhile */
-    check_one(5, 3, 4, 0, 3, 2, 3);
-    check_one(5, 3, 4, 2, 3, 0, 4);
-    check_one(5, 3, 4, 2, 100, 194, 4);
-    check_one(5, 3, 0, 0, 1, 2, 1);
-    check_one(5, 3, 0, 0, 0, 0, 1);
-    check_one(5, 3, 1, 0.5, 0, -1.5, 1);
-    check_one(3, 3, 0, 0, 10, 0, -1);
-    check_one(3, 5, 0, 0, 10, -20, -1);
-    check_one(3, 5, 1, 1, 10, -22, -1);
-    check_one(0, 0, 0, 0, 0, 0, -1);
-    check_one(1, 0, 0, 1099511627776.0, 1, -1099511627775.0, INT64_C(1099511627777));
-    /* 2^53: more repetitions than are counted */
-    check_one(1, 0, 9007199254740992.0, 0, 1, -9007199254740991.0, -1);
-    check_one(1e300, 0, 1, 0, 1, 1e300, 1);
+static void check_arithmetic(void) {
+  check_one(5, 3, 4, 0, 1, -2, 3);
+  check_one(5, 3, 4, 0, 2, 0, 3); /* nothing gained is not worthwhile */
+  check_one(5, 3, 4, 0, 3, 2, 3);
+  check_one(5, 3, 4, 2, 3, 0, 4);
+  check_one(5, 3, 4, 2, 100, 194, 4);
+  check_one(5, 3, 0, 0, 1, 2, 1);
+  check_one(5, 3, 0, 0, 0, 0, 1);
+  check_one(5, 3, 1, 0.5, 0, -1.5, 1);
+  check_one(3, 3, 0, 0, 10, 0, -1);
+  check_one(3, 5, 0, 0, 10, -20, -1);
+  check_one(3, 5, 1, 1, 10, -22, -1);
+  check_one(0, 0, 0, 0, 0, 0, -1);
+  check_one(1, 0, 0, 1099511627776.0, 1, -1099511627775.0, INT64_C(1099511627777));
+  /* 2^53: more repetitions than are counted */
+  check_one(1, 0, 9007199254740992.0, 0, 1, -9007199254740991.0, -1);
+  check_one(1e300, 0, 1, 0, 1, 1e300, 1);
 }
 
 /* The break-even and the verdict say the same, whatever the rounding. */
-static void check_consistency(test_random *r, int number)
-{
-    redist_advice a = {0, 0, 0}, at = a, before = a;
-    double here = (double)test_between(r, 1, 1000000) / 997,
-           there = here * (double)test_between(r, 0, 1200) / 1000;
-    double in = (double)test_between(r, 0, 1000000000) / 991,
-           out = (double)test_between(r, 0, 1000) / 7;
-    int good = redist_advise(here, there, in, out, 1, &a) == REDIST_OK &&
-               (a.break_even < 0) == (there >= here);
-    if (a.break_even > 0) {
-        good = good && redist_advise(here, there, in, out, a.break_even, &at) == REDIST_OK &&
-               at.worthwhile;
-        good = good &&
-               redist_advise(here, there, in, out, a.break_even - 1, &before) == REDIST_OK &&
-               !before.worthwhile;
-        good = good && at.break_even == a.break_even && before.break_even == a.break_even;
+static void check_consistency(test_random *r, int number) {
+  redist_advice a = {0, 0, 0}, at = a, before = a;
+  double here = (double)test_between(r, 1, 1000000) / 997,
+         there = here * (double)test_between(r, 0, 1200) / 1000;
+  double in = (double)test_between(r, 0, 1000000000) / 991,
+         out = (double)test_between(r, 0, 1000) / 7;
+  int good = redist_advise(here, there, in, out, 1, &a) == REDIST_OK &&
+             (a.break_even < 0) == (there >= here);
+  if (a.break_even > 0) {
+    good = good && redist_advise(here, there, in, out, a.break_even, &at) == REDIST_OK &&
+           at.worthwhile;
+    good = good && redist_advise(here, there, in, out, a.break_even - 1, &before) == REDIST_OK &&
+           !before.worthwhile;
+    good = good && at.break_even == a.break_even && before.break_even == a.break_even;
+  }
+  test_case(good, "case %d: %g here, %g there, %g in, %g out: from %lld on", number, here, there,
+            in, out, (long long)a.break_even);
+}
+
+static void check_bad_input(void) {
+  const double bad[] = {NAN, INFINITY, -INFINITY, -1, -1e-300};
+  const redist_advice untouched = {17, 18, 19};
+  redist_advice a = untouched;
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
+    for (int which = 0; which < 4; which++) {
+      double times[4] = {4, 3, 2, 1};
+      times[which] = bad[k];
+      test_case(redist_advise(times[0], times[1], times[2], times[3], 1, &a) == REDIST_ERR_ARGUMENT,
+                "time %d is %g", which, bad[k]);
     }
-    test_case(good, "case %d: %g here, %g there, %g in, %g out: from %lld on", number, here, there,
-              in, out, (long long)a.break_even);
+  test_case(redist_advise(4, 3, 2, 1, -1, &a) == REDIST_ERR_ARGUMENT, "-1 repetitions");
+  test_case(redist_advise(4, 3, 2, 1, INT64_MIN, &a) == REDIST_ERR_ARGUMENT,
+            "the lowest number of repetitions");
+  test_case(redist_advise(4, 3, 1.7e308, 1.7e308, 1, &a) == REDIST_ERR_ARGUMENT,
+            "a sum of costs that overflows");
+  test_case(redist_advise(4, 3, 2, 1, 1, NULL) == REDIST_ERR_ARGUMENT,
+            "nowhere to write the advice");
+  test_case(a.gain == untouched.gain && a.break_even == untouched.break_even &&
+                a.worthwhile == untouched.worthwhile,
+            "advice untouched by errors");
+  test_case(redist_advise(4, 3, 2, 1, INT64_MAX, &a) == REDIST_OK && a.worthwhile,
+            "the highest number of repetitions");
+  test_case(redist_advise(4, 3, -0.0, -0.0, 1, &a) == REDIST_OK && a.gain == 1,
+            "a cost of minus zero is none");
 }
 
-static void check_bad_input(void)
-{
-    const double bad[] = {NAN, INFINITY, -INFINITY, -1, -1e-300};
-    const redist_advice untouched = {17, 18, 19};
-    redist_advice a = untouched;
-    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
-        for (int which = 0; which < 4; which++) {
-            double times[4] = {4, 3, 2, 1};
-            times[which] = bad[k];
-            test_case(redist_advise(times[0], times[1], times[2], times[3], 1, &a) ==
-                          REDIST_ERR_ARGUMENT,
-                      "time %d is %g", which, bad[k]);
-        }
-    test_case(redist_advise(4, 3, 2, 1, -1, &a) == REDIST_ERR_ARGUMENT, "-1 repetitions");
-    test_case(redist_advise(4, 3, 2, 1, INT64_MIN, &a) == REDIST_ERR_ARGUMENT,
-              "the lowest number of repetitions");
-    test_case(redist_advise(4, 3, 1.7e308, 1.7e308, 1, &a) == REDIST_ERR_ARGUMENT,
-              "a sum of costs that overflows");
-    test_case(redist_advise(4, 3, 2, 1, 1, NULL) == REDIST_ERR_ARGUMENT,
-              "nowhere to write the advice");
-    test_case(a.gain == untouched.gain && a.break_even == untouched.break_even &&
-                  a.worthwhile == untouched.worthwhile,
-              "advice untouched by errors");
-    test_case(redist_advise(4, 3, 2, 1, INT64_MAX, &a) == REDIST_OK && a.worthwhile,
-              "the highest number of repetitions");
-    test_case(redist_advise(4, 3, -0.0, -0.0, 1, &a) == REDIST_OK && a.gain == 1,
-              "a cost of minus zero is none");
-}
-
-int main(void)
-{
-    test_random r = {1};
-    for (int table = 0; table < (int)(sizeof tables / sizeof *tables); table++)
-        check_table(table);
-    check_arithmetic();
-    for (int k = 0; k < 2000; k++)
-        check_consistency(&r, k);
-    check_bad_input();
-    return test_report("advice");
+int main(void) {
+  test_random r = {1};
+  for (int table = 0; table < (int)(sizeof tables / sizeof *tables); table++) check_table(table);
+  check_arithmetic();
+  for (int k = 0; k < 2000; k++) check_consistency(&r, k);
+  check_bad_input();
+  return test_report("advice");
 }

@@ -6,15 +6,14 @@
 
 /* Stands in for what the system says of its shared memory. */
 struct test_statvfs {
-    uint64_t f_bavail, f_frsize;
+  uint64_t f_bavail, f_frsize;
 };
 static uint64_t test_shared_free = UINT64_MAX / 2;
 
-static int test_statvfs(const char *path, struct test_statvfs *answer)
-{
-    answer->f_bavail = test_shared_free;
-    answer->f_frsize = 1;
-    return path == NULL;
+static int test_statvfs(const char *path, struct test_statvfs *answer) {
+  answer->f_bavail = test_shared_free;
+  answer->f_frsize = 1;
+  return path == NULL;
 }
 
 static int64_t copied; /* by this rank */
@@ -32,507 +31,457 @@ static int test_cached = 1 << 20;
 enum { SLOT = 1 << 18, SLOTS = 2 * ARRAYS, ROUNDS = 3 };
 
 typedef struct {
-    redist_arena *arena;
-    unsigned char *slot[SLOTS];
+  redist_arena *arena;
+  unsigned char *slot[SLOTS];
 } slots;
 
-static int open_slots(slots *s)
-{
-    int k, good = redist_arena_create(MPI_COMM_WORLD, (size_t)SLOT * SLOTS, &s->arena) == REDIST_OK;
-    for (k = 0; k < SLOTS; k++) {
-        s->slot[k] = redist_arena_alloc(s->arena, SLOT);
-        good = good && s->slot[k] != NULL && (uintptr_t)s->slot[k] % 64 == 0;
-    }
-    return good && redist_arena_alloc(s->arena, 1) == NULL;
+static int open_slots(slots *s) {
+  int k, good = redist_arena_create(MPI_COMM_WORLD, (size_t)SLOT * SLOTS, &s->arena) == REDIST_OK;
+  for (k = 0; k < SLOTS; k++) {
+    s->slot[k] = redist_arena_alloc(s->arena, SLOT);
+    good = good && s->slot[k] != NULL && (uintptr_t)s->slot[k] % 64 == 0;
+  }
+  return good && redist_arena_alloc(s->arena, 1) == NULL;
 }
 
 /* Lets some of this rank's arrays live in the arena: `some` is 0 (none), 1 (all) or 2 (as it
    comes). */
 static void settle(exchange *e, const slots *s, test_random *r, int some,
-                   unsigned char *own[2][ARRAYS])
-{
-    int k, side;
-    for (k = 0; k < e->count; k++)
-        for (side = 0; side < 2; side++) {
-            int fits = own[side][k] != NULL && exchange_bytes(e, side) < SLOT;
-            int moves = some == 1 || (some == 2 && test_between(r, 0, 1));
-            e->held[side][k] = fits && moves ? s->slot[2 * k + side] : own[side][k];
-        }
-    for (k = 0; k < e->count && e->in_place; k++)
-        e->held[1][k] = e->held[0][k];
+                   unsigned char *own[2][ARRAYS]) {
+  int k, side;
+  for (k = 0; k < e->count; k++)
+    for (side = 0; side < 2; side++) {
+      int fits = own[side][k] != NULL && exchange_bytes(e, side) < SLOT;
+      int moves = some == 1 || (some == 2 && test_between(r, 0, 1));
+      e->held[side][k] = fits && moves ? s->slot[2 * k + side] : own[side][k];
+    }
+  for (k = 0; k < e->count && e->in_place; k++) e->held[1][k] = e->held[0][k];
 }
 
 /* One pair of layouts: the arrays live elsewhere in each round. */
-static int check_pair(exchange *e, const slots *s, test_random *r, int node_ranks)
-{
-    unsigned char *own[2][ARRAYS];
-    redist_options options;
-    int round, code, good = 1;
-    memset(&options, 0, sizeof options);
-    options.arena = s->arena;
-    options.node_ranks = node_ranks;
-    exchange_allocate(e);
-    memcpy(own, e->held, sizeof own);
-    code = exchange_create_with(e, &options);
-    for (round = 0; round < ROUNDS && code == REDIST_OK; round++) {
-        settle(e, s, r, e->seed % 4 == 0 ? round % 2 : 2, own);
-        good = exchange_is_right(e, round) && good;
-    }
-    memcpy(e->held, own, sizeof own);
-    exchange_release(e);
-    return code == REDIST_OK && redist_plan_free(&e->plan) == REDIST_OK && good;
+static int check_pair(exchange *e, const slots *s, test_random *r, int node_ranks) {
+  unsigned char *own[2][ARRAYS];
+  redist_options options;
+  int round, code, good = 1;
+  memset(&options, 0, sizeof options);
+  options.arena = s->arena;
+  options.node_ranks = node_ranks;
+  exchange_allocate(e);
+  memcpy(own, e->held, sizeof own);
+  code = exchange_create_with(e, &options);
+  for (round = 0; round < ROUNDS && code == REDIST_OK; round++) {
+    settle(e, s, r, e->seed % 4 == 0 ? round % 2 : 2, own);
+    good = exchange_is_right(e, round) && good;
+  }
+  memcpy(e->held, own, sizeof own);
+  exchange_release(e);
+  return code == REDIST_OK && redist_plan_free(&e->plan) == REDIST_OK && good;
 }
 
-static void check_pairs(const slots *s, int pairs, int node_ranks)
-{
-    exchange *e = exchange_new(MPI_COMM_WORLD);
-    test_random r = {(uint64_t)test_rank() + 99};
-    int k;
-    for (k = 0; k < pairs; k++) {
-        exchange_draw(e, (uint64_t)(7000 + 31 * k + node_ranks));
-        e->method = k % 8 == 0 ? REDIST_AUTO : REDIST_SHARED;
-        e->count = k % 3 == 0 ? 1 + k % ARRAYS : 1;
-        e->many = e->count > 1;
-        e->in_place = k % 5 == 0;
-        e->way = k % WAYS;
-        test_case_all(check_pair(e, s, &r, node_ranks),
-                      "pair %d, nodes of %d, %d arrays%s, way %d: %s", k, node_ranks, e->count,
-                      e->in_place ? ", in place" : "", e->way, e->message);
-    }
-    free(e);
+static void check_pairs(const slots *s, int pairs, int node_ranks) {
+  exchange *e = exchange_new(MPI_COMM_WORLD);
+  test_random r = {(uint64_t)test_rank() + 99};
+  int k;
+  for (k = 0; k < pairs; k++) {
+    exchange_draw(e, (uint64_t)(7000 + 31 * k + node_ranks));
+    e->method = k % 8 == 0 ? REDIST_AUTO : REDIST_SHARED;
+    e->count = k % 3 == 0 ? 1 + k % ARRAYS : 1;
+    e->many = e->count > 1;
+    e->in_place = k % 5 == 0;
+    e->way = k % WAYS;
+    test_case_all(check_pair(e, s, &r, node_ranks), "pair %d, nodes of %d, %d arrays%s, way %d: %s",
+                  k, node_ranks, e->count, e->in_place ? ", in place" : "", e->way, e->message);
+  }
+  free(e);
 }
 
 /* Where there is shared memory, it is used. */
-static void check_direct(const slots *s)
-{
-    exchange *e = exchange_new(MPI_COMM_WORLD);
-    redist_options options;
-    redist_stats stats;
-    int good;
-    memset(&options, 0, sizeof options);
-    options.arena = s->arena;
-    exchange_rows(e, 61, 59, TEST_CYCLIC);
-    e->method = REDIST_SHARED;
-    exchange_allocate(e);
-    good = exchange_create_with(e, &options) == REDIST_OK &&
-           redist_plan_stats(e->plan, &stats) == REDIST_OK && exchange_is_right(e, 0);
-    test_case_all(good && stats.buffer_bytes < 8 << 20 &&
-                      (test_size() == 1 || stats.method == REDIST_SHARED),
-                  "shared memory is used, %ld bytes of it", (long)stats.buffer_bytes);
-    redist_plan_free(&e->plan);
-    exchange_release(e);
-    free(e);
+static void check_direct(const slots *s) {
+  exchange *e = exchange_new(MPI_COMM_WORLD);
+  redist_options options;
+  redist_stats stats;
+  int good;
+  memset(&options, 0, sizeof options);
+  options.arena = s->arena;
+  exchange_rows(e, 61, 59, TEST_CYCLIC);
+  e->method = REDIST_SHARED;
+  exchange_allocate(e);
+  good = exchange_create_with(e, &options) == REDIST_OK &&
+         redist_plan_stats(e->plan, &stats) == REDIST_OK && exchange_is_right(e, 0);
+  test_case_all(good && stats.buffer_bytes < 8 << 20 &&
+                    (test_size() == 1 || stats.method == REDIST_SHARED),
+                "shared memory is used, %ld bytes of it", (long)stats.buffer_bytes);
+  redist_plan_free(&e->plan);
+  exchange_release(e);
+  free(e);
 }
 
 /* No shared memory at all: arenas are ordinary memory, plans send messages, nothing fails. */
-static void check_exhausted(void)
-{
-    slots s;
-    exchange *e = exchange_new(MPI_COMM_WORLD);
-    redist_stats stats;
-    int good;
-    test_shared_free = 4096;
-    test_case_all(open_slots(&s), "an arena without shared memory");
-    check_pairs(&s, 6, 0);
-    exchange_rows(e, 9, 7, TEST_CYCLIC);
-    e->method = REDIST_SHARED;
-    exchange_allocate(e);
-    good = exchange_create(e) == REDIST_OK && redist_plan_stats(e->plan, &stats) == REDIST_OK &&
-           exchange_is_right(e, 0);
-    test_case_all(good && stats.method == REDIST_POINT_TO_POINT,
-                  "a plan without shared memory falls back: %s", e->message);
-    redist_plan_free(&e->plan);
-    exchange_release(e);
-    free(e);
-    test_shared_free = UINT64_MAX / 2;
-    test_case_all(redist_arena_free(&s.arena) == REDIST_OK && s.arena == NULL, "it is freed");
+static void check_exhausted(void) {
+  slots s;
+  exchange *e = exchange_new(MPI_COMM_WORLD);
+  redist_stats stats;
+  int good;
+  test_shared_free = 4096;
+  test_case_all(open_slots(&s), "an arena without shared memory");
+  check_pairs(&s, 6, 0);
+  exchange_rows(e, 9, 7, TEST_CYCLIC);
+  e->method = REDIST_SHARED;
+  exchange_allocate(e);
+  good = exchange_create(e) == REDIST_OK && redist_plan_stats(e->plan, &stats) == REDIST_OK &&
+         exchange_is_right(e, 0);
+  test_case_all(good && stats.method == REDIST_POINT_TO_POINT,
+                "a plan without shared memory falls back: %s", e->message);
+  redist_plan_free(&e->plan);
+  exchange_release(e);
+  free(e);
+  test_shared_free = UINT64_MAX / 2;
+  test_case_all(redist_arena_free(&s.arena) == REDIST_OK && s.arena == NULL, "it is freed");
 }
 
-static void check_bad_input(void)
-{
-    redist_arena *arena = NULL;
-    int code;
-    test_case_all(redist_arena_create(MPI_COMM_WORLD, 1, NULL) == REDIST_ERR_ARGUMENT,
-                  "no pointer to the arena");
-    test_case_all(redist_arena_create(MPI_COMM_NULL, 1, &arena) == REDIST_ERR_ARGUMENT &&
-                      arena == NULL,
-                  "no communicator");
-    test_case_all(redist_arena_free(NULL) == REDIST_ERR_ARGUMENT &&
-                      redist_arena_free(&arena) == REDIST_OK,
-                  "nothing to free");
-    test_case_all(redist_arena_alloc(NULL, 1) == NULL, "no arena");
-    code = redist_arena_create(MPI_COMM_WORLD, test_rank() == 0 ? SIZE_MAX : 64, &arena);
-    test_case_all(code == REDIST_ERR_MEMORY && arena == NULL, "too large on one rank: code %d",
-                  code);
-    code = redist_arena_create(MPI_COMM_WORLD, (size_t)test_rank() * 100, &arena);
-    test_case_all(code == REDIST_OK && redist_arena_alloc(arena, (size_t)test_rank() * 100) != NULL,
-                  "different sizes");
-    test_case_all(redist_arena_alloc(arena, 1) == NULL && redist_arena_free(&arena) == REDIST_OK,
-                  "full");
+static void check_bad_input(void) {
+  redist_arena *arena = NULL;
+  int code;
+  test_case_all(redist_arena_create(MPI_COMM_WORLD, 1, NULL) == REDIST_ERR_ARGUMENT,
+                "no pointer to the arena");
+  test_case_all(redist_arena_create(MPI_COMM_NULL, 1, &arena) == REDIST_ERR_ARGUMENT &&
+                    arena == NULL,
+                "no communicator");
+  test_case_all(redist_arena_free(NULL) == REDIST_ERR_ARGUMENT &&
+                    redist_arena_free(&arena) == REDIST_OK,
+                "nothing to free");
+  test_case_all(redist_arena_alloc(NULL, 1) == NULL, "no arena");
+  code = redist_arena_create(MPI_COMM_WORLD, test_rank() == 0 ? SIZE_MAX : 64, &arena);
+  test_case_all(code == REDIST_ERR_MEMORY && arena == NULL, "too large on one rank: code %d", code);
+  code = redist_arena_create(MPI_COMM_WORLD, (size_t)test_rank() * 100, &arena);
+  test_case_all(code == REDIST_OK && redist_arena_alloc(arena, (size_t)test_rank() * 100) != NULL,
+                "different sizes");
+  test_case_all(redist_arena_alloc(arena, 1) == NULL && redist_arena_free(&arena) == REDIST_OK,
+                "full");
 }
 
 /* A plan of rows to columns with the arena that this rank passes. */
 static int plan_with(redist_arena *arena, redist_method method, redist_plan **plan, char *message,
-                     size_t size)
-{
-    const redist_layout from = redist_layout_2d(redist_block(12, test_size()), redist_whole(8));
-    const redist_layout to = redist_layout_2d(redist_whole(12), redist_block(8, test_size()));
-    redist_options options;
-    memset(&options, 0, sizeof options);
-    options.arena = arena;
-    options.method = method;
-    options.message = message;
-    options.message_size = size;
-    return redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, plan);
+                     size_t size) {
+  const redist_layout from = redist_layout_2d(redist_block(12, test_size()), redist_whole(8));
+  const redist_layout to = redist_layout_2d(redist_whole(12), redist_block(8, test_size()));
+  redist_options options;
+  memset(&options, 0, sizeof options);
+  options.arena = arena;
+  options.method = method;
+  options.message = message;
+  options.message_size = size;
+  return redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, plan);
 }
 
 /* Ranks that pass different arenas: of the same communicator, and one of each rank's own. */
-static void check_different(redist_method method)
-{
-    redist_arena *two[2] = {NULL, NULL}, *own = NULL;
-    redist_plan *plan = NULL;
-    char message[200];
-    int code, last = test_rank() == test_size() - 1;
-    redist_arena_create(MPI_COMM_WORLD, 10000, &two[0]);
-    redist_arena_create(MPI_COMM_WORLD, 10000, &two[1]);
-    redist_arena_create(MPI_COMM_SELF, 10000, &own);
-    code = plan_with(two[last], method, &plan, message, sizeof message);
-    test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(message, "arena") != NULL,
-                  "two arenas: code %d, %s", code, message);
-    code = plan_with(own, method, &plan, message, sizeof message);
-    test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(message, "arena") != NULL,
-                  "an arena of each rank: code %d, %s", code, message);
-    code = plan_with(last ? two[0] : NULL, method, &plan, message, sizeof message);
-    test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL, "no arena on one rank: code %d, %s",
-                  code, message);
-    test_case_all(redist_arena_free(&two[0]) == REDIST_OK &&
-                      redist_arena_free(&two[1]) == REDIST_OK &&
-                      redist_arena_free(&own) == REDIST_OK,
-                  "they are freed");
+static void check_different(redist_method method) {
+  redist_arena *two[2] = {NULL, NULL}, *own = NULL;
+  redist_plan *plan = NULL;
+  char message[200];
+  int code, last = test_rank() == test_size() - 1;
+  redist_arena_create(MPI_COMM_WORLD, 10000, &two[0]);
+  redist_arena_create(MPI_COMM_WORLD, 10000, &two[1]);
+  redist_arena_create(MPI_COMM_SELF, 10000, &own);
+  code = plan_with(two[last], method, &plan, message, sizeof message);
+  test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(message, "arena") != NULL,
+                "two arenas: code %d, %s", code, message);
+  code = plan_with(own, method, &plan, message, sizeof message);
+  test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL && strstr(message, "arena") != NULL,
+                "an arena of each rank: code %d, %s", code, message);
+  code = plan_with(last ? two[0] : NULL, method, &plan, message, sizeof message);
+  test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL, "no arena on one rank: code %d, %s",
+                code, message);
+  test_case_all(redist_arena_free(&two[0]) == REDIST_OK &&
+                    redist_arena_free(&two[1]) == REDIST_OK && redist_arena_free(&own) == REDIST_OK,
+                "they are freed");
 }
 
 /* Plans hold on to their arena. */
-static void check_early(redist_method method)
-{
-    redist_arena *arena = NULL;
-    redist_plan *plan = NULL;
-    char message[200] = "";
-    int code, again;
-    redist_arena_create(MPI_COMM_WORLD, 10000, &arena);
-    code = plan_with(arena, method, &plan, message, sizeof message);
-    again = redist_arena_free(&arena);
-    test_case_all(code == REDIST_OK && again == REDIST_ERR_BUSY && arena != NULL,
-                  "an arena freed before its plan: code %d, %s", again, message);
-    test_case_all(redist_plan_free(&plan) == REDIST_OK && redist_arena_free(&arena) == REDIST_OK &&
-                      arena == NULL,
-                  "and after it");
+static void check_early(redist_method method) {
+  redist_arena *arena = NULL;
+  redist_plan *plan = NULL;
+  char message[200] = "";
+  int code, again;
+  redist_arena_create(MPI_COMM_WORLD, 10000, &arena);
+  code = plan_with(arena, method, &plan, message, sizeof message);
+  again = redist_arena_free(&arena);
+  test_case_all(code == REDIST_OK && again == REDIST_ERR_BUSY && arena != NULL,
+                "an arena freed before its plan: code %d, %s", again, message);
+  test_case_all(redist_plan_free(&plan) == REDIST_OK && redist_arena_free(&arena) == REDIST_OK &&
+                    arena == NULL,
+                "and after it");
 }
 
-static void check_sizes(void)
-{
-    static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 4, SIZE_MAX / 4 + 1,
-                                   (SIZE_MAX >> 13) - 1};
-    size_t k;
-    for (k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        redist_arena *arena = NULL;
-        int code = redist_arena_create(MPI_COMM_WORLD, sizes[k], &arena);
-        test_case_all(code == REDIST_ERR_MEMORY && arena == NULL, "an arena of %zu bytes: code %d",
-                      sizes[k], code);
-    }
+static void check_sizes(void) {
+  static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 4, SIZE_MAX / 4 + 1,
+                                 (SIZE_MAX >> 13) - 1};
+  size_t k;
+  for (k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+    redist_arena *arena = NULL;
+    int code = redist_arena_create(MPI_COMM_WORLD, sizes[k], &arena);
+    test_case_all(code == REDIST_ERR_MEMORY && arena == NULL, "an arena of %zu bytes: code %d",
+                  sizes[k], code);
+  }
 }
 
 /* Two groups of ranks are no communicator to redistribute over. */
-static void check_between(void)
-{
-    const int half = test_rank() % 2;
-    const redist_layout layout = redist_layout_1d(redist_block(8, 1));
-    redist_arena *arena = NULL;
-    redist_plan *plan = NULL;
-    redist_options options;
-    redist_cost cost;
-    MPI_Comm part, between;
-    char message[200] = "";
-    if (test_size() == 1)
-        return;
-    MPI_Comm_split(MPI_COMM_WORLD, half, 0, &part);
-    MPI_Intercomm_create(part, 0, MPI_COMM_WORLD, 1 - half, 5, &between);
-    memset(&options, 0, sizeof options);
-    options.message = message;
-    options.message_size = sizeof message;
-    test_case_all(redist_plan_create(between, &layout, &layout, MPI_INT, &options, &plan) ==
-                          REDIST_ERR_ARGUMENT &&
-                      plan == NULL && strstr(message, "communicator") != NULL,
-                  "a plan between two groups: %s", message);
-    test_case_all(redist_plan_create(MPI_COMM_NULL, &layout, &layout, MPI_INT, &options, &plan) ==
-                          REDIST_ERR_ARGUMENT &&
-                      plan == NULL && strstr(message, "MPI_COMM_NULL") != NULL,
-                  "a plan of nobody: %s", message);
-    test_case_all(redist_arena_create(between, 100, &arena) == REDIST_ERR_ARGUMENT && arena == NULL,
-                  "an arena between two groups");
-    test_case_all(redist_calibrate(between, &cost) == REDIST_ERR_ARGUMENT,
-                  "calibrating between two groups");
-    MPI_Comm_free(&between);
-    MPI_Comm_free(&part);
+static void check_between(void) {
+  const int half = test_rank() % 2;
+  const redist_layout layout = redist_layout_1d(redist_block(8, 1));
+  redist_arena *arena = NULL;
+  redist_plan *plan = NULL;
+  redist_options options;
+  redist_cost cost;
+  MPI_Comm part, between;
+  char message[200] = "";
+  if (test_size() == 1) return;
+  MPI_Comm_split(MPI_COMM_WORLD, half, 0, &part);
+  MPI_Intercomm_create(part, 0, MPI_COMM_WORLD, 1 - half, 5, &between);
+  memset(&options, 0, sizeof options);
+  options.message = message;
+  options.message_size = sizeof message;
+  test_case_all(redist_plan_create(between, &layout, &layout, MPI_INT, &options, &plan) ==
+                        REDIST_ERR_ARGUMENT &&
+                    plan == NULL && strstr(message, "communicator") != NULL,
+                "a plan between two groups: %s", message);
+  test_case_all(redist_plan_create(MPI_COMM_NULL, &layout, &layout, MPI_INT, &options, &plan) ==
+                        REDIST_ERR_ARGUMENT &&
+                    plan == NULL && strstr(message, "MPI_COMM_NULL") != NULL,
+                "a plan of nobody: %s", message);
+  test_case_all(redist_arena_create(between, 100, &arena) == REDIST_ERR_ARGUMENT && arena == NULL,
+                "an arena between two groups");
+  test_case_all(redist_calibrate(between, &cost) == REDIST_ERR_ARGUMENT,
+                "calibrating between two groups");
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&part);
 }
 
 /* ---- who copies what: rank 1 starts, then rank 0, then both wait ---- */
 
 enum {
-    KEPT = 1,
-    SENT = 2,
-    RECEIVED = 4,
-    NEAR = 75, /* percent: fetching lines, of streaming them */
-    BETWEEN = 76,
-    FAR = 126,
-    UNKNOWN = 0,
-    LINES = 0,
-    INTERLEAVED = 1,
-    SCATTERED = 2 /* short runs of the source */
+  KEPT = 1,
+  SENT = 2,
+  RECEIVED = 4,
+  NEAR = 75, /* percent: fetching lines, of streaming them */
+  BETWEEN = 76,
+  FAR = 126,
+  UNKNOWN = 0,
+  LINES = 0,
+  INTERLEAVED = 1,
+  SCATTERED = 2 /* short runs of the source */
 };
 
 typedef struct {
-    const char *name;
-    int form, distance, from_inside, to_inside; /* arrays that lie in the arena */
-    int started[2], done[2];                    /* by rank: what it has copied then */
-    int cached;                                 /* bytes of a message that stays cached in a ring */
+  const char *name;
+  int form, distance, from_inside, to_inside; /* arrays that lie in the arena */
+  int started[2], done[2];                    /* by rank: what it has copied then */
+  int cached;                                 /* bytes of a message that stays cached in a ring */
 } copy_case;
 
-static void set_distance(redist_arena *arena, int percent)
-{
-    arena->home.distance[REDIST_PRIV_FETCH] = percent;
-    arena->home.distance[REDIST_PRIV_STREAM] = percent > 0 ? 100 : 0;
+static void set_distance(redist_arena *arena, int percent) {
+  arena->home.distance[REDIST_PRIV_FETCH] = percent;
+  arena->home.distance[REDIST_PRIV_STREAM] = percent > 0 ? 100 : 0;
 }
 
 /* Its elements of 8 bytes: what a rank keeps, sends and receives differ. */
-static void uneven_layouts(int form, redist_layout *from, redist_layout *to, int64_t bytes[5])
-{
-    static const int64_t rows[] = {0, 10, 30}, columns[] = {0, 8, 32};
-    const int me = test_rank();
-    *to = redist_layout_2d(redist_whole(30), redist_cuts(columns, 2));
-    *from = redist_layout_2d(redist_cuts(rows, 2), redist_whole(32));
-    if (form == INTERLEAVED)
-        *from = redist_layout_2d(redist_whole(30), redist_cyclic(32, 2));
-    if (form == SCATTERED) {
-        *from = *to;
-        *to = redist_layout_2d(redist_whole(30), redist_cyclic(32, 2));
-    }
-    bytes[KEPT] = 8 * redist_volume(from, me, to, me);
-    bytes[SENT] = 8 * redist_volume(from, me, to, !me);
-    bytes[RECEIVED] = 8 * redist_volume(from, !me, to, me);
+static void uneven_layouts(int form, redist_layout *from, redist_layout *to, int64_t bytes[5]) {
+  static const int64_t rows[] = {0, 10, 30}, columns[] = {0, 8, 32};
+  const int me = test_rank();
+  *to = redist_layout_2d(redist_whole(30), redist_cuts(columns, 2));
+  *from = redist_layout_2d(redist_cuts(rows, 2), redist_whole(32));
+  if (form == INTERLEAVED) *from = redist_layout_2d(redist_whole(30), redist_cyclic(32, 2));
+  if (form == SCATTERED) {
+    *from = *to;
+    *to = redist_layout_2d(redist_whole(30), redist_cyclic(32, 2));
+  }
+  bytes[KEPT] = 8 * redist_volume(from, me, to, me);
+  bytes[SENT] = 8 * redist_volume(from, me, to, !me);
+  bytes[RECEIVED] = 8 * redist_volume(from, !me, to, me);
 }
 
-static int64_t sum_of(int what, const int64_t bytes[5])
-{
-    return (what & KEPT ? bytes[KEPT] : 0) + (what & SENT ? bytes[SENT] : 0) +
-           (what & RECEIVED ? bytes[RECEIVED] : 0);
+static int64_t sum_of(int what, const int64_t bytes[5]) {
+  return (what & KEPT ? bytes[KEPT] : 0) + (what & SENT ? bytes[SENT] : 0) +
+         (what & RECEIVED ? bytes[RECEIVED] : 0);
 }
 
-static int elements_are_right(const redist_layout *l, const double *array)
-{
-    int64_t index[2];
-    int good = 1;
-    for (index[0] = 0; index[0] < 30; index[0]++)
-        for (index[1] = 0; index[1] < 32; index[1]++)
-            if (redist_layout_owner(l, index) == test_rank())
-                good = good &&
-                       array[redist_layout_offset(l, index)] == (double)(32 * index[0] + index[1]);
-    return good;
+static int elements_are_right(const redist_layout *l, const double *array) {
+  int64_t index[2];
+  int good = 1;
+  for (index[0] = 0; index[0] < 30; index[0]++)
+    for (index[1] = 0; index[1] < 32; index[1]++)
+      if (redist_layout_owner(l, index) == test_rank())
+        good = good && array[redist_layout_offset(l, index)] == (double)(32 * index[0] + index[1]);
+  return good;
 }
 
-static void number_elements(const redist_layout *l, double *array)
-{
-    int64_t index[2];
-    for (index[0] = 0; index[0] < 30; index[0]++)
-        for (index[1] = 0; index[1] < 32; index[1]++)
-            if (redist_layout_owner(l, index) == test_rank())
-                array[redist_layout_offset(l, index)] = (double)(32 * index[0] + index[1]);
+static void number_elements(const redist_layout *l, double *array) {
+  int64_t index[2];
+  for (index[0] = 0; index[0] < 30; index[0]++)
+    for (index[1] = 0; index[1] < 32; index[1]++)
+      if (redist_layout_owner(l, index) == test_rank())
+        array[redist_layout_offset(l, index)] = (double)(32 * index[0] + index[1]);
 }
 
-static void check_who_copies(const copy_case *c)
-{
-    static double anywhere[2][30 * 32];
-    const size_t room = sizeof anywhere[0];
-    redist_options options;
-    redist_arena *arena = NULL;
-    redist_plan *plan = NULL;
-    redist_layout from, to;
-    double *a, *b;
-    int64_t bytes[5], started, done;
-    int k, good, me = test_rank();
-    const int shares = test_shares();
-    uneven_layouts(c->form, &from, &to, bytes);
-    memset(&options, 0, sizeof options);
-    redist_arena_create(MPI_COMM_WORLD, 2 * room, &arena);
-    set_distance(arena, c->distance);
-    test_cached = c->cached;
-    options.method = REDIST_SHARED;
-    options.arena = arena;
-    a = c->from_inside ? redist_arena_alloc(arena, room) : anywhere[0];
-    b = c->to_inside ? redist_arena_alloc(arena, room) : anywhere[1];
-    good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK;
-    for (k = 0; k < 3; k++) { /* more than there are words for claims */
-        number_elements(&from, a);
-        memset(b, 255, room);
-        copied = 0;
-        test_sum(0);
-        if (me == 1)
-            good = redist_start(plan, a, b) == REDIST_OK && good;
-        test_sum(0);
-        if (me == 0)
-            good = redist_start(plan, a, b) == REDIST_OK && good;
-        started = copied;
-        test_sum(0);
-        good = redist_wait(plan) == REDIST_OK && good;
-        done = copied;
-        test_sum(0);
-        good = good && elements_are_right(&to, b) && started == sum_of(c->started[me], bytes) &&
-               done == sum_of(c->done[me], bytes);
-        test_case_all(good || !shares,
-                      "who copies, %s: rank %d %ld bytes when started, %ld in the end", c->name, me,
-                      (long)started, (long)done);
-    }
-    redist_plan_free(&plan);
-    redist_arena_free(&arena);
+static void check_who_copies(const copy_case *c) {
+  static double anywhere[2][30 * 32];
+  const size_t room = sizeof anywhere[0];
+  redist_options options;
+  redist_arena *arena = NULL;
+  redist_plan *plan = NULL;
+  redist_layout from, to;
+  double *a, *b;
+  int64_t bytes[5], started, done;
+  int k, good, me = test_rank();
+  const int shares = test_shares();
+  uneven_layouts(c->form, &from, &to, bytes);
+  memset(&options, 0, sizeof options);
+  redist_arena_create(MPI_COMM_WORLD, 2 * room, &arena);
+  set_distance(arena, c->distance);
+  test_cached = c->cached;
+  options.method = REDIST_SHARED;
+  options.arena = arena;
+  a = c->from_inside ? redist_arena_alloc(arena, room) : anywhere[0];
+  b = c->to_inside ? redist_arena_alloc(arena, room) : anywhere[1];
+  good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK;
+  for (k = 0; k < 3; k++) { /* more than there are words for claims */
+    number_elements(&from, a);
+    memset(b, 255, room);
+    copied = 0;
+    test_sum(0);
+    if (me == 1) good = redist_start(plan, a, b) == REDIST_OK && good;
+    test_sum(0);
+    if (me == 0) good = redist_start(plan, a, b) == REDIST_OK && good;
+    started = copied;
+    test_sum(0);
+    good = redist_wait(plan) == REDIST_OK && good;
+    done = copied;
+    test_sum(0);
+    good = good && elements_are_right(&to, b) && started == sum_of(c->started[me], bytes) &&
+           done == sum_of(c->done[me], bytes);
+    test_case_all(good || !shares, "who copies, %s: rank %d %ld bytes when started, %ld in the end",
+                  c->name, me, (long)started, (long)done);
+  }
+  redist_plan_free(&plan);
+  redist_arena_free(&arena);
 }
 
-static void check_all_ways(void)
-{
-    enum { TWICE = KEPT | SENT | RECEIVED, WRITES = KEPT | SENT, READS = KEPT | RECEIVED };
-    static const copy_case cases[] = {
-        {"near", LINES, NEAR, 1, 1, {WRITES, KEPT}, {WRITES, WRITES}, 0},
-        {"far", LINES, FAR, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0},
-        {"distance not known", LINES, UNKNOWN, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0},
-        /* rank 1 sends 32 bytes of each row */
-        {"interleaved, near", INTERLEAVED, NEAR, 1, 1, {KEPT, WRITES}, {READS, TWICE}, 0},
-        {"interleaved, far", INTERLEAVED, FAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}, 0},
-        {"interleaved, between", INTERLEAVED, BETWEEN, 1, 1, {KEPT, WRITES}, {READS, TWICE}, 0},
-        {"interleaved, cached, between",
-         INTERLEAVED,
-         BETWEEN,
-         1,
-         1,
-         {WRITES, WRITES},
-         {TWICE, TWICE},
-         100000},
-        {"interleaved, cached, near",
-         INTERLEAVED,
-         NEAR,
-         1,
-         1,
-         {KEPT, WRITES},
-         {READS, TWICE},
-         100000},
-        {"scattered, near", SCATTERED, NEAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}, 0},
-        {"destinations in the arena, near",
-         LINES,
-         NEAR,
-         0,
-         1,
-         {WRITES, WRITES},
-         {TWICE, WRITES},
-         0},
-        {"sources in the arena, near", LINES, NEAR, 1, 0, {KEPT, KEPT}, {READS, READS}, 0},
-        {"sources in the arena, far", LINES, FAR, 1, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0},
-        {"none in the arena, near", LINES, NEAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0},
-        {"none in the arena, far", LINES, FAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0},
-    };
-    size_t k;
-    test_patience = INT_MAX; /* who copies does not depend on who waits first */
-    for (k = 0; k < sizeof cases / sizeof *cases; k++)
-        check_who_copies(&cases[k]);
-    test_patience = 20;
-    test_cached = 1 << 20;
+static void check_all_ways(void) {
+  enum { TWICE = KEPT | SENT | RECEIVED, WRITES = KEPT | SENT, READS = KEPT | RECEIVED };
+  static const copy_case cases[] = {
+      {"near", LINES, NEAR, 1, 1, {WRITES, KEPT}, {WRITES, WRITES}, 0},
+      {"far", LINES, FAR, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0},
+      {"distance not known", LINES, UNKNOWN, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0},
+      /* rank 1 sends 32 bytes of each row */
+      {"interleaved, near", INTERLEAVED, NEAR, 1, 1, {KEPT, WRITES}, {READS, TWICE}, 0},
+      {"interleaved, far", INTERLEAVED, FAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}, 0},
+      {"interleaved, between", INTERLEAVED, BETWEEN, 1, 1, {KEPT, WRITES}, {READS, TWICE}, 0},
+      {"interleaved, cached, between",
+       INTERLEAVED,
+       BETWEEN,
+       1,
+       1,
+       {WRITES, WRITES},
+       {TWICE, TWICE},
+       100000},
+      {"interleaved, cached, near",
+       INTERLEAVED,
+       NEAR,
+       1,
+       1,
+       {KEPT, WRITES},
+       {READS, TWICE},
+       100000},
+      {"scattered, near", SCATTERED, NEAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}, 0},
+      {"destinations in the arena, near", LINES, NEAR, 0, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0},
+      {"sources in the arena, near", LINES, NEAR, 1, 0, {KEPT, KEPT}, {READS, READS}, 0},
+      {"sources in the arena, far", LINES, FAR, 1, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0},
+      {"none in the arena, near", LINES, NEAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0},
+      {"none in the arena, far", LINES, FAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0},
+  };
+  size_t k;
+  test_patience = INT_MAX; /* who copies does not depend on who waits first */
+  for (k = 0; k < sizeof cases / sizeof *cases; k++) check_who_copies(&cases[k]);
+  test_patience = 20;
+  test_cached = 1 << 20;
 }
 
 /* ---- nobody waits for a rank that does nothing ---- */
 
 enum { TESTS = 100000, LONG = 5000 };
 
-static int completes(redist_plan *plan)
-{
-    int k, done = 0;
-    for (k = 0; k < TESTS && !done; k++)
-        if (redist_test(plan, &done) != REDIST_OK)
-            return 0;
-    return done;
+static int completes(redist_plan *plan) {
+  int k, done = 0;
+  for (k = 0; k < TESTS && !done; k++)
+    if (redist_test(plan, &done) != REDIST_OK) return 0;
+  return done;
 }
 
 /* Rank 1 sends rank 0 all it has. What fits in the ring leaves without the receiver; what was
    started arrives without the sender, in arrays of the arena whatever its length. */
-static void check_idle_ranks(int n, int distance, int late_receiver)
-{
-    const redist_layout to = redist_layout_1d(redist_whole(n)), from = redist_from_rank(to, 1);
-    redist_options options;
-    redist_arena *arena = NULL;
-    redist_plan *plan = NULL;
-    double *array;
-    int k, i, good, me = test_rank(), last = late_receiver ? 0 : 1;
-    memset(&options, 0, sizeof options);
-    redist_arena_create(MPI_COMM_WORLD, (size_t)n * sizeof *array, &arena);
-    set_distance(arena, distance);
-    options.method = REDIST_SHARED;
-    options.arena = arena;
-    array = redist_arena_alloc(arena, (size_t)n * sizeof *array);
-    good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK;
-    for (k = 0; k < 3 && test_sum(!good) == 0; k++) {
-        for (i = 0; i < n; i++)
-            array[i] = me == 1 ? k * n + i : -1;
-        if (!late_receiver || me == 1)
-            good = redist_start(plan, array, array) == REDIST_OK;
-        test_sum(0);
-        if (me != last)
-            good = completes(plan) && good;
-        test_sum(0); /* until here the last one has done nothing */
-        if (late_receiver && me == last)
-            good = redist_start(plan, array, array) == REDIST_OK && good;
-        if (me == last)
-            good = completes(plan) && good;
-        for (i = 0; i < n && me == 0; i++)
-            good = good && array[i] == k * n + i;
-        test_case_all(good, "%d elements, %s rank does nothing, distance %d, time %d", n,
-                      late_receiver ? "the receiving" : "the sending", distance, k);
-    }
-    redist_plan_free(&plan);
-    redist_arena_free(&arena);
+static void check_idle_ranks(int n, int distance, int late_receiver) {
+  const redist_layout to = redist_layout_1d(redist_whole(n)), from = redist_from_rank(to, 1);
+  redist_options options;
+  redist_arena *arena = NULL;
+  redist_plan *plan = NULL;
+  double *array;
+  int k, i, good, me = test_rank(), last = late_receiver ? 0 : 1;
+  memset(&options, 0, sizeof options);
+  redist_arena_create(MPI_COMM_WORLD, (size_t)n * sizeof *array, &arena);
+  set_distance(arena, distance);
+  options.method = REDIST_SHARED;
+  options.arena = arena;
+  array = redist_arena_alloc(arena, (size_t)n * sizeof *array);
+  good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK;
+  for (k = 0; k < 3 && test_sum(!good) == 0; k++) {
+    for (i = 0; i < n; i++) array[i] = me == 1 ? k * n + i : -1;
+    if (!late_receiver || me == 1) good = redist_start(plan, array, array) == REDIST_OK;
+    test_sum(0);
+    if (me != last) good = completes(plan) && good;
+    test_sum(0); /* until here the last one has done nothing */
+    if (late_receiver && me == last) good = redist_start(plan, array, array) == REDIST_OK && good;
+    if (me == last) good = completes(plan) && good;
+    for (i = 0; i < n && me == 0; i++) good = good && array[i] == k * n + i;
+    test_case_all(good, "%d elements, %s rank does nothing, distance %d, time %d", n,
+                  late_receiver ? "the receiving" : "the sending", distance, k);
+  }
+  redist_plan_free(&plan);
+  redist_arena_free(&arena);
 }
 
-static void check_idle(void)
-{
-    int distance;
-    for (distance = NEAR; distance <= FAR; distance += FAR - NEAR) {
-        check_idle_ranks(100, distance, 1);
-        check_idle_ranks(100, distance, 0);
-        test_piece_bytes = 4096;
-        check_idle_ranks(LONG, distance, 0); /* 40 kB, and a ring of 16 */
-        test_piece_bytes = 262144;
-    }
+static void check_idle(void) {
+  int distance;
+  for (distance = NEAR; distance <= FAR; distance += FAR - NEAR) {
+    check_idle_ranks(100, distance, 1);
+    check_idle_ranks(100, distance, 0);
+    test_piece_bytes = 4096;
+    check_idle_ranks(LONG, distance, 0); /* 40 kB, and a ring of 16 */
+    test_piece_bytes = 262144;
+  }
 }
 
-int main(int count, char **arguments)
-{
-    const int few = 12;
-    slots s;
-    int status;
-    MPI_Init(&count, &arguments);
-    check_bad_input();
-    check_between();
-    check_sizes();
-    check_early(REDIST_SHARED);
-    check_early(REDIST_POINT_TO_POINT);
-    if (test_size() > 1)
-        check_different(REDIST_SHARED);
-    if (test_size() == 2 && test_shares()) {
-        check_all_ways();
-        check_idle();
-    }
-    test_case_all(open_slots(&s), "an arena and its arrays");
-    check_direct(&s);
-    check_pairs(&s, test_size() <= 2 ? 400 : few, 0);
-    check_pairs(&s, test_size() <= 2 ? 100 : few, 2);
-    test_case_all(redist_arena_free(&s.arena) == REDIST_OK && s.arena == NULL,
-                  "the arena is freed");
-    check_exhausted();
-    status = test_report_all("arenas");
-    MPI_Finalize();
-    return status;
+int main(int count, char **arguments) {
+  const int few = 12;
+  slots s;
+  int status;
+  MPI_Init(&count, &arguments);
+  check_bad_input();
+  check_between();
+  check_sizes();
+  check_early(REDIST_SHARED);
+  check_early(REDIST_POINT_TO_POINT);
+  if (test_size() > 1) check_different(REDIST_SHARED);
+  if (test_size() == 2 && test_shares()) {
+    check_all_ways();
+    check_idle();
+  }
+  test_case_all(open_slots(&s), "an arena and its arrays");
+  check_direct(&s);
+  check_pairs(&s, test_size() <= 2 ? 400 : few, 0);
+  check_pairs(&s, test_size() <= 2 ? 100 : few, 2);
+  test_case_all(redist_arena_free(&s.arena) == REDIST_OK && s.arena == NULL, "the arena is freed");
+  check_exhausted();
+  status = test_report_all("arenas");
+  MPI_Finalize();
+  return status;
 }

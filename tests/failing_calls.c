@@ -18,10 +18,10 @@ enum { MAKE, RUN, FREE, OPERATIONS };
 static const char *const operation_name[] = {"creating", "executing", "freeing"};
 
 typedef struct {
-    const char *name;
-    int kind;
-    redist_method method;
-    int node_ranks, arrays, fixed, in_place, measures;
+  const char *name;
+  int kind;
+  redist_method method;
+  int node_ranks, arrays, fixed, in_place, measures;
 } way;
 
 static const way ways[] = {
@@ -50,264 +50,232 @@ static const way ways[] = {
 /* One case: the at-th call fails on one rank while it does something, and what came of that on this
    rank. */
 typedef struct {
-    const way *way;
-    int operation, call, at, bad_rank, spreads;
-    MPI_Comm comm;
-    exchange *e;
-    redist_arena *arena;
-    MPI_Datatype types[2]; /* of a file, and of memory */
-    int code[OPERATIONS], hit, alike;
+  const way *way;
+  int operation, call, at, bad_rank, spreads;
+  MPI_Comm comm;
+  exchange *e;
+  redist_arena *arena;
+  MPI_Datatype types[2]; /* of a file, and of memory */
+  int code[OPERATIONS], hit, alike;
 } trial;
 
 /* ---- a case that hangs says which it is ---- */
 
 static char at_work[200];
 
-static void give_up(int signal_number)
-{
-    static const char hangs[] = "FAILED: hangs: ";
-    (void)signal_number;
-    if (write(1, hangs, sizeof hangs - 1) < 0 || write(1, at_work, strlen(at_work)) < 0 ||
-        write(1, "\n", 1) < 0)
-        _exit(2);
-    _exit(1);
+static void give_up(int signal_number) {
+  static const char hangs[] = "FAILED: hangs: ";
+  (void)signal_number;
+  if (write(1, hangs, sizeof hangs - 1) < 0 || write(1, at_work, strlen(at_work)) < 0 ||
+      write(1, "\n", 1) < 0)
+    _exit(2);
+  _exit(1);
 }
 
 /* ---- the operations ---- */
 
 /* Of blocks with head, body and tail, in memory of bytes that run backwards. */
-static int make_types(trial *t)
-{
-    const redist_axis rows = redist_block_cyclic(45, 4, t->e->size);
-    const redist_layout array = redist_layout_2d(rows, redist_whole(7));
-    const redist_layout view = redist_section(redist_flipped(array, 1), 0, 2, 14, 3);
-    return redist_layout_types(&view, t->e->rank, MPI_CHAR, &t->types[0], &t->types[1]);
+static int make_types(trial *t) {
+  const redist_axis rows = redist_block_cyclic(45, 4, t->e->size);
+  const redist_layout array = redist_layout_2d(rows, redist_whole(7));
+  const redist_layout view = redist_section(redist_flipped(array, 1), 0, 2, 14, 3);
+  return redist_layout_types(&view, t->e->rank, MPI_CHAR, &t->types[0], &t->types[1]);
 }
 
-static int free_types(trial *t)
-{
-    int k;
-    for (k = 0; k < 2; k++)
-        if (t->types[k] != MPI_DATATYPE_NULL)
-            MPI_Type_free(&t->types[k]);
-    return REDIST_OK;
+static int free_types(trial *t) {
+  int k;
+  for (k = 0; k < 2; k++)
+    if (t->types[k] != MPI_DATATYPE_NULL) MPI_Type_free(&t->types[k]);
+  return REDIST_OK;
 }
 
-static int create(trial *t)
-{
-    redist_options options;
-    redist_cost cost;
-    memset(&options, 0, sizeof options);
-    if (t->way->kind == ARENA)
-        return redist_arena_create(t->comm, 100, &t->arena);
-    if (t->way->kind == CALIBRATION)
-        return redist_calibrate(t->comm, &cost);
-    if (t->way->kind == FILE_TYPES)
-        return make_types(t);
-    options.node_ranks = t->way->node_ranks;
-    options.effort = t->way->measures ? REDIST_MEASURE : REDIST_ESTIMATE;
-    options.arena = t->arena;
-    return exchange_create_with(t->e, &options);
+static int create(trial *t) {
+  redist_options options;
+  redist_cost cost;
+  memset(&options, 0, sizeof options);
+  if (t->way->kind == ARENA) return redist_arena_create(t->comm, 100, &t->arena);
+  if (t->way->kind == CALIBRATION) return redist_calibrate(t->comm, &cost);
+  if (t->way->kind == FILE_TYPES) return make_types(t);
+  options.node_ranks = t->way->node_ranks;
+  options.effort = t->way->measures ? REDIST_MEASURE : REDIST_ESTIMATE;
+  options.arena = t->arena;
+  return exchange_create_with(t->e, &options);
 }
 
-static int perform(trial *t, int operation)
-{
-    if (operation == MAKE)
-        return create(t);
-    if (operation == FREE && t->way->kind == FILE_TYPES)
-        return free_types(t);
-    if (operation == FREE)
-        return t->way->kind == ARENA ? redist_arena_free(&t->arena) : redist_plan_free(&t->e->plan);
-    if (t->e->plan == NULL)
-        return REDIST_OK;
-    exchange_prepare(t->e, 1);
-    return exchange_run(t->e);
+static int perform(trial *t, int operation) {
+  if (operation == MAKE) return create(t);
+  if (operation == FREE && t->way->kind == FILE_TYPES) return free_types(t);
+  if (operation == FREE)
+    return t->way->kind == ARENA ? redist_arena_free(&t->arena) : redist_plan_free(&t->e->plan);
+  if (t->e->plan == NULL) return REDIST_OK;
+  exchange_prepare(t->e, 1);
+  return exchange_run(t->e);
 }
 
 /* Where the failure spreads, MPI stays broken. */
-static void perform_watched(trial *t, int operation)
-{
-    injected.watched = operation == t->operation || injected.broken;
-    injected.call = operation == t->operation && test_rank() == t->bad_rank ? t->call : CALLS;
-    t->code[operation] = perform(t, operation);
-    injected.watched = 0;
-    t->hit += test_sum(injected.hit);
-    injected.hit = 0;
-    injected.broken = t->spreads && t->hit;
+static void perform_watched(trial *t, int operation) {
+  injected.watched = operation == t->operation || injected.broken;
+  injected.call = operation == t->operation && test_rank() == t->bad_rank ? t->call : CALLS;
+  t->code[operation] = perform(t, operation);
+  injected.watched = 0;
+  t->hit += test_sum(injected.hit);
+  injected.hit = 0;
+  injected.broken = t->spreads && t->hit;
 }
 
-static void open_trial(trial *t)
-{
-    const way *w = t->way;
-    t->types[0] = t->types[1] = MPI_DATATYPE_NULL;
-    PMPI_Comm_dup(MPI_COMM_WORLD, &t->comm);
-    PMPI_Comm_set_errhandler(t->comm, MPI_ERRORS_RETURN);
-    t->e = exchange_new(t->comm);
-    exchange_rows(t->e, 24, 16, TEST_CYCLIC);
-    t->e->seed = 1; /* chains of plans have several phases */
-    t->e->method = w->method;
-    t->e->count = w->arrays;
-    t->e->many = w->arrays > 1;
-    t->e->fixed = w->fixed;
-    t->e->in_place = w->in_place;
-    exchange_allocate(t->e);
-    if (w->kind == PLAN_IN_ARENA)
-        redist_arena_create(t->comm, 100, &t->arena);
-    memset(injected.counts, 0, sizeof injected.counts);
-    injected.at = t->at;
-    injected.spreads = t->spreads;
-    injected.trial++;
+static void open_trial(trial *t) {
+  const way *w = t->way;
+  t->types[0] = t->types[1] = MPI_DATATYPE_NULL;
+  PMPI_Comm_dup(MPI_COMM_WORLD, &t->comm);
+  PMPI_Comm_set_errhandler(t->comm, MPI_ERRORS_RETURN);
+  t->e = exchange_new(t->comm);
+  exchange_rows(t->e, 24, 16, TEST_CYCLIC);
+  t->e->seed = 1; /* chains of plans have several phases */
+  t->e->method = w->method;
+  t->e->count = w->arrays;
+  t->e->many = w->arrays > 1;
+  t->e->fixed = w->fixed;
+  t->e->in_place = w->in_place;
+  exchange_allocate(t->e);
+  if (w->kind == PLAN_IN_ARENA) redist_arena_create(t->comm, 100, &t->arena);
+  memset(injected.counts, 0, sizeof injected.counts);
+  injected.at = t->at;
+  injected.spreads = t->spreads;
+  injected.trial++;
 }
 
 /* What is broken cannot wait for others any more. */
-static void close_trial(trial *t)
-{
-    injected.watched = injected.broken;
-    redist_arena_free(&t->arena);
-    if (!injected.broken)
-        PMPI_Comm_free(&t->comm);
-    injected.watched = injected.broken = injected.spreads = 0;
-    test_sum(0);
-    free_hidden();
-    exchange_release(t->e);
-    free(t->e);
+static void close_trial(trial *t) {
+  injected.watched = injected.broken;
+  redist_arena_free(&t->arena);
+  if (!injected.broken) PMPI_Comm_free(&t->comm);
+  injected.watched = injected.broken = injected.spreads = 0;
+  test_sum(0);
+  free_hidden();
+  exchange_release(t->e);
+  free(t->e);
 }
 
 /* ---- what must hold ---- */
 
 /* Types are made by every rank for itself: there are both or none, and none where a call failed that
    makes them or looks at the element. */
-static int types_are_right(const trial *t)
-{
-    const int makes = t->call >= CALL_Type_size && t->call <= CALL_Type_create_resized;
-    const int fails_here = t->e->rank == t->bad_rank && makes && t->operation == MAKE;
-    const int none = t->types[0] == MPI_DATATYPE_NULL && t->types[1] == MPI_DATATYPE_NULL;
-    const int both = t->types[0] != MPI_DATATYPE_NULL && t->types[1] != MPI_DATATYPE_NULL;
-    return t->code[MAKE] == REDIST_OK ? both && !(t->hit && fails_here) : none && fails_here;
+static int types_are_right(const trial *t) {
+  const int makes = t->call >= CALL_Type_size && t->call <= CALL_Type_create_resized;
+  const int fails_here = t->e->rank == t->bad_rank && makes && t->operation == MAKE;
+  const int none = t->types[0] == MPI_DATATYPE_NULL && t->types[1] == MPI_DATATYPE_NULL;
+  const int both = t->types[0] != MPI_DATATYPE_NULL && t->types[1] != MPI_DATATYPE_NULL;
+  return t->code[MAKE] == REDIST_OK ? both && !(t->hit && fails_here) : none && fails_here;
 }
 
 /* All ranks have the same code, and the same sentence. */
-static int ended_alike(const trial *t)
-{
-    char first[sizeof t->e->message];
-    int code = t->code[MAKE];
-    memcpy(first, t->e->message, sizeof first);
-    PMPI_Bcast(first, (int)sizeof first, MPI_CHAR, 0, MPI_COMM_WORLD);
-    PMPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    return code == t->code[MAKE] && strcmp(first, t->e->message) == 0 &&
-           (code == REDIST_OK || t->way->kind > PLAN_IN_ARENA || strlen(first) > 10);
+static int ended_alike(const trial *t) {
+  char first[sizeof t->e->message];
+  int code = t->code[MAKE];
+  memcpy(first, t->e->message, sizeof first);
+  PMPI_Bcast(first, (int)sizeof first, MPI_CHAR, 0, MPI_COMM_WORLD);
+  PMPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return code == t->code[MAKE] && strcmp(first, t->e->message) == 0 &&
+         (code == REDIST_OK || t->way->kind > PLAN_IN_ARENA || strlen(first) > 10);
 }
 
 /* What failed is told by the rank where it did; types that cannot be freed are no reason to
    stop. */
-static int codes_are_right(const trial *t)
-{
-    const int told = t->hit && test_rank() == t->bad_rank && t->call != CALL_Type_free;
-    const int created = t->code[MAKE] == REDIST_OK, executed = t->code[RUN] == REDIST_OK;
-    if (t->code[FREE] != REDIST_OK)
-        return 0;
-    if (t->operation == MAKE && t->spreads)
-        return !told || !created;
-    if (t->operation == RUN && t->spreads)
-        return created && (executed ? !told : t->code[RUN] == REDIST_ERR_MPI);
-    return executed && (created || t->operation == MAKE);
+static int codes_are_right(const trial *t) {
+  const int told = t->hit && test_rank() == t->bad_rank && t->call != CALL_Type_free;
+  const int created = t->code[MAKE] == REDIST_OK, executed = t->code[RUN] == REDIST_OK;
+  if (t->code[FREE] != REDIST_OK) return 0;
+  if (t->operation == MAKE && t->spreads) return !told || !created;
+  if (t->operation == RUN && t->spreads)
+    return created && (executed ? !told : t->code[RUN] == REDIST_ERR_MPI);
+  return executed && (created || t->operation == MAKE);
 }
 
 /* Where messages failed their communicator is left to those on their way. */
-static int nothing_is_left(const trial *t, const int *before, int64_t blocks)
-{
-    const int messages = t->spreads || t->call == CALL_Send_init || t->call == CALL_Recv_init;
-    int kind, good = live_blocks == blocks;
-    for (kind = 0; kind < KINDS; kind++)
-        good &= live[kind] == before[kind] ||
-                (kind == COMMUNICATORS && messages && live[kind] > before[kind]);
-    return good;
+static int nothing_is_left(const trial *t, const int *before, int64_t blocks) {
+  const int messages = t->spreads || t->call == CALL_Send_init || t->call == CALL_Recv_init;
+  int kind, good = live_blocks == blocks;
+  for (kind = 0; kind < KINDS; kind++)
+    good &= live[kind] == before[kind] ||
+            (kind == COMMUNICATORS && messages && live[kind] > before[kind]);
+  return good;
 }
 
 /* Whether the call failed at all. Collective. */
-static int run(trial *t)
-{
-    const int64_t blocks = live_blocks;
-    int before[KINDS], right, created, arrived;
-    snprintf(at_work, sizeof at_work, "%s: %s, call %d of MPI_%s fails on rank %d", t->way->name,
-             operation_name[t->operation], t->at, call_name[t->call], t->bad_rank);
-    memcpy(before, live, sizeof before);
-    alarm(20);
-    open_trial(t);
-    perform_watched(t, MAKE);
-    created = test_sum(t->code[MAKE] != REDIST_OK) == 0;
-    right = t->spreads || (t->way->kind == FILE_TYPES ? types_are_right(t) : ended_alike(t));
-    if (created)
-        perform_watched(t, RUN);
-    arrived = !created || t->code[RUN] != REDIST_OK || t->way->kind > PLAN_IN_ARENA ||
-              exchange_arrived(t->e, 1);
-    perform_watched(t, FREE);
-    close_trial(t);
-    right = right && arrived && codes_are_right(t);
-    test_case_all(right, "%s: codes %d %d %d, arrived %d", at_work, t->code[MAKE], t->code[RUN],
-                  t->code[FREE], arrived);
-    test_case_all(
-        nothing_is_left(t, before, blocks),
-        "%s: left are %d blocks, %d communicators, %d types, %d groups, %d infos, %d requests",
-        at_work, (int)(live_blocks - blocks), live[0] - before[0], live[1] - before[1],
-        live[2] - before[2], live[3] - before[3], live[4] - before[4]);
-    alarm(0);
-    return t->hit;
+static int run(trial *t) {
+  const int64_t blocks = live_blocks;
+  int before[KINDS], right, created, arrived;
+  snprintf(at_work, sizeof at_work, "%s: %s, call %d of MPI_%s fails on rank %d", t->way->name,
+           operation_name[t->operation], t->at, call_name[t->call], t->bad_rank);
+  memcpy(before, live, sizeof before);
+  alarm(20);
+  open_trial(t);
+  perform_watched(t, MAKE);
+  created = test_sum(t->code[MAKE] != REDIST_OK) == 0;
+  right = t->spreads || (t->way->kind == FILE_TYPES ? types_are_right(t) : ended_alike(t));
+  if (created) perform_watched(t, RUN);
+  arrived = !created || t->code[RUN] != REDIST_OK || t->way->kind > PLAN_IN_ARENA ||
+            exchange_arrived(t->e, 1);
+  perform_watched(t, FREE);
+  close_trial(t);
+  right = right && arrived && codes_are_right(t);
+  test_case_all(right, "%s: codes %d %d %d, arrived %d", at_work, t->code[MAKE], t->code[RUN],
+                t->code[FREE], arrived);
+  test_case_all(
+      nothing_is_left(t, before, blocks),
+      "%s: left are %d blocks, %d communicators, %d types, %d groups, %d infos, %d requests",
+      at_work, (int)(live_blocks - blocks), live[0] - before[0], live[1] - before[1],
+      live[2] - before[2], live[3] - before[3], live[4] - before[4]);
+  alarm(0);
+  return t->hit;
 }
 
 /* ---- all cases ---- */
 
-static int fail_once(const way *w, int operation, int call, int at, int bad_rank)
-{
-    trial t;
-    memset(&t, 0, sizeof t);
-    t.way = w;
-    t.operation = operation;
-    t.call = call;
-    t.at = at;
-    t.bad_rank = bad_rank;
-    t.spreads = call < CALLS && (operation == RUN || (operation == MAKE && call_spreads[call]));
-    return run(&t);
+static int fail_once(const way *w, int operation, int call, int at, int bad_rank) {
+  trial t;
+  memset(&t, 0, sizeof t);
+  t.way = w;
+  t.operation = operation;
+  t.call = call;
+  t.at = at;
+  t.bad_rank = bad_rank;
+  t.spreads = call < CALLS && (operation == RUN || (operation == MAKE && call_spreads[call]));
+  return run(&t);
 }
 
 /* A call that is made often fails the first times, in the middle, and the last time. Where it
    spreads, on two ranks only: among more, those that break write into memory that is gone. More
    than two take longer, and try less. */
-static void check_call(const way *w, int operation, int call, int calls)
-{
-    enum { FIRST = 3, MANY = 6 };
-    const int spreads = operation == RUN || call_spreads[call], several = test_size() > 2;
-    const int step = spreads ? 2 : several ? test_size() : 1;
-    int at, bad_rank;
-    for (at = 0; at < (several ? 1 : calls) && at < calls && !(several && spreads); at++)
-        if (calls <= MANY || at < FIRST || at == calls / 2 || at == calls - 1)
-            for (bad_rank = step == 1 ? 0 : (at + call) % step; bad_rank < test_size();
-                 bad_rank += step)
-                fail_once(w, operation, call, at, bad_rank);
+static void check_call(const way *w, int operation, int call, int calls) {
+  enum { FIRST = 3, MANY = 6 };
+  const int spreads = operation == RUN || call_spreads[call], several = test_size() > 2;
+  const int step = spreads ? 2 : several ? test_size() : 1;
+  int at, bad_rank;
+  for (at = 0; at < (several ? 1 : calls) && at < calls && !(several && spreads); at++)
+    if (calls <= MANY || at < FIRST || at == calls / 2 || at == calls - 1)
+      for (bad_rank = step == 1 ? 0 : (at + call) % step; bad_rank < test_size(); bad_rank += step)
+        fail_once(w, operation, call, at, bad_rank);
 }
 
-static void check_way(const way *w)
-{
-    int counts[CALLS], operation, call;
-    for (operation = MAKE; operation < OPERATIONS; operation++) {
-        fail_once(w, operation, CALLS, 0, 0);
-        PMPI_Allreduce(injected.counts, counts, CALLS, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-        for (call = 0; call < CALLS; call++)
-            check_call(w, operation, call, counts[call]);
-    }
+static void check_way(const way *w) {
+  int counts[CALLS], operation, call;
+  for (operation = MAKE; operation < OPERATIONS; operation++) {
+    fail_once(w, operation, CALLS, 0, 0);
+    PMPI_Allreduce(injected.counts, counts, CALLS, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    for (call = 0; call < CALLS; call++) check_call(w, operation, call, counts[call]);
+  }
 }
 
-int main(int count, char **arguments)
-{
-    int k, status;
-    MPI_Init(&count, &arguments);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    PMPI_Comm_dup(MPI_COMM_WORLD, &injected.telling);
-    signal(SIGALRM, give_up);
-    for (k = 0; k < (int)(sizeof ways / sizeof *ways); k++)
-        check_way(&ways[k]);
-    PMPI_Comm_free(&injected.telling);
-    status = test_report_all("failing_calls");
-    MPI_Finalize();
-    return status;
+int main(int count, char **arguments) {
+  int k, status;
+  MPI_Init(&count, &arguments);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  PMPI_Comm_dup(MPI_COMM_WORLD, &injected.telling);
+  signal(SIGALRM, give_up);
+  for (k = 0; k < (int)(sizeof ways / sizeof *ways); k++) check_way(&ways[k]);
+  PMPI_Comm_free(&injected.telling);
+  status = test_report_all("failing_calls");
+  MPI_Finalize();
+  return status;
 }

@@ -41,12 +41,12 @@ static int live[KINDS];
 
 enum { FINE, FAILS, IS_BROKEN, MOST_KEPT = 4096 };
 static struct {
-    /* which call fails, and at which of its calls (CALLS: none), on this rank */
-    int call, at, spreads;
-    int watched, broken, hit;
-    int counts[CALLS];
-    int trial; /* its number: tags of what is told while it lasts are 2 trial, and 2 trial + 1 */
-    MPI_Comm telling;
+  /* which call fails, and at which of its calls (CALLS: none), on this rank */
+  int call, at, spreads;
+  int watched, broken, hit;
+  int counts[CALLS];
+  int trial; /* its number: tags of what is told while it lasts are 2 trial, and 2 trial + 1 */
+  MPI_Comm telling;
 } injected;
 static MPI_Comm hidden[MOST_KEPT];
 static MPI_Win windows[MOST_KEPT];
@@ -54,97 +54,82 @@ static int window_locked[MOST_KEPT];
 static MPI_Request prepared[MOST_KEPT];
 static int hidden_n, windows_n, prepared_n;
 
-static int fails(int call)
-{
-    int told = 0;
-    if (!injected.watched)
-        return FINE;
-    if (injected.counts[call]++ == injected.at && call == injected.call) {
-        injected.hit = 1;
-        return FAILS;
-    }
-    if (injected.spreads && !injected.broken)
-        PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial, injected.telling, &told, MPI_STATUS_IGNORE);
-    injected.broken |= told;
-    return injected.broken ? IS_BROKEN : FINE;
+static int fails(int call) {
+  int told = 0;
+  if (!injected.watched) return FINE;
+  if (injected.counts[call]++ == injected.at && call == injected.call) {
+    injected.hit = 1;
+    return FAILS;
+  }
+  if (injected.spreads && !injected.broken)
+    PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial, injected.telling, &told, MPI_STATUS_IGNORE);
+  injected.broken |= told;
+  return injected.broken ? IS_BROKEN : FINE;
 }
 
-static void tell(int tag)
-{
-    int rank, size, r;
-    PMPI_Comm_rank(injected.telling, &rank);
-    PMPI_Comm_size(injected.telling, &size);
-    for (r = 0; r < size; r++)
-        if (r != rank)
-            PMPI_Send(NULL, 0, MPI_BYTE, r, tag, injected.telling);
+static void tell(int tag) {
+  int rank, size, r;
+  PMPI_Comm_rank(injected.telling, &rank);
+  PMPI_Comm_size(injected.telling, &size);
+  for (r = 0; r < size; r++)
+    if (r != rank) PMPI_Send(NULL, 0, MPI_BYTE, r, tag, injected.telling);
 }
 
 /* From here on MPI is broken, where it must be, on this rank and then on the others. */
-static int failed(void)
-{
-    if (injected.spreads && injected.hit && !injected.broken)
-        tell(2 * injected.trial);
-    injected.broken |= injected.spreads && injected.hit;
-    return MPI_ERR_OTHER;
+static int failed(void) {
+  if (injected.spreads && injected.hit && !injected.broken) tell(2 * injected.trial);
+  injected.broken |= injected.spreads && injected.hit;
+  return MPI_ERR_OTHER;
 }
 
-static void complete(MPI_Request *request)
-{
-    int done = 0;
-    while (PMPI_Test(request, &done, MPI_STATUS_IGNORE), !done)
-        sched_yield();
+static void complete(MPI_Request *request) {
+  int done = 0;
+  while (PMPI_Test(request, &done, MPI_STATUS_IGNORE), !done) sched_yield();
 }
 
 /* Whether all ranks, which are two, are about to make a call that would wait for them. */
-static int all_come(void)
-{
-    int come = 0;
-    if (!injected.spreads)
-        return 1;
-    tell(2 * injected.trial + 1);
-    while (!come && !injected.broken) {
-        PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial + 1, injected.telling, &come,
-                    MPI_STATUS_IGNORE);
-        PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial, injected.telling, &injected.broken,
-                    MPI_STATUS_IGNORE);
-        sched_yield();
-    }
-    if (come)
-        PMPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, 2 * injected.trial + 1, injected.telling,
-                  MPI_STATUS_IGNORE);
-    return come;
+static int all_come(void) {
+  int come = 0;
+  if (!injected.spreads) return 1;
+  tell(2 * injected.trial + 1);
+  while (!come && !injected.broken) {
+    PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial + 1, injected.telling, &come, MPI_STATUS_IGNORE);
+    PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial, injected.telling, &injected.broken,
+                MPI_STATUS_IGNORE);
+    sched_yield();
+  }
+  if (come)
+    PMPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, 2 * injected.trial + 1, injected.telling,
+              MPI_STATUS_IGNORE);
+  return come;
 }
 
 /* ---- local calls, and those that begin or prepare something ---- */
 
 #define FAILING_LOCAL(name, parameters, values) \
-    int MPI_##name parameters { return fails(CALL_##name) ? failed() : PMPI_##name values; }
+  int MPI_##name parameters { return fails(CALL_##name) ? failed() : PMPI_##name values; }
 
 #define FAILING_MAKES(name, kind, parameters, values) \
-    int MPI_##name parameters                         \
-    {                                                 \
-        if (fails(CALL_##name))                       \
-            return failed();                          \
-        live[kind]++;                                 \
-        return PMPI_##name values;                    \
-    }
+  int MPI_##name parameters {                         \
+    if (fails(CALL_##name)) return failed();          \
+    live[kind]++;                                     \
+    return PMPI_##name values;                        \
+  }
 
-#define FAILING_PREPARES(name, together, parameters, values)     \
-    int MPI_##name parameters                                    \
-    {                                                            \
-        const int state = fails(CALL_##name);                    \
-        int code;                                                \
-        if (state == IS_BROKEN || (state == FAILS && !together)) \
-            return failed();                                     \
-        code = PMPI_##name values;                               \
-        if (state == FAILS) {                                    \
-            PMPI_Request_free(request);                          \
-            return failed();                                     \
-        }                                                        \
-        live[PREPARED]++;                                        \
-        prepared[prepared_n++] = *request;                       \
-        return code;                                             \
-    }
+#define FAILING_PREPARES(name, together, parameters, values)                  \
+  int MPI_##name parameters {                                                 \
+    const int state = fails(CALL_##name);                                     \
+    int code;                                                                 \
+    if (state == IS_BROKEN || (state == FAILS && !together)) return failed(); \
+    code = PMPI_##name values;                                                \
+    if (state == FAILS) {                                                     \
+      PMPI_Request_free(request);                                             \
+      return failed();                                                        \
+    }                                                                         \
+    live[PREPARED]++;                                                         \
+    prepared[prepared_n++] = *request;                                        \
+    return code;                                                              \
+  }
 
 FAILING_LOCAL(Comm_compare, (MPI_Comm a, MPI_Comm b, int *result), (a, b, result))
 FAILING_LOCAL(Comm_rank, (MPI_Comm comm, int *rank), (comm, rank))
@@ -211,12 +196,12 @@ FAILING_PREPARES(Recv_init, 0,
                   MPI_Request *request),
                  (data, n, type, from, tag, comm, request))
 
-#define FAILING_V                                                                              \
-    const void *from, const int *fn, const int *fat, MPI_Datatype ft, void *to, const int *tn, \
-        const int *tat, MPI_Datatype tt, MPI_Comm comm
-#define FAILING_W                                                                      \
-    const void *from, const int *fn, const int *fat, const MPI_Datatype *ft, void *to, \
-        const int *tn, const int *tat, const MPI_Datatype *tt, MPI_Comm comm
+#define FAILING_V                                                                            \
+  const void *from, const int *fn, const int *fat, MPI_Datatype ft, void *to, const int *tn, \
+      const int *tat, MPI_Datatype tt, MPI_Comm comm
+#define FAILING_W                                                                    \
+  const void *from, const int *fn, const int *fat, const MPI_Datatype *ft, void *to, \
+      const int *tn, const int *tat, const MPI_Datatype *tt, MPI_Comm comm
 #if MPI_VERSION >= 4
 FAILING_PREPARES(Alltoallv_init, 1, (FAILING_V, MPI_Info info, MPI_Request *request),
                  (from, fn, fat, ft, to, tn, tat, tt, comm, info, request))
@@ -231,17 +216,14 @@ FAILING_LOCAL(Ialltoallw, (FAILING_W, MPI_Request *request),
 /* ---- collective calls: the others wait for this rank ---- */
 
 #define FAILING_TOGETHER(name, parameters, values) \
-    int MPI_##name parameters                      \
-    {                                              \
-        const int state = fails(CALL_##name);      \
-        if (state == IS_BROKEN)                    \
-            return failed();                       \
-        PMPI_##name values;                        \
-        if (state == FINE)                         \
-            return MPI_SUCCESS;                    \
-        complete(request);                         \
-        return failed();                           \
-    }
+  int MPI_##name parameters {                      \
+    const int state = fails(CALL_##name);          \
+    if (state == IS_BROKEN) return failed();       \
+    PMPI_##name values;                            \
+    if (state == FINE) return MPI_SUCCESS;         \
+    complete(request);                             \
+    return failed();                               \
+  }
 
 FAILING_TOGETHER(Iallreduce,
                  (const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
@@ -257,164 +239,134 @@ FAILING_TOGETHER(Iallgather,
                  (from, n, type, to, m, kind, comm, request))
 FAILING_TOGETHER(Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request))
 
-int MPI_Test(MPI_Request *request, int *done, MPI_Status *status)
-{
-    const int state = fails(CALL_Test);
-    if (state == FINE)
-        return PMPI_Test(request, done, status);
-    if (state == FAILS)
-        complete(request);
-    return failed();
+int MPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
+  const int state = fails(CALL_Test);
+  if (state == FINE) return PMPI_Test(request, done, status);
+  if (state == FAILS) complete(request);
+  return failed();
 }
 
 /* What was really made stays hidden; the caller gets a handle that is neither null nor usable. */
-static int hide(MPI_Comm made, MPI_Comm *given)
-{
-    hidden[hidden_n++] = made;
-    memset(given, 0x55, sizeof *given);
-    return failed();
+static int hide(MPI_Comm made, MPI_Comm *given) {
+  hidden[hidden_n++] = made;
+  memset(given, 0x55, sizeof *given);
+  return failed();
 }
 
-int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
-{
-    const int state = fails(CALL_Comm_idup);
-    if (state == IS_BROKEN)
-        return failed();
-    PMPI_Comm_idup(comm, made, request);
-    if (state == FAILS) {
-        complete(request);
-        return hide(*made, made);
-    }
-    live[COMMUNICATORS]++;
-    return MPI_SUCCESS;
+int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request) {
+  const int state = fails(CALL_Comm_idup);
+  if (state == IS_BROKEN) return failed();
+  PMPI_Comm_idup(comm, made, request);
+  if (state == FAILS) {
+    complete(request);
+    return hide(*made, made);
+  }
+  live[COMMUNICATORS]++;
+  return MPI_SUCCESS;
 }
 
-int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made)
-{
-    const int state = fails(CALL_Comm_split_type);
-    if (state == IS_BROKEN || !all_come())
-        return failed();
-    PMPI_Comm_split_type(comm, type, key, info, made);
-    if (state == FAILS)
-        return hide(*made, made);
-    live[COMMUNICATORS]++;
-    return MPI_SUCCESS;
+int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made) {
+  const int state = fails(CALL_Comm_split_type);
+  if (state == IS_BROKEN || !all_come()) return failed();
+  PMPI_Comm_split_type(comm, type, key, info, made);
+  if (state == FAILS) return hide(*made, made);
+  live[COMMUNICATORS]++;
+  return MPI_SUCCESS;
 }
 
 int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *base,
-                            MPI_Win *window)
-{
-    const int state = fails(CALL_Win_allocate_shared);
-    if (state == IS_BROKEN || !all_come() ||
-        PMPI_Win_allocate_shared(bytes, unit, info, comm, base, window) != MPI_SUCCESS)
-        return failed();
-    window_locked[windows_n] = 0;
-    windows[windows_n++] = *window;
-    if (state == FINE)
-        return MPI_SUCCESS;
-    memset(window, 0x55, sizeof *window);
+                            MPI_Win *window) {
+  const int state = fails(CALL_Win_allocate_shared);
+  if (state == IS_BROKEN || !all_come() ||
+      PMPI_Win_allocate_shared(bytes, unit, info, comm, base, window) != MPI_SUCCESS)
     return failed();
+  window_locked[windows_n] = 0;
+  windows[windows_n++] = *window;
+  if (state == FINE) return MPI_SUCCESS;
+  memset(window, 0x55, sizeof *window);
+  return failed();
 }
 
 /* ---- calls that free ---- */
 
-#define FAILING_FREES(name, kind, parameters, values)                    \
-    int MPI_##name parameters                                            \
-    {                                                                    \
-        const int state = fails(CALL_##name), code = PMPI_##name values; \
-        live[kind]--;                                                    \
-        return state == FAILS ? failed() : code;                         \
-    }
+#define FAILING_FREES(name, kind, parameters, values)                \
+  int MPI_##name parameters {                                        \
+    const int state = fails(CALL_##name), code = PMPI_##name values; \
+    live[kind]--;                                                    \
+    return state == FAILS ? failed() : code;                         \
+  }
 
 FAILING_FREES(Group_free, GROUPS, (MPI_Group * group), (group))
 FAILING_FREES(Type_free, TYPES, (MPI_Datatype * type), (type))
 FAILING_FREES(Info_free, INFOS, (MPI_Info * info), (info))
 
 /* What is still on its way must not meet a later communicator's messages. */
-int MPI_Comm_free(MPI_Comm *comm)
-{
-    const int state = fails(CALL_Comm_free);
-    live[COMMUNICATORS]--;
-    if (!injected.broken)
-        PMPI_Comm_free(comm);
-    *comm = MPI_COMM_NULL;
-    return state == FAILS ? failed() : MPI_SUCCESS;
+int MPI_Comm_free(MPI_Comm *comm) {
+  const int state = fails(CALL_Comm_free);
+  live[COMMUNICATORS]--;
+  if (!injected.broken) PMPI_Comm_free(comm);
+  *comm = MPI_COMM_NULL;
+  return state == FAILS ? failed() : MPI_SUCCESS;
 }
 
-int MPI_Request_free(MPI_Request *request)
-{
-    const int state = fails(CALL_Request_free);
-    int k = prepared_n - 1, idle = 1, code;
-    while (k >= 0 && prepared[k] != *request)
-        k--;
-    if (k >= 0)
-        prepared[k] = prepared[--prepared_n];
-    live[PREPARED] -= k >= 0;
-    if (injected.broken) /* MPICH would go on with what is under way, and crash in what is freed */
-        PMPI_Request_get_status(*request, &idle, MPI_STATUS_IGNORE);
-    if (!idle)
-        *request = MPI_REQUEST_NULL;
-    code = idle ? PMPI_Request_free(request) : MPI_SUCCESS;
-    return state == FAILS ? failed() : code;
+int MPI_Request_free(MPI_Request *request) {
+  const int state = fails(CALL_Request_free);
+  int k = prepared_n - 1, idle = 1, code;
+  while (k >= 0 && prepared[k] != *request) k--;
+  if (k >= 0) prepared[k] = prepared[--prepared_n];
+  live[PREPARED] -= k >= 0;
+  if (injected.broken) /* MPICH would go on with what is under way, and crash in what is freed */
+    PMPI_Request_get_status(*request, &idle, MPI_STATUS_IGNORE);
+  if (!idle) *request = MPI_REQUEST_NULL;
+  code = idle ? PMPI_Request_free(request) : MPI_SUCCESS;
+  return state == FAILS ? failed() : code;
 }
 
-int MPI_Cancel(MPI_Request *request)
-{
-    const int state = fails(CALL_Cancel), code = PMPI_Cancel(request);
-    return state == FAILS ? failed() : code;
+int MPI_Cancel(MPI_Request *request) {
+  const int state = fails(CALL_Cancel), code = PMPI_Cancel(request);
+  return state == FAILS ? failed() : code;
 }
 
-int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
-{
-    const int state = fails(CALL_Request_get_status),
-              code = PMPI_Request_get_status(request, flag, status);
-    return state == FAILS ? failed() : code;
+int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
+  const int state = fails(CALL_Request_get_status),
+            code = PMPI_Request_get_status(request, flag, status);
+  return state == FAILS ? failed() : code;
 }
 
-static int window_number(MPI_Win window)
-{
-    int k = windows_n - 1;
-    while (k >= 0 && windows[k] != window)
-        k--;
-    return k;
+static int window_number(MPI_Win window) {
+  int k = windows_n - 1;
+  while (k >= 0 && windows[k] != window) k--;
+  return k;
 }
 
-int MPI_Win_lock_all(int mode, MPI_Win window)
-{
-    if (fails(CALL_Win_lock_all))
-        return failed();
-    window_locked[window_number(window)] = 1;
-    return PMPI_Win_lock_all(mode, window);
+int MPI_Win_lock_all(int mode, MPI_Win window) {
+  if (fails(CALL_Win_lock_all)) return failed();
+  window_locked[window_number(window)] = 1;
+  return PMPI_Win_lock_all(mode, window);
 }
 
-int MPI_Win_unlock_all(MPI_Win window)
-{
-    const int state = fails(CALL_Win_unlock_all), code = PMPI_Win_unlock_all(window);
-    window_locked[window_number(window)] = 0;
-    return state == FAILS ? failed() : code;
+int MPI_Win_unlock_all(MPI_Win window) {
+  const int state = fails(CALL_Win_unlock_all), code = PMPI_Win_unlock_all(window);
+  window_locked[window_number(window)] = 0;
+  return state == FAILS ? failed() : code;
 }
 
-int MPI_Win_free(MPI_Win *window)
-{
-    const int state = fails(CALL_Win_free), k = window_number(*window);
-    if (state == IS_BROKEN || !all_come())
-        return failed();
-    window_locked[k] = window_locked[--windows_n];
-    windows[k] = windows[windows_n];
-    PMPI_Win_free(window);
-    return state == FAILS ? failed() : MPI_SUCCESS;
+int MPI_Win_free(MPI_Win *window) {
+  const int state = fails(CALL_Win_free), k = window_number(*window);
+  if (state == IS_BROKEN || !all_come()) return failed();
+  window_locked[k] = window_locked[--windows_n];
+  windows[k] = windows[windows_n];
+  PMPI_Win_free(window);
+  return state == FAILS ? failed() : MPI_SUCCESS;
 }
 
 /* Frees what redist had to leave behind. Collective. */
-static void free_hidden(void)
-{
-    while (hidden_n > 0)
-        PMPI_Comm_free(&hidden[--hidden_n]);
-    while (windows_n > 0) {
-        if (window_locked[--windows_n])
-            PMPI_Win_unlock_all(windows[windows_n]);
-        PMPI_Win_free(&windows[windows_n]);
-    }
+static void free_hidden(void) {
+  while (hidden_n > 0) PMPI_Comm_free(&hidden[--hidden_n]);
+  while (windows_n > 0) {
+    if (window_locked[--windows_n]) PMPI_Win_unlock_all(windows[windows_n]);
+    PMPI_Win_free(&windows[windows_n]);
+  }
 }
 
 #endif

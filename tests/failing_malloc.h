@@ -11,28 +11,23 @@ enum { BEFORE_BLOCK = 16 }; /* bytes, for its size */
 static int64_t live_blocks, live_bytes, until_failure = -1;
 
 /* Fails at the allocation that until_failure counts down to. */
-static void *failing_malloc(size_t bytes)
-{
-    char *block = until_failure == 0 ? NULL : malloc(BEFORE_BLOCK + bytes);
-    if (until_failure >= 0)
-        until_failure--;
-    if (block == NULL)
-        return NULL;
-    *(size_t *)(void *)block = bytes;
-    live_blocks++;
-    live_bytes += (int64_t)bytes;
-    return block + BEFORE_BLOCK;
+static void *failing_malloc(size_t bytes) {
+  char *block = until_failure == 0 ? NULL : malloc(BEFORE_BLOCK + bytes);
+  if (until_failure >= 0) until_failure--;
+  if (block == NULL) return NULL;
+  *(size_t *)(void *)block = bytes;
+  live_blocks++;
+  live_bytes += (int64_t)bytes;
+  return block + BEFORE_BLOCK;
 }
 
-static void counted_free(void *memory)
-{
-    char *block;
-    if (memory == NULL)
-        return;
-    block = (char *)memory - BEFORE_BLOCK;
-    live_blocks--;
-    live_bytes -= (int64_t) * (size_t *)(void *)block;
-    free(block);
+static void counted_free(void *memory) {
+  char *block;
+  if (memory == NULL) return;
+  block = (char *)memory - BEFORE_BLOCK;
+  live_blocks--;
+  live_bytes -= (int64_t) * (size_t *)(void *)block;
+  free(block);
 }
 
 #define REDIST_MALLOC failing_malloc

@@ -9,10 +9,9 @@
 
 static int wrapped; /* allocations whose size a size_t of 32 bits would not have held */
 
-static void *narrow_malloc(uint64_t bytes)
-{
-    wrapped += bytes > UINT32_MAX;
-    return bytes > 1048576 ? NULL : malloc((size_t)bytes);
+static void *narrow_malloc(uint64_t bytes) {
+  wrapped += bytes > UINT32_MAX;
+  return bytes > 1048576 ? NULL : malloc((size_t)bytes);
 }
 
 #define REDIST_MALLOC narrow_malloc
@@ -21,34 +20,31 @@ static void *narrow_malloc(uint64_t bytes)
 #include "test.h"
 
 /* A grid of 2^30 places. */
-static redist_layout large_grid(int first)
-{
-    const int64_t n = INT64_C(1) << 20;
-    redist_layout layout = redist_layout_2d(redist_block(n, 32768), redist_cyclic(n, 32768));
-    return redist_from_rank(layout, first);
+static redist_layout large_grid(int first) {
+  const int64_t n = INT64_C(1) << 20;
+  redist_layout layout = redist_layout_2d(redist_block(n, 32768), redist_cyclic(n, 32768));
+  return redist_from_rank(layout, first);
 }
 
-static void check(int code, const char *what)
-{
-    test_case(code == REDIST_ERR_MEMORY && wrapped == 0, "%s: code %d, %d sizes wrapped", what,
-              code, wrapped);
-    wrapped = 0;
+static void check(int code, const char *what) {
+  test_case(code == REDIST_ERR_MEMORY && wrapped == 0, "%s: code %d, %d sizes wrapped", what, code,
+            wrapped);
+  wrapped = 0;
 }
 
-int main(void)
-{
-    static const int rank[1] = {0};
-    const redist_layout from = large_grid(0), to = redist_transposed(large_grid(5));
-    const redist_layout few = redist_layout_2d(redist_whole(1 << 20), redist_whole(1 << 20));
-    redist_layout listed = redist_on_ranks(large_grid(0), rank);
-    redist_schedule schedule;
-    redist_traffic traffic;
-    int ranks[1] = {-1};
-    check(redist_layout_check(&listed), "ranks in a list");
-    check(redist_traffic_between(&from, &to, &traffic), "traffic");
-    check(redist_relabel(&from, &to, ranks), "relabelling");
-    listed = redist_replicated(few, 1 << 30);
-    check(redist_schedule_create(&listed, &few, &schedule), "the schedule of copies");
-    check(redist_traffic_between(&listed, &few, &traffic), "the traffic of copies");
-    return test_report("narrow");
+int main(void) {
+  static const int rank[1] = {0};
+  const redist_layout from = large_grid(0), to = redist_transposed(large_grid(5));
+  const redist_layout few = redist_layout_2d(redist_whole(1 << 20), redist_whole(1 << 20));
+  redist_layout listed = redist_on_ranks(large_grid(0), rank);
+  redist_schedule schedule;
+  redist_traffic traffic;
+  int ranks[1] = {-1};
+  check(redist_layout_check(&listed), "ranks in a list");
+  check(redist_traffic_between(&from, &to, &traffic), "traffic");
+  check(redist_relabel(&from, &to, ranks), "relabelling");
+  listed = redist_replicated(few, 1 << 30);
+  check(redist_schedule_create(&listed, &few, &schedule), "the schedule of copies");
+  check(redist_traffic_between(&listed, &few, &traffic), "the traffic of copies");
+  return test_report("narrow");
 }

@@ -8,23 +8,21 @@
 enum { THREADS = 3 };
 
 /* Threads come from outside parallel regions alone, and as many as the program allows. */
-static void check_team(void)
-{
-    int inside = 0, outside, alone;
-    omp_set_num_threads(1);
-    alone = redist_priv_team(1000);
-    omp_set_num_threads(THREADS);
-    outside = redist_priv_team(1000);
+static void check_team(void) {
+  int inside = 0, outside, alone;
+  omp_set_num_threads(1);
+  alone = redist_priv_team(1000);
+  omp_set_num_threads(THREADS);
+  outside = redist_priv_team(1000);
 #pragma omp parallel reduction(max : inside)
-    inside = redist_priv_team(1000);
-    test_case(alone == 1, "threads where 1 is allowed: %d", alone);
-    test_case(outside == THREADS, "threads where %d are allowed: %d", THREADS, outside);
-    test_case(inside == 1, "threads inside a parallel region: %d", inside);
+  inside = redist_priv_team(1000);
+  test_case(alone == 1, "threads where 1 is allowed: %d", alone);
+  test_case(outside == THREADS, "threads where %d are allowed: %d", THREADS, outside);
+  test_case(inside == 1, "threads inside a parallel region: %d", inside);
 }
 
 /* Arguments: as for move. */
-int main(int count, char **arguments)
-{
-    check_team();
-    return move_main(count, arguments);
+int main(int count, char **arguments) {
+  check_team();
+  return move_main(count, arguments);
 }

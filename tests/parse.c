@@ -7,92 +7,84 @@
 enum { PARSE_TEXT = 4096, PARSE_STORAGE = 1024 };
 
 typedef struct {
-    redist_layout layout;
-    int code;
-    char message[256], text[PARSE_TEXT]; /* text: what the layout is printed as */
-    int64_t storage[PARSE_STORAGE];
+  redist_layout layout;
+  int code;
+  char message[256], text[PARSE_TEXT]; /* text: what the layout is printed as */
+  int64_t storage[PARSE_STORAGE];
 } parsed;
 
-static void parse(const char *text, parsed *p)
-{
-    p->code = redist_layout_parse(text, &p->layout, p->storage, sizeof p->storage, p->message,
-                                  sizeof p->message);
-    strcpy(p->text, "?");
-    if (p->code == REDIST_OK)
-        redist_layout_format(&p->layout, p->text, sizeof p->text);
+static void parse(const char *text, parsed *p) {
+  p->code = redist_layout_parse(text, &p->layout, p->storage, sizeof p->storage, p->message,
+                                sizeof p->message);
+  strcpy(p->text, "?");
+  if (p->code == REDIST_OK) redist_layout_format(&p->layout, p->text, sizeof p->text);
 }
 
 /* ---- what is printed is parsed ---- */
 
-static int same_elements(const test_array *array, const test_table *t, const redist_layout *x)
-{
-    int64_t e, index[TEST_DIMS] = {0};
-    int d, same = x->ndim == array->ndim;
-    for (e = 0; e < t->elements && same; e++) {
-        int64_t rest = e;
-        for (d = array->ndim - 1; d >= 0; d--) {
-            index[d] = rest % t->shape[d];
-            rest /= t->shape[d];
-        }
-        same = redist_layout_owner(x, index) == t->ranks[t->place[e]];
-        same = same && redist_layout_offset(x, index) == t->offset[e];
+static int same_elements(const test_array *array, const test_table *t, const redist_layout *x) {
+  int64_t e, index[TEST_DIMS] = {0};
+  int d, same = x->ndim == array->ndim;
+  for (e = 0; e < t->elements && same; e++) {
+    int64_t rest = e;
+    for (d = array->ndim - 1; d >= 0; d--) {
+      index[d] = rest % t->shape[d];
+      rest /= t->shape[d];
     }
-    return same;
+    same = redist_layout_owner(x, index) == t->ranks[t->place[e]];
+    same = same && redist_layout_offset(x, index) == t->offset[e];
+  }
+  return same;
 }
 
-static int same_ranks(const test_table *t, const redist_layout *x)
-{
-    int rank, same = redist_layout_places(x) == t->places;
-    for (rank = 0; rank < TEST_PLACES + 2; rank++) {
-        int place = test_place_of_rank(t, rank);
-        same = same && redist_layout_alloc(x, rank) == (place < 0 ? 0 : t->alloc[place]);
-    }
-    return same;
+static int same_ranks(const test_table *t, const redist_layout *x) {
+  int rank, same = redist_layout_places(x) == t->places;
+  for (rank = 0; rank < TEST_PLACES + 2; rank++) {
+    int place = test_place_of_rank(t, rank);
+    same = same && redist_layout_alloc(x, rank) == (place < 0 ? 0 : t->alloc[place]);
+  }
+  return same;
 }
 
-static int same_in_file(const redist_layout *x, const char *text)
-{
-    char written[PARSE_TEXT];
-    size_t length;
-    FILE *file = tmpfile();
-    if (file == NULL)
-        return 0;
-    redist_layout_print(x, file);
-    rewind(file);
-    length = fread(written, 1, sizeof written - 1, file);
-    fclose(file);
-    written[length] = '\0';
-    return length == strlen(text) + 1 && written[length - 1] == '\n' &&
-           strncmp(written, text, length - 1) == 0;
+static int same_in_file(const redist_layout *x, const char *text) {
+  char written[PARSE_TEXT];
+  size_t length;
+  FILE *file = tmpfile();
+  if (file == NULL) return 0;
+  redist_layout_print(x, file);
+  rewind(file);
+  length = fread(written, 1, sizeof written - 1, file);
+  fclose(file);
+  written[length] = '\0';
+  return length == strlen(text) + 1 && written[length - 1] == '\n' &&
+         strncmp(written, text, length - 1) == 0;
 }
 
-static void check_round_trip(test_random *r, int number)
-{
-    static test_array array;
-    static test_table t;
-    static parsed p;
-    int64_t shape[TEST_DIMS];
-    char text[PARSE_TEXT];
-    redist_layout x;
-    int ndim = test_draw_shape(r, 0, shape);
-    test_draw(r, TEST_PLACES, 0, ndim, shape, &array);
-    test_tabulate(&array, &t);
-    x = test_layout(&array, &t, 0);
-    test_case(redist_layout_format(&x, text, sizeof text) == (int64_t)strlen(text),
-              "random layout %d: format", number);
-    parse(text, &p);
-    test_case(p.code == REDIST_OK && p.message[0] == '\0', "%s: %s", text, p.message);
-    test_case(strcmp(p.text, text) == 0, "%s: becomes %s", text, p.text);
-    test_case(same_elements(&array, &t, &p.layout), "%s: owner and offset", text);
-    test_case(same_ranks(&t, &p.layout), "%s: places and allocations", text);
-    if (number < 200)
-        test_case(same_in_file(&x, text), "%s: in a file", text);
+static void check_round_trip(test_random *r, int number) {
+  static test_array array;
+  static test_table t;
+  static parsed p;
+  int64_t shape[TEST_DIMS];
+  char text[PARSE_TEXT];
+  redist_layout x;
+  int ndim = test_draw_shape(r, 0, shape);
+  test_draw(r, TEST_PLACES, 0, ndim, shape, &array);
+  test_tabulate(&array, &t);
+  x = test_layout(&array, &t, 0);
+  test_case(redist_layout_format(&x, text, sizeof text) == (int64_t)strlen(text),
+            "random layout %d: format", number);
+  parse(text, &p);
+  test_case(p.code == REDIST_OK && p.message[0] == '\0', "%s: %s", text, p.message);
+  test_case(strcmp(p.text, text) == 0, "%s: becomes %s", text, p.text);
+  test_case(same_elements(&array, &t, &p.layout), "%s: owner and offset", text);
+  test_case(same_ranks(&t, &p.layout), "%s: places and allocations", text);
+  if (number < 200) test_case(same_in_file(&x, text), "%s: in a file", text);
 }
 
 /* ---- texts written by hand, and what they are printed as ---- */
 
 typedef struct {
-    const char *written, *printed; /* NULL: the same */
+  const char *written, *printed; /* NULL: the same */
 } spelling;
 
 static const spelling spellings[] = {
@@ -164,63 +156,58 @@ static const spelling spellings[] = {
      "4611686018427387903: cyclic(4611686018427387903)@2147483647"},
 };
 
-static void check_spellings(void)
-{
-    static parsed p;
-    size_t k;
-    for (k = 0; k < sizeof spellings / sizeof spellings[0]; k++) {
-        const char *printed =
-            spellings[k].printed == NULL ? spellings[k].written : spellings[k].printed;
-        parse(spellings[k].written, &p);
-        test_case(p.code == REDIST_OK && strcmp(p.text, printed) == 0, "%s: code %d %s, printed %s",
-                  spellings[k].written, p.code, p.message, p.text);
-    }
+static void check_spellings(void) {
+  static parsed p;
+  size_t k;
+  for (k = 0; k < sizeof spellings / sizeof spellings[0]; k++) {
+    const char *printed =
+        spellings[k].printed == NULL ? spellings[k].written : spellings[k].printed;
+    parse(spellings[k].written, &p);
+    test_case(p.code == REDIST_OK && strcmp(p.text, printed) == 0, "%s: code %d %s, printed %s",
+              spellings[k].written, p.code, p.message, p.text);
+  }
 }
 
 /* Element (i, j) of the view that a text describes, against the same view by the builders. */
-static void check_meaning(const char *text, redist_layout wanted, const int64_t *shape)
-{
-    static parsed p;
-    int64_t index[2];
-    int same;
-    parse(text, &p);
-    same = p.code == REDIST_OK;
-    for (index[0] = 0; index[0] < shape[0]; index[0]++)
-        for (index[1] = 0; index[1] < shape[1]; index[1]++) {
-            same = same &&
-                   redist_layout_owner(&p.layout, index) == redist_layout_owner(&wanted, index);
-            same = same &&
-                   redist_layout_offset(&p.layout, index) == redist_layout_offset(&wanted, index);
-        }
-    test_case(same, "%s is what the builders make", text);
+static void check_meaning(const char *text, redist_layout wanted, const int64_t *shape) {
+  static parsed p;
+  int64_t index[2];
+  int same;
+  parse(text, &p);
+  same = p.code == REDIST_OK;
+  for (index[0] = 0; index[0] < shape[0]; index[0]++)
+    for (index[1] = 0; index[1] < shape[1]; index[1]++) {
+      same = same && redist_layout_owner(&p.layout, index) == redist_layout_owner(&wanted, index);
+      same = same && redist_layout_offset(&p.layout, index) == redist_layout_offset(&wanted, index);
+    }
+  test_case(same, "%s is what the builders make", text);
 }
 
-static void check_meanings(void)
-{
-    const int64_t shape[2] = {6, 10}, odd[2] = {5, 4}, cuts[4] = {0, 1, 7, 10};
-    const int ranks[6] = {5, 3, 1, 0, 2, 4};
-    redist_layout x =
-        redist_layout_2d(redist_block(10, 3), redist_starting_at(redist_cyclic(6, 2), 1));
-    check_meaning("6x10: cyclic@2 from 1, block@3; transposed", redist_transposed(x), shape);
-    check_meaning("6x10: cyclic@2 from 1, block@3; transposed; ranks 5,3,1,0,2,4",
-                  redist_on_ranks(redist_transposed(x), ranks), shape);
-    check_meaning(
-        "6x10: cyclic@2 from 1, block@3 halo(1,2); axes(1,0); memory column-major; from rank 2",
-        redist_from_rank(redist_memory_order(redist_transposed(redist_with_halo(x, 0, 1, 2)),
-                                             REDIST_COLUMN_MAJOR),
-                         2),
-        shape);
-    x = redist_layout_2d(redist_cuts(cuts, 3), redist_block_cyclic(12, 3, 2));
-    x = redist_section(redist_section(x, 0, 9, 5, -2), 1, 1, 4, 3);
-    check_meaning("5x4: cuts(0,1,7,10) [9:5:-2 of 10], cyclic(3)@2 [1:4:3 of 12]", x, odd);
+static void check_meanings(void) {
+  const int64_t shape[2] = {6, 10}, odd[2] = {5, 4}, cuts[4] = {0, 1, 7, 10};
+  const int ranks[6] = {5, 3, 1, 0, 2, 4};
+  redist_layout x =
+      redist_layout_2d(redist_block(10, 3), redist_starting_at(redist_cyclic(6, 2), 1));
+  check_meaning("6x10: cyclic@2 from 1, block@3; transposed", redist_transposed(x), shape);
+  check_meaning("6x10: cyclic@2 from 1, block@3; transposed; ranks 5,3,1,0,2,4",
+                redist_on_ranks(redist_transposed(x), ranks), shape);
+  check_meaning(
+      "6x10: cyclic@2 from 1, block@3 halo(1,2); axes(1,0); memory column-major; from rank 2",
+      redist_from_rank(redist_memory_order(redist_transposed(redist_with_halo(x, 0, 1, 2)),
+                                           REDIST_COLUMN_MAJOR),
+                       2),
+      shape);
+  x = redist_layout_2d(redist_cuts(cuts, 3), redist_block_cyclic(12, 3, 2));
+  x = redist_section(redist_section(x, 0, 9, 5, -2), 1, 1, 4, 3);
+  check_meaning("5x4: cuts(0,1,7,10) [9:5:-2 of 10], cyclic(3)@2 [1:4:3 of 12]", x, odd);
 }
 
 /* ---- mistakes, and where they are ---- */
 
 typedef struct {
-    const char *text;
-    int code;
-    const char *message;
+  const char *text;
+  int code;
+  const char *message;
 } mistake;
 
 static const mistake mistakes[] = {
@@ -389,248 +376,229 @@ static const mistake mistakes[] = {
      "the process grid has more than INT_MAX places"},
 };
 
-static void check_mistakes(void)
-{
-    static parsed p;
-    size_t k;
-    for (k = 0; k < sizeof mistakes / sizeof mistakes[0]; k++) {
-        parse(mistakes[k].text, &p);
-        test_case(p.code == mistakes[k].code && strcmp(p.message, mistakes[k].message) == 0,
-                  "%s: code %d, %s", mistakes[k].text, p.code, p.message);
-        test_case(redist_layout_check(&p.layout) != REDIST_OK,
-                  "%s: the layout is refused afterwards", mistakes[k].text);
-    }
+static void check_mistakes(void) {
+  static parsed p;
+  size_t k;
+  for (k = 0; k < sizeof mistakes / sizeof mistakes[0]; k++) {
+    parse(mistakes[k].text, &p);
+    test_case(p.code == mistakes[k].code && strcmp(p.message, mistakes[k].message) == 0,
+              "%s: code %d, %s", mistakes[k].text, p.code, p.message);
+    test_case(redist_layout_check(&p.layout) != REDIST_OK, "%s: the layout is refused afterwards",
+              mistakes[k].text);
+  }
 }
 
 /* ---- memory that the caller gives ---- */
 
-static void check_storage(void)
-{
-    struct {
-        char before;
-        int64_t numbers[3];
-    } member;
-    static const char text[] = "9x4: cuts(0,3,9), cuts(0,1,2,4); ranks 3,1,5,0,2,4";
-    const size_t needed = 7 * sizeof(int64_t) + 6 * sizeof(int);
-    redist_layout x;
-    char message[128], wanted[128];
-    int64_t storage[16];
-    size_t bytes;
-    snprintf(wanted, sizeof wanted, "the cuts and ranks need %lu bytes of storage",
-             (unsigned long)needed);
-    for (bytes = 0; bytes < needed; bytes++) {
-        /* so that a sanitizer sees what is written beyond */
-        int64_t *exact = (int64_t *)malloc(bytes + 1);
-        int code = redist_layout_parse(text, &x, exact, bytes, message, sizeof message);
-        test_case(code == REDIST_ERR_MEMORY && strcmp(message, wanted) == 0,
-                  "%d bytes: code %d, %s", (int)bytes, code, message);
-        test_case(redist_layout_check(&x) != REDIST_OK, "%d bytes: the layout is refused",
-                  (int)bytes);
-        free(exact);
-    }
-    test_case(redist_layout_parse(text, &x, storage, needed, NULL, 0) == REDIST_OK,
-              "just enough storage");
-    test_case(redist_layout_parse(text, &x, NULL, 1000, NULL, 0) == REDIST_ERR_MEMORY,
-              "no storage");
-    test_case(redist_layout_parse("9: block@3", &x, NULL, 0, NULL, 0) == REDIST_OK,
-              "no lists, no storage");
-    test_case(redist_layout_parse("9: cuts(0,3", &x, NULL, 0, NULL, 0) == REDIST_ERR_LAYOUT,
-              "a mistake is told before a lack");
-    test_case(redist_layout_parse(text, &x, (char *)storage + 1, 100, message, sizeof message) ==
-                      REDIST_ERR_ARGUMENT &&
-                  strstr(message, "storage must be aligned to ") == message,
-              "storage out of line");
-    test_case(redist_layout_parse("9: cuts(0,3,9)", &x, member.numbers, sizeof member.numbers, NULL,
-                                  0) == REDIST_OK,
-              "storage as a compiler aligns it");
-    test_case(needed <= 4 * strlen(text), "four bytes for each character suffice");
+static void check_storage(void) {
+  struct {
+    char before;
+    int64_t numbers[3];
+  } member;
+  static const char text[] = "9x4: cuts(0,3,9), cuts(0,1,2,4); ranks 3,1,5,0,2,4";
+  const size_t needed = 7 * sizeof(int64_t) + 6 * sizeof(int);
+  redist_layout x;
+  char message[128], wanted[128];
+  int64_t storage[16];
+  size_t bytes;
+  snprintf(wanted, sizeof wanted, "the cuts and ranks need %lu bytes of storage",
+           (unsigned long)needed);
+  for (bytes = 0; bytes < needed; bytes++) {
+    /* so that a sanitizer sees what is written beyond */
+    int64_t *exact = (int64_t *)malloc(bytes + 1);
+    int code = redist_layout_parse(text, &x, exact, bytes, message, sizeof message);
+    test_case(code == REDIST_ERR_MEMORY && strcmp(message, wanted) == 0, "%d bytes: code %d, %s",
+              (int)bytes, code, message);
+    test_case(redist_layout_check(&x) != REDIST_OK, "%d bytes: the layout is refused", (int)bytes);
+    free(exact);
+  }
+  test_case(redist_layout_parse(text, &x, storage, needed, NULL, 0) == REDIST_OK,
+            "just enough storage");
+  test_case(redist_layout_parse(text, &x, NULL, 1000, NULL, 0) == REDIST_ERR_MEMORY, "no storage");
+  test_case(redist_layout_parse("9: block@3", &x, NULL, 0, NULL, 0) == REDIST_OK,
+            "no lists, no storage");
+  test_case(redist_layout_parse("9: cuts(0,3", &x, NULL, 0, NULL, 0) == REDIST_ERR_LAYOUT,
+            "a mistake is told before a lack");
+  test_case(redist_layout_parse(text, &x, (char *)storage + 1, 100, message, sizeof message) ==
+                    REDIST_ERR_ARGUMENT &&
+                strstr(message, "storage must be aligned to ") == message,
+            "storage out of line");
+  test_case(redist_layout_parse("9: cuts(0,3,9)", &x, member.numbers, sizeof member.numbers, NULL,
+                                0) == REDIST_OK,
+            "storage as a compiler aligns it");
+  test_case(needed <= 4 * strlen(text), "four bytes for each character suffice");
 }
 
-static void check_arguments(void)
-{
-    redist_layout x;
-    char message[64] = "old", little[12];
-    test_case(redist_layout_parse(NULL, &x, NULL, 0, message, sizeof message) ==
-                      REDIST_ERR_ARGUMENT &&
-                  strcmp(message, "the text or the layout is NULL") == 0,
-              "no text");
-    test_case(redist_layout_check(&x) != REDIST_OK, "no text: the layout is refused");
-    test_case(redist_layout_parse("7: *", NULL, NULL, 0, message, sizeof message) ==
-                  REDIST_ERR_ARGUMENT,
-              "no layout");
-    test_case(redist_layout_parse(NULL, NULL, NULL, 0, NULL, 9) == REDIST_ERR_ARGUMENT,
-              "nothing at all");
-    test_case(redist_layout_parse("7: *", &x, NULL, 0, message, sizeof message) == REDIST_OK &&
-                  message[0] == '\0',
-              "no message when all is well");
-    test_case(redist_layout_parse("7; *", &x, NULL, 0, little, sizeof little) ==
-                      REDIST_ERR_LAYOUT &&
-                  strcmp(little, "column 2: e") == 0,
-              "a message cut short");
-    test_case(redist_layout_parse("7; *", &x, NULL, 0, little, 1) == REDIST_ERR_LAYOUT &&
-                  little[0] == '\0',
-              "no room at all");
-    test_case(redist_layout_parse("7; *", &x, NULL, 0, NULL, 100) == REDIST_ERR_LAYOUT,
-              "a mistake, no message");
+static void check_arguments(void) {
+  redist_layout x;
+  char message[64] = "old", little[12];
+  test_case(redist_layout_parse(NULL, &x, NULL, 0, message, sizeof message) ==
+                    REDIST_ERR_ARGUMENT &&
+                strcmp(message, "the text or the layout is NULL") == 0,
+            "no text");
+  test_case(redist_layout_check(&x) != REDIST_OK, "no text: the layout is refused");
+  test_case(redist_layout_parse("7: *", NULL, NULL, 0, message, sizeof message) ==
+                REDIST_ERR_ARGUMENT,
+            "no layout");
+  test_case(redist_layout_parse(NULL, NULL, NULL, 0, NULL, 9) == REDIST_ERR_ARGUMENT,
+            "nothing at all");
+  test_case(redist_layout_parse("7: *", &x, NULL, 0, message, sizeof message) == REDIST_OK &&
+                message[0] == '\0',
+            "no message when all is well");
+  test_case(redist_layout_parse("7; *", &x, NULL, 0, little, sizeof little) == REDIST_ERR_LAYOUT &&
+                strcmp(little, "column 2: e") == 0,
+            "a message cut short");
+  test_case(redist_layout_parse("7; *", &x, NULL, 0, little, 1) == REDIST_ERR_LAYOUT &&
+                little[0] == '\0',
+            "no room at all");
+  test_case(redist_layout_parse("7; *", &x, NULL, 0, NULL, 100) == REDIST_ERR_LAYOUT,
+            "a mistake, no message");
 }
 
-static void check_format(void)
-{
-    redist_layout x = redist_layout_2d(redist_block(100, 4), redist_whole(8)),
-                  bad = redist_layout_1d(redist_block(7, 0));
-    static const char whole[] = "100x8: block@4, *";
-    char text[sizeof whole + 1];
-    size_t size;
-    for (size = 1; size <= sizeof text; size++) {
-        memset(text, '#', sizeof text);
-        test_case(redist_layout_format(&x, text, size) == (int64_t)sizeof whole - 1 &&
-                      strncmp(text, whole, size - 1) == 0 &&
-                      strlen(text) == (size < sizeof whole ? size - 1 : sizeof whole - 1) &&
-                      (size == sizeof text || text[size] == '#'),
-                  "format into %d bytes", (int)size);
-    }
-    test_case(redist_layout_format(&x, NULL, 0) == (int64_t)sizeof whole - 1,
-              "format into nothing");
-    test_case(redist_layout_format(&x, NULL, 9) == (int64_t)sizeof whole - 1, "format into NULL");
-    test_case(redist_layout_format(NULL, text, sizeof text) == -1 && text[0] == '\0',
-              "format NULL");
-    test_case(redist_layout_format(&bad, text, sizeof text) == -1 && text[0] == '\0',
-              "format a bad layout");
+static void check_format(void) {
+  redist_layout x = redist_layout_2d(redist_block(100, 4), redist_whole(8)),
+                bad = redist_layout_1d(redist_block(7, 0));
+  static const char whole[] = "100x8: block@4, *";
+  char text[sizeof whole + 1];
+  size_t size;
+  for (size = 1; size <= sizeof text; size++) {
+    memset(text, '#', sizeof text);
+    test_case(redist_layout_format(&x, text, size) == (int64_t)sizeof whole - 1 &&
+                  strncmp(text, whole, size - 1) == 0 &&
+                  strlen(text) == (size < sizeof whole ? size - 1 : sizeof whole - 1) &&
+                  (size == sizeof text || text[size] == '#'),
+              "format into %d bytes", (int)size);
+  }
+  test_case(redist_layout_format(&x, NULL, 0) == (int64_t)sizeof whole - 1, "format into nothing");
+  test_case(redist_layout_format(&x, NULL, 9) == (int64_t)sizeof whole - 1, "format into NULL");
+  test_case(redist_layout_format(NULL, text, sizeof text) == -1 && text[0] == '\0', "format NULL");
+  test_case(redist_layout_format(&bad, text, sizeof text) == -1 && text[0] == '\0',
+            "format a bad layout");
 }
 
 /* 3000 cuts and 2999 ranks: longer than any fixed buffer. */
-static void check_long_lists(void)
-{
-    enum { PROCS = 2999 };
-    static int64_t cuts[PROCS + 1], storage[2 * PROCS];
-    static int ranks[PROCS];
-    static char text[60000], again[60000];
-    redist_layout x, y;
-    int k, code;
-    for (k = 0; k < PROCS; k++) {
-        cuts[k + 1] = cuts[k] + k % 7;
-        ranks[k] = PROCS * 3 - k;
-    }
-    x = redist_on_ranks(redist_layout_1d(redist_cuts(cuts, PROCS)), ranks);
-    test_case(redist_layout_format(&x, text, sizeof text) == (int64_t)strlen(text),
-              "long lists: format");
-    code = redist_layout_parse(text, &y, storage, sizeof storage, NULL, 0);
-    redist_layout_format(&y, again, sizeof again);
-    test_case(code == REDIST_OK && strcmp(text, again) == 0, "long lists: parsed");
+static void check_long_lists(void) {
+  enum { PROCS = 2999 };
+  static int64_t cuts[PROCS + 1], storage[2 * PROCS];
+  static int ranks[PROCS];
+  static char text[60000], again[60000];
+  redist_layout x, y;
+  int k, code;
+  for (k = 0; k < PROCS; k++) {
+    cuts[k + 1] = cuts[k] + k % 7;
+    ranks[k] = PROCS * 3 - k;
+  }
+  x = redist_on_ranks(redist_layout_1d(redist_cuts(cuts, PROCS)), ranks);
+  test_case(redist_layout_format(&x, text, sizeof text) == (int64_t)strlen(text),
+            "long lists: format");
+  code = redist_layout_parse(text, &y, storage, sizeof storage, NULL, 0);
+  redist_layout_format(&y, again, sizeof again);
+  test_case(code == REDIST_OK && strcmp(text, again) == 0, "long lists: parsed");
 }
 
 /* ---- texts cut short and spoilt ---- */
 
 /* Whatever a text is, it is a layout that prints as one that parses to the same, or it is refused
    with a sentence. */
-static int sound(const char *text)
-{
-    static parsed p, again;
-    /* so that a sanitizer sees what is read beyond */
-    char *exact = (char *)malloc(strlen(text) + 1);
-    strcpy(exact, text);
-    parse(exact, &p);
-    free(exact);
-    if (p.code != REDIST_OK)
-        return redist_layout_check(&p.layout) != REDIST_OK && p.message[0] != '\0';
-    parse(p.text, &again);
-    return redist_layout_check(&p.layout) == REDIST_OK && again.code == REDIST_OK &&
-           strcmp(p.text, again.text) == 0;
+static int sound(const char *text) {
+  static parsed p, again;
+  /* so that a sanitizer sees what is read beyond */
+  char *exact = (char *)malloc(strlen(text) + 1);
+  strcpy(exact, text);
+  parse(exact, &p);
+  free(exact);
+  if (p.code != REDIST_OK)
+    return redist_layout_check(&p.layout) != REDIST_OK && p.message[0] != '\0';
+  parse(p.text, &again);
+  return redist_layout_check(&p.layout) == REDIST_OK && again.code == REDIST_OK &&
+         strcmp(p.text, again.text) == 0;
 }
 
 static const char long_text[] =
     "12x5x7: cuts(0,3,12,20) from 2 [1:12 of 20] halo(1,2) extent(40), cyclic(3)@2 [9:5:-2 of 10], balanced@2; "
     "axes(2,0,1); grid column-major; memory row-major; ranks 11,10,9,8,7,6,5,4,3,2,1,0";
 
-static void check_prefixes(void)
-{
-    char text[sizeof long_text];
-    size_t n;
-    parsed *p = (parsed *)malloc(sizeof *p);
-    for (n = 0; n < sizeof long_text; n++) {
-        strcpy(text, long_text);
-        text[n] = '\0';
-        test_case(sound(text), "cut short: %s", text);
-    }
-    parse(long_text, p);
-    test_case(p->code == REDIST_OK, "the long text: %s", p->message);
-    free(p);
+static void check_prefixes(void) {
+  char text[sizeof long_text];
+  size_t n;
+  parsed *p = (parsed *)malloc(sizeof *p);
+  for (n = 0; n < sizeof long_text; n++) {
+    strcpy(text, long_text);
+    text[n] = '\0';
+    test_case(sound(text), "cut short: %s", text);
+  }
+  parse(long_text, p);
+  test_case(p->code == REDIST_OK, "the long text: %s", p->message);
+  free(p);
 }
 
-static void spoil(test_random *r, char *text, size_t size)
-{
-    static const char *const pieces[] = {",",
-                                         ";",
-                                         ":",
-                                         "@",
-                                         "(",
-                                         ")",
-                                         "[",
-                                         "]",
-                                         "*",
-                                         "x",
-                                         "0",
-                                         "-1",
-                                         "2147483647",
-                                         "9223372036854775807",
-                                         "4611686018427387904",
-                                         "-9223372036854775808",
-                                         "block",
-                                         "cuts(0,",
-                                         "ranks",
-                                         "from",
-                                         "of",
-                                         " ",
-                                         "\t",
-                                         "\xff",
-                                         "transposed",
-                                         "halo(1)",
-                                         "from 2000000000",
-                                         "; boxes 0:5, 5:10",
-                                         "box",
-                                         "closed"};
-    size_t length = strlen(text), at = (size_t)test_between(r, 0, (int64_t)length);
-    size_t gone = (size_t)test_between(r, 0, 3);
-    const char *piece =
-        test_one_in(r, 4)
-            ? ""
-            : pieces[test_between(r, 0, (int64_t)(sizeof pieces / sizeof pieces[0]) - 1)];
-    gone = at + gone > length ? length - at : gone;
-    if (length + strlen(piece) >= size)
-        return;
-    memmove(text + at + strlen(piece), text + at + gone, length - at - gone + 1);
-    memcpy(text + at, piece, strlen(piece));
+static void spoil(test_random *r, char *text, size_t size) {
+  static const char *const pieces[] = {",",
+                                       ";",
+                                       ":",
+                                       "@",
+                                       "(",
+                                       ")",
+                                       "[",
+                                       "]",
+                                       "*",
+                                       "x",
+                                       "0",
+                                       "-1",
+                                       "2147483647",
+                                       "9223372036854775807",
+                                       "4611686018427387904",
+                                       "-9223372036854775808",
+                                       "block",
+                                       "cuts(0,",
+                                       "ranks",
+                                       "from",
+                                       "of",
+                                       " ",
+                                       "\t",
+                                       "\xff",
+                                       "transposed",
+                                       "halo(1)",
+                                       "from 2000000000",
+                                       "; boxes 0:5, 5:10",
+                                       "box",
+                                       "closed"};
+  size_t length = strlen(text), at = (size_t)test_between(r, 0, (int64_t)length);
+  size_t gone = (size_t)test_between(r, 0, 3);
+  const char *piece =
+      test_one_in(r, 4)
+          ? ""
+          : pieces[test_between(r, 0, (int64_t)(sizeof pieces / sizeof pieces[0]) - 1)];
+  gone = at + gone > length ? length - at : gone;
+  if (length + strlen(piece) >= size) return;
+  memmove(text + at + strlen(piece), text + at + gone, length - at - gone + 1);
+  memcpy(text + at, piece, strlen(piece));
 }
 
-static void check_spoilt(test_random *r, int cases)
-{
-    const int64_t last = (int64_t)(sizeof spellings / sizeof spellings[0]) - 1;
-    char text[512];
-    int k, times, good = 1;
-    for (k = 0; k < cases && good; k++) {
-        strcpy(text, test_one_in(r, 2) ? long_text : spellings[test_between(r, 0, last)].written);
-        for (times = (int)test_between(r, 1, 4); times > 0; times--)
-            spoil(r, text, sizeof text);
-        good = sound(text);
-    }
-    test_case(good, "spoilt: %s", text);
+static void check_spoilt(test_random *r, int cases) {
+  const int64_t last = (int64_t)(sizeof spellings / sizeof spellings[0]) - 1;
+  char text[512];
+  int k, times, good = 1;
+  for (k = 0; k < cases && good; k++) {
+    strcpy(text, test_one_in(r, 2) ? long_text : spellings[test_between(r, 0, last)].written);
+    for (times = (int)test_between(r, 1, 4); times > 0; times--) spoil(r, text, sizeof text);
+    good = sound(text);
+  }
+  test_case(good, "spoilt: %s", text);
 }
 
-int main(void)
-{
-    test_random r = {8};
-    int number;
-    for (number = 0; number < 4000; number++)
-        check_round_trip(&r, number);
-    check_spellings();
-    check_meanings();
-    check_mistakes();
-    check_storage();
-    check_arguments();
-    check_format();
-    check_long_lists();
-    check_prefixes();
-    for (number = 0; number < 100; number++)
-        check_spoilt(&r, 500);
-    return test_report("parse");
+int main(void) {
+  test_random r = {8};
+  int number;
+  for (number = 0; number < 4000; number++) check_round_trip(&r, number);
+  check_spellings();
+  check_meanings();
+  check_mistakes();
+  check_storage();
+  check_arguments();
+  check_format();
+  check_long_lists();
+  check_prefixes();
+  for (number = 0; number < 100; number++) check_spoilt(&r, 500);
+  return test_report("parse");
 }

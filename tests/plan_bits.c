@@ -14,10 +14,10 @@ enum { PLANS = 2, ROUNDS = 3, MOST_CELLS = 1500, MOST_RANKS = 4, NEAR = 50, FAR_
 /* alike: the first setting that must give the same bits, or -1: any order of ranks will do.
    in: which sides lie in the arena. */
 typedef struct {
-    const char *name;
-    redist_method method;
-    int alike, arena, in[2], distance;
-    int64_t max_buffer, piece;
+  const char *name;
+  redist_method method;
+  int alike, arena, in[2], distance;
+  int64_t max_buffer, piece;
 } setting;
 
 static const setting settings[] = {
@@ -46,414 +46,363 @@ static uint64_t *slot[2][PLANS]; /* of the arena */
 
 /* What a rank holds of an element: its cell, and which image of the periodic axes it lies in. */
 typedef struct {
-    int64_t element;
-    int rank, image;
-    int64_t cell;
-    uint64_t value;
+  int64_t element;
+  int rank, image;
+  int64_t cell;
+  uint64_t value;
 } contribution;
 
 typedef struct {
-    holders side[2];
-    int place[2], same; /* same: in place */
-    int64_t cells[2], contributions, element[MOST_CELLS];
-    contribution *list;
-    uint64_t *own[2][PLANS], *array[2][PLANS], *bits[SETTINGS];
+  holders side[2];
+  int place[2], same; /* same: in place */
+  int64_t cells[2], contributions, element[MOST_CELLS];
+  contribution *list;
+  uint64_t *own[2][PLANS], *array[2][PLANS], *bits[SETTINGS];
 } run;
 
-static int place_on(const holders *h, int rank)
-{
-    int k;
-    for (k = 0; k < h->places && h->ranks[k] != rank; k++)
-        continue;
-    return k < h->places ? k : -1;
+static int place_on(const holders *h, int rank) {
+  int k;
+  for (k = 0; k < h->places && h->ranks[k] != rank; k++) continue;
+  return k < h->places ? k : -1;
 }
 
-static uint64_t initial(int side, int place, int64_t cell)
-{
-    test_random r;
-    r.state = (uint64_t)((side * 64 + place) * 100003 + cell);
-    return test_next(&r);
+static uint64_t initial(int side, int place, int64_t cell) {
+  test_random r;
+  r.state = (uint64_t)((side * 64 + place) * 100003 + cell);
+  return test_next(&r);
 }
 
-static uint64_t combined(uint64_t there, uint64_t arrives)
-{
-    return (there ^ arrives) * UINT64_C(0x9E3779B97F4A7C15) + 1;
+static uint64_t combined(uint64_t there, uint64_t arrives) {
+  return (there ^ arrives) * UINT64_C(0x9E3779B97F4A7C15) + 1;
 }
 
-static void combine(void *to, const void *from, int64_t n, void *context)
-{
-    uint64_t *there = (uint64_t *)to;
-    int64_t i;
-    (void)context;
-    for (i = 0; i < n; i++)
-        there[i] = combined(there[i], ((const uint64_t *)from)[i]);
+static void combine(void *to, const void *from, int64_t n, void *context) {
+  uint64_t *there = (uint64_t *)to;
+  int64_t i;
+  (void)context;
+  for (i = 0; i < n; i++) there[i] = combined(there[i], ((const uint64_t *)from)[i]);
 }
 
 /* ---- the model ---- */
 
 /* 0: between the ends of the axis; 1: in ghost cells past its low end, 2: past its high end. */
-static int image_along(const holders *h, int s, int place, int64_t position)
-{
-    const int coord = holder_coord(h, place, s);
-    const int64_t l = position - h->axis[s].low, g = holder_begin(h, s, coord) + l;
-    if (h->axis[s].edge != (int)REDIST_PERIODIC)
-        return 0;
-    if (l >= 0 && l < holder_before(h, s, coord, h->axis[s].n))
-        return 0;
-    return g < 0 ? 1 : g >= h->axis[s].n ? 2 : 0;
+static int image_along(const holders *h, int s, int place, int64_t position) {
+  const int coord = holder_coord(h, place, s);
+  const int64_t l = position - h->axis[s].low, g = holder_begin(h, s, coord) + l;
+  if (h->axis[s].edge != (int)REDIST_PERIODIC) return 0;
+  if (l >= 0 && l < holder_before(h, s, coord, h->axis[s].n)) return 0;
+  return g < 0 ? 1 : g >= h->axis[s].n ? 2 : 0;
 }
 
 /* The images of axis 0 follow each other within one of axis 1, and so on. */
-static int image_of(const holders *h, int place, int64_t cell)
-{
-    int64_t position[HOLDER_DIMS];
-    int d, image = 0;
-    holder_position(h, place, cell, position);
-    for (d = h->ndim - 1; d >= 0; d--)
-        image = 3 * image + image_along(h, h->stored[d], place, position[h->stored[d]]);
-    return image;
+static int image_of(const holders *h, int place, int64_t cell) {
+  int64_t position[HOLDER_DIMS];
+  int d, image = 0;
+  holder_position(h, place, cell, position);
+  for (d = h->ndim - 1; d >= 0; d--)
+    image = 3 * image + image_along(h, h->stored[d], place, position[h->stored[d]]);
+  return image;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const contribution *x = (const contribution *)a, *y = (const contribution *)b;
-    if (x->element != y->element)
-        return x->element < y->element ? -1 : 1;
-    return x->rank != y->rank ? x->rank - y->rank : x->image - y->image;
+static int compare(const void *a, const void *b) {
+  const contribution *x = (const contribution *)a, *y = (const contribution *)b;
+  if (x->element != y->element) return x->element < y->element ? -1 : 1;
+  return x->rank != y->rank ? x->rank - y->rank : x->image - y->image;
 }
 
-static void list_contributions(run *u)
-{
-    const holders *from = &u->side[0];
-    int place;
-    int64_t cell;
-    u->contributions = 0;
-    for (place = 0; place < from->places; place++)
-        for (cell = 0; cell < holder_cells(from, place); cell++) {
-            contribution *c = &u->list[u->contributions];
-            c->element = holder_element(from, place, cell, 1);
-            c->rank = from->ranks[place];
-            c->image = image_of(from, place, cell);
-            c->cell = cell;
-            c->value = initial(0, place, cell);
-            u->contributions += c->element >= 0;
-        }
-    qsort(u->list, (size_t)u->contributions, sizeof *u->list, compare);
+static void list_contributions(run *u) {
+  const holders *from = &u->side[0];
+  int place;
+  int64_t cell;
+  u->contributions = 0;
+  for (place = 0; place < from->places; place++)
+    for (cell = 0; cell < holder_cells(from, place); cell++) {
+      contribution *c = &u->list[u->contributions];
+      c->element = holder_element(from, place, cell, 1);
+      c->rank = from->ranks[place];
+      c->image = image_of(from, place, cell);
+      c->cell = cell;
+      c->value = initial(0, place, cell);
+      u->contributions += c->element >= 0;
+    }
+  qsort(u->list, (size_t)u->contributions, sizeof *u->list, compare);
 }
 
 /* How often a rank holds the element that it holds most often. */
-static int most_held(const run *u)
-{
-    int64_t k, held = 0, most = 0;
-    for (k = 0; k < u->contributions; k++) {
-        const contribution *c = &u->list[k];
-        held = k > 0 && c[-1].element == c->element && c[-1].rank == c->rank ? held + 1 : 1;
-        most = held > most ? held : most;
-    }
-    return (int)most;
+static int most_held(const run *u) {
+  int64_t k, held = 0, most = 0;
+  for (k = 0; k < u->contributions; k++) {
+    const contribution *c = &u->list[k];
+    held = k > 0 && c[-1].element == c->element && c[-1].rank == c->rank ? held + 1 : 1;
+    most = held > most ? held : most;
+  }
+  return (int)most;
 }
 
 /* Combines what a rank holds of a cell's element. In place a cell does not contribute to itself. */
-static uint64_t contribute(const run *u, uint64_t value, int64_t cell, int64_t first, int rank)
-{
-    const int64_t e = u->element[cell];
-    const contribution *c = u->list + first, *end = u->list + u->contributions;
-    for (; c < end && c->element == e; c++)
-        if (c->rank == rank && !(u->same && rank == test_rank() && c->cell == cell))
-            value = combined(value, c->value);
-    return value;
+static uint64_t contribute(const run *u, uint64_t value, int64_t cell, int64_t first, int rank) {
+  const int64_t e = u->element[cell];
+  const contribution *c = u->list + first, *end = u->list + u->contributions;
+  for (; c < end && c->element == e; c++)
+    if (c->rank == rank && !(u->same && rank == test_rank() && c->cell == cell))
+      value = combined(value, c->value);
+  return value;
 }
 
-static int64_t first_of(const run *u, int64_t e)
-{
-    int64_t low = 0, high = u->contributions, middle;
-    while (low < high) {
-        middle = (low + high) / 2;
-        if (u->list[middle].element < e)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+static int64_t first_of(const run *u, int64_t e) {
+  int64_t low = 0, high = u->contributions, middle;
+  while (low < high) {
+    middle = (low + high) / 2;
+    if (u->list[middle].element < e)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
 }
 
 /* Whether the array holds what this order of the other ranks makes. */
-static int is_order(const run *u, const uint64_t *array, const int *rank)
-{
-    const int side = u->same ? 0 : 1;
-    int64_t cell, first;
-    int k;
-    for (cell = 0; cell < u->cells[1]; cell++) {
-        uint64_t value = initial(side, u->place[side], cell);
-        if (u->element[cell] >= 0) {
-            first = first_of(u, u->element[cell]);
-            value = contribute(u, value, cell, first, test_rank());
-            for (k = 0; k < test_size() - 1; k++)
-                value = contribute(u, value, cell, first, rank[k]);
-        }
-        if (array[cell] != value)
-            return 0;
+static int is_order(const run *u, const uint64_t *array, const int *rank) {
+  const int side = u->same ? 0 : 1;
+  int64_t cell, first;
+  int k;
+  for (cell = 0; cell < u->cells[1]; cell++) {
+    uint64_t value = initial(side, u->place[side], cell);
+    if (u->element[cell] >= 0) {
+      first = first_of(u, u->element[cell]);
+      value = contribute(u, value, cell, first, test_rank());
+      for (k = 0; k < test_size() - 1; k++) value = contribute(u, value, cell, first, rank[k]);
     }
-    return 1;
+    if (array[cell] != value) return 0;
+  }
+  return 1;
 }
 
 /* Whether one order of the other ranks, the same for all elements, explains the array. */
-static int some_order(const run *u, const uint64_t *array, int *rank, int fixed, int others)
-{
-    int k, found = fixed == others && is_order(u, array, rank);
-    for (k = fixed; k < others && !found; k++) {
-        const int chosen = rank[k];
-        rank[k] = rank[fixed];
-        rank[fixed] = chosen;
-        found = some_order(u, array, rank, fixed + 1, others);
-        rank[fixed] = rank[k];
-        rank[k] = chosen;
-    }
-    return found;
+static int some_order(const run *u, const uint64_t *array, int *rank, int fixed, int others) {
+  int k, found = fixed == others && is_order(u, array, rank);
+  for (k = fixed; k < others && !found; k++) {
+    const int chosen = rank[k];
+    rank[k] = rank[fixed];
+    rank[fixed] = chosen;
+    found = some_order(u, array, rank, fixed + 1, others);
+    rank[fixed] = rank[k];
+    rank[k] = chosen;
+  }
+  return found;
 }
 
-static int is_contracts_order(const run *u, const uint64_t *array)
-{
-    int rank[MOST_RANKS], k;
-    for (k = 0; k < test_size() - 1; k++)
-        rank[k] = k + (k >= test_rank());
-    return some_order(u, array, rank, 0, test_size() - 1);
+static int is_contracts_order(const run *u, const uint64_t *array) {
+  int rank[MOST_RANKS], k;
+  for (k = 0; k < test_size() - 1; k++) rank[k] = k + (k >= test_rank());
+  return some_order(u, array, rank, 0, test_size() - 1);
 }
 
 /* ---- plans ---- */
 
-static void fill(const run *u, int k)
-{
-    int side;
-    int64_t cell;
-    for (side = u->same ? 0 : 1; side >= 0; side--)
-        for (cell = 0; cell < u->cells[side]; cell++)
-            u->array[side][k][cell] = initial(side, u->place[side], cell);
+static void fill(const run *u, int k) {
+  int side;
+  int64_t cell;
+  for (side = u->same ? 0 : 1; side >= 0; side--)
+    for (cell = 0; cell < u->cells[side]; cell++)
+      u->array[side][k][cell] = initial(side, u->place[side], cell);
 }
 
 /* Starts the plans in orders that differ from rank to rank, or in round 0 one after the other. */
-static int start(run *u, redist_plan **plan, int round)
-{
-    int i, code = REDIST_OK;
-    for (i = 0; i < PLANS && code == REDIST_OK; i++) {
-        const int k = round == 0 ? i : (i + test_rank() + round) % PLANS;
-        code = redist_start(plan[k], u->array[0][k], u->array[1][k]);
-        if (round == 0 && code == REDIST_OK)
-            code = redist_wait(plan[k]);
-    }
-    return code;
+static int start(run *u, redist_plan **plan, int round) {
+  int i, code = REDIST_OK;
+  for (i = 0; i < PLANS && code == REDIST_OK; i++) {
+    const int k = round == 0 ? i : (i + test_rank() + round) % PLANS;
+    code = redist_start(plan[k], u->array[0][k], u->array[1][k]);
+    if (round == 0 && code == REDIST_OK) code = redist_wait(plan[k]);
+  }
+  return code;
 }
 
 /* Tests the plans so many times, one more often than the other. Returns whether all are done. */
-static int progress(redist_plan **plan, int *done, int tests, int round, int *code)
-{
-    int i, k, all = 0;
-    for (i = test_rank() + round; tests > 0 && *code == REDIST_OK && !all; tests--, i++) {
-        k = i % 7 < 4 ? i % PLANS : round % PLANS;
-        *code = done[k] ? REDIST_OK : redist_test(plan[k], &done[k]);
-        for (all = 1, k = 0; k < PLANS; k++)
-            all = all && done[k];
-        sched_yield();
-    }
-    return all;
+static int progress(redist_plan **plan, int *done, int tests, int round, int *code) {
+  int i, k, all = 0;
+  for (i = test_rank() + round; tests > 0 && *code == REDIST_OK && !all; tests--, i++) {
+    k = i % 7 < 4 ? i % PLANS : round % PLANS;
+    *code = done[k] ? REDIST_OK : redist_test(plan[k], &done[k]);
+    for (all = 1, k = 0; k < PLANS; k++) all = all && done[k];
+    sched_yield();
+  }
+  return all;
 }
 
 /* In the last round one rank starts when the others have waited long enough to do without it. */
-static int execute(run *u, redist_plan **plan, int round, int late)
-{
-    enum { LONG = 4 * REDIST_PRIV_TRIES };
-    int done[PLANS] = {0}, k, code = REDIST_OK;
-    for (k = 0; k < PLANS; k++)
-        fill(u, k);
-    for (k = 0; k < (test_rank() * 5 + round * 3) % 4 * 30; k++)
-        sched_yield();
-    if (round == ROUNDS - 1 && test_rank() == late)
-        test_sum(0);
-    code = start(u, plan, round);
-    if (round == ROUNDS - 1 && test_rank() != late) {
-        progress(plan, done, LONG, round, &code);
-        test_sum(0);
-    }
-    while (round > 0 && code == REDIST_OK && !progress(plan, done, LONG, round, &code))
-        continue;
-    return code;
+static int execute(run *u, redist_plan **plan, int round, int late) {
+  enum { LONG = 4 * REDIST_PRIV_TRIES };
+  int done[PLANS] = {0}, k, code = REDIST_OK;
+  for (k = 0; k < PLANS; k++) fill(u, k);
+  for (k = 0; k < (test_rank() * 5 + round * 3) % 4 * 30; k++) sched_yield();
+  if (round == ROUNDS - 1 && test_rank() == late) test_sum(0);
+  code = start(u, plan, round);
+  if (round == ROUNDS - 1 && test_rank() != late) {
+    progress(plan, done, LONG, round, &code);
+    test_sum(0);
+  }
+  while (round > 0 && code == REDIST_OK && !progress(plan, done, LONG, round, &code)) continue;
+  return code;
 }
 
 /* Whether the plans' arrays hold the bits of the first execution, which are kept. */
-static int same_bits(run *u, int number)
-{
-    const size_t bytes = (size_t)u->cells[1] * sizeof(uint64_t);
-    const int alike = settings[number].alike < 0 ? number : settings[number].alike;
-    int k, same = 1;
-    if (u->bits[alike] == NULL) {
-        u->bits[alike] = (uint64_t *)malloc(bytes + 1);
-        if (bytes > 0)
-            memcpy(u->bits[alike], u->array[1][0], bytes);
-    }
-    for (k = 0; k < PLANS && bytes > 0; k++)
-        same = same && memcmp(u->bits[alike], u->array[1][k], bytes) == 0;
-    return same;
+static int same_bits(run *u, int number) {
+  const size_t bytes = (size_t)u->cells[1] * sizeof(uint64_t);
+  const int alike = settings[number].alike < 0 ? number : settings[number].alike;
+  int k, same = 1;
+  if (u->bits[alike] == NULL) {
+    u->bits[alike] = (uint64_t *)malloc(bytes + 1);
+    if (bytes > 0) memcpy(u->bits[alike], u->array[1][0], bytes);
+  }
+  for (k = 0; k < PLANS && bytes > 0; k++)
+    same = same && memcmp(u->bits[alike], u->array[1][k], bytes) == 0;
+  return same;
 }
 
-static void place_arrays(run *u, const setting *s)
-{
-    int k, side;
-    for (k = 0; k < PLANS; k++)
-        for (side = 0; side < 2; side++)
-            u->array[side][k] = side == 1 && u->same ? u->array[0][k]
-                                : s->in[side]        ? slot[side][k]
-                                                     : u->own[side][k];
+static void place_arrays(run *u, const setting *s) {
+  int k, side;
+  for (k = 0; k < PLANS; k++)
+    for (side = 0; side < 2; side++)
+      u->array[side][k] = side == 1 && u->same ? u->array[0][k]
+                          : s->in[side]        ? slot[side][k]
+                                               : u->own[side][k];
 }
 
-static int create(run *u, const setting *s, redist_plan **plan, char *message, size_t size)
-{
-    redist_options options;
-    int k, code = REDIST_OK;
-    memset(&options, 0, sizeof options);
-    options.method = s->method;
-    options.max_buffer = s->max_buffer;
-    options.in_place = u->same;
-    options.arena = s->arena ? arena : NULL;
-    options.combine = combine;
-    options.message = message;
-    options.message_size = size;
-    options.cost.per_message = 1;
-    options.cost.per_byte = 1e-6;
-    test_piece_bytes = s->piece > 0 ? s->piece : 262144;
-    if (s->arena && arena->home.size > 0) {
-        arena->home.distance[REDIST_PRIV_FETCH] = s->distance; /* percent */
-        arena->home.distance[REDIST_PRIV_STREAM] = s->distance > 0 ? 100 : 0;
-    }
-    for (k = 0; k < PLANS && code == REDIST_OK; k++)
-        code = redist_plan_create(MPI_COMM_WORLD, &u->side[0].layout, &u->side[1].layout,
-                                  MPI_UINT64_T, &options, &plan[k]);
-    return code;
+static int create(run *u, const setting *s, redist_plan **plan, char *message, size_t size) {
+  redist_options options;
+  int k, code = REDIST_OK;
+  memset(&options, 0, sizeof options);
+  options.method = s->method;
+  options.max_buffer = s->max_buffer;
+  options.in_place = u->same;
+  options.arena = s->arena ? arena : NULL;
+  options.combine = combine;
+  options.message = message;
+  options.message_size = size;
+  options.cost.per_message = 1;
+  options.cost.per_byte = 1e-6;
+  test_piece_bytes = s->piece > 0 ? s->piece : 262144;
+  if (s->arena && arena->home.size > 0) {
+    arena->home.distance[REDIST_PRIV_FETCH] = s->distance; /* percent */
+    arena->home.distance[REDIST_PRIV_STREAM] = s->distance > 0 ? 100 : 0;
+  }
+  for (k = 0; k < PLANS && code == REDIST_OK; k++)
+    code = redist_plan_create(MPI_COMM_WORLD, &u->side[0].layout, &u->side[1].layout, MPI_UINT64_T,
+                              &options, &plan[k]);
+  return code;
 }
 
-static void check_setting(run *u, int number, int the_case)
-{
-    const setting *s = &settings[number];
-    redist_plan *plan[PLANS] = {NULL};
-    char message[300] = "";
-    int k, round, same = 1, right = 1, code = create(u, s, plan, message, sizeof message);
-    const int lacks = u->same && code == REDIST_ERR_MEMORY && s->max_buffer > 0; /* room in place */
-    place_arrays(u, s);
-    for (round = 0; round < ROUNDS && code == REDIST_OK; round++) {
-        code = execute(u, plan, round, (the_case + number) % test_size());
-        same = same && same_bits(u, number);
-        right = right && (round > 0 || u->cells[1] == 0 || is_contracts_order(u, u->array[1][0]));
-    }
-    test_case_all((code == REDIST_OK || lacks) && same && right,
-                  "case %d, %s%s: %s, %s, code %d %s", the_case, s->name,
-                  u->same ? ", in place" : "", same ? "the same bits" : "other bits",
-                  right ? "in order" : "not in order", code, message);
-    for (k = 0; k < PLANS; k++)
-        redist_plan_free(&plan[k]);
+static void check_setting(run *u, int number, int the_case) {
+  const setting *s = &settings[number];
+  redist_plan *plan[PLANS] = {NULL};
+  char message[300] = "";
+  int k, round, same = 1, right = 1, code = create(u, s, plan, message, sizeof message);
+  const int lacks = u->same && code == REDIST_ERR_MEMORY && s->max_buffer > 0; /* room in place */
+  place_arrays(u, s);
+  for (round = 0; round < ROUNDS && code == REDIST_OK; round++) {
+    code = execute(u, plan, round, (the_case + number) % test_size());
+    same = same && same_bits(u, number);
+    right = right && (round > 0 || u->cells[1] == 0 || is_contracts_order(u, u->array[1][0]));
+  }
+  test_case_all((code == REDIST_OK || lacks) && same && right, "case %d, %s%s: %s, %s, code %d %s",
+                the_case, s->name, u->same ? ", in place" : "",
+                same ? "the same bits" : "other bits", right ? "in order" : "not in order", code,
+                message);
+  for (k = 0; k < PLANS; k++) redist_plan_free(&plan[k]);
 }
 
 /* ---- cases ---- */
 
-static int64_t most_cells(const holders *h)
-{
-    int64_t most = 0, cells;
-    int place;
-    for (place = 0; place < h->places; place++) {
-        cells = holder_cells(h, place);
-        most = cells > most ? cells : most;
-    }
-    return most;
+static int64_t most_cells(const holders *h) {
+  int64_t most = 0, cells;
+  int place;
+  for (place = 0; place < h->places; place++) {
+    cells = holder_cells(h, place);
+    most = cells > most ? cells : most;
+  }
+  return most;
 }
 
 /* Ghost cells that show an element several times: mostly periodic, often far around the axis. */
-static void widen(test_random *r, holders *h)
-{
-    int s;
-    for (s = 0; s < h->ndim; s++) {
-        holder_axis *x = &h->axis[s];
-        if (x->cyclic && h->boxes == 0 && x->procs > 1)
-            continue;
-        x->cyclic = 0;
-        x->cut[x->procs] = x->n;
-        x->low = test_between(r, 0, test_between(r, 0, 2) ? x->n : 1);
-        x->high = test_between(r, 0, test_between(r, 0, 2) ? x->n : 1);
-        x->edge = test_between(r, 0, 3) == 0 ? (int)test_between(r, -1, 0) : (int)REDIST_PERIODIC;
-        x->edge = x->low + x->high > 0 ? x->edge : -1;
-        x->allocated = 0;
-        holder_draw_depth(r, x);
-    }
+static void widen(test_random *r, holders *h) {
+  int s;
+  for (s = 0; s < h->ndim; s++) {
+    holder_axis *x = &h->axis[s];
+    if (x->cyclic && h->boxes == 0 && x->procs > 1) continue;
+    x->cyclic = 0;
+    x->cut[x->procs] = x->n;
+    x->low = test_between(r, 0, test_between(r, 0, 2) ? x->n : 1);
+    x->high = test_between(r, 0, test_between(r, 0, 2) ? x->n : 1);
+    x->edge = test_between(r, 0, 3) == 0 ? (int)test_between(r, -1, 0) : (int)REDIST_PERIODIC;
+    x->edge = x->low + x->high > 0 ? x->edge : -1;
+    x->allocated = 0;
+    holder_draw_depth(r, x);
+  }
 }
 
 /* Every fourth source has no ghosts, but as many copies as there are ranks. */
-static void draw(test_random *r, run *u, int number)
-{
-    const int ndim = 1 + number % 3, halo = number / 3 % 2, copied = number % 4 == 3;
-    int64_t count[HOLDER_DIMS];
-    int d, side;
-    do {
-        for (d = 0; d < ndim; d++)
-            count[d] = test_between(r, 1, ndim == 1 ? 60 : ndim == 2 ? 8 : 4);
-        for (side = 0; side < 2; side++)
-            holder_draw(r, &u->side[side], ndim, count, test_size(),
-                        side == 0 || test_between(r, 0, 1));
-        widen(r, &u->side[0]);
-        for (d = 0; d < ndim && copied; d++)
-            u->side[0].axis[d].edge = -1;
-        u->same = halo && test_between(r, 0, 2) != 0;
-        if (halo)
-            u->side[1] = u->side[0];
-        for (d = 0; d < ndim && halo && test_between(r, 0, 3) != 0; d++)
-            u->side[1].axis[d].edge = -1; /* its ghost cells, or some of them, receive nothing */
-        for (side = 0; side < 2; side++)
-            holder_build(&u->side[side]);
-    } while (most_cells(&u->side[0]) > MOST_CELLS || most_cells(&u->side[1]) > MOST_CELLS ||
-             (copied && u->side[0].copies < test_size()));
+static void draw(test_random *r, run *u, int number) {
+  const int ndim = 1 + number % 3, halo = number / 3 % 2, copied = number % 4 == 3;
+  int64_t count[HOLDER_DIMS];
+  int d, side;
+  do {
+    for (d = 0; d < ndim; d++) count[d] = test_between(r, 1, ndim == 1 ? 60 : ndim == 2 ? 8 : 4);
+    for (side = 0; side < 2; side++)
+      holder_draw(r, &u->side[side], ndim, count, test_size(), side == 0 || test_between(r, 0, 1));
+    widen(r, &u->side[0]);
+    for (d = 0; d < ndim && copied; d++) u->side[0].axis[d].edge = -1;
+    u->same = halo && test_between(r, 0, 2) != 0;
+    if (halo) u->side[1] = u->side[0];
+    for (d = 0; d < ndim && halo && test_between(r, 0, 3) != 0; d++)
+      u->side[1].axis[d].edge = -1; /* its ghost cells, or some of them, receive nothing */
+    for (side = 0; side < 2; side++) holder_build(&u->side[side]);
+  } while (most_cells(&u->side[0]) > MOST_CELLS || most_cells(&u->side[1]) > MOST_CELLS ||
+           (copied && u->side[0].copies < test_size()));
 }
 
-static void check_case(run *u, int number)
-{
-    int64_t cell;
-    int s, side;
-    for (side = 0; side < 2; side++) {
-        u->place[side] = place_on(&u->side[side], test_rank());
-        u->cells[side] = u->place[side] < 0 ? 0 : holder_cells(&u->side[side], u->place[side]);
-    }
-    for (cell = 0; cell < u->cells[1]; cell++)
-        u->element[cell] = holder_element(&u->side[1], u->place[1], cell, 1);
-    list_contributions(u);
-    for (s = 0; s < SETTINGS; s++)
-        check_setting(u, s, number);
-    for (s = 0; s < SETTINGS; s++) {
-        free(u->bits[s]);
-        u->bits[s] = NULL;
-    }
+static void check_case(run *u, int number) {
+  int64_t cell;
+  int s, side;
+  for (side = 0; side < 2; side++) {
+    u->place[side] = place_on(&u->side[side], test_rank());
+    u->cells[side] = u->place[side] < 0 ? 0 : holder_cells(&u->side[side], u->place[side]);
+  }
+  for (cell = 0; cell < u->cells[1]; cell++)
+    u->element[cell] = holder_element(&u->side[1], u->place[1], cell, 1);
+  list_contributions(u);
+  for (s = 0; s < SETTINGS; s++) check_setting(u, s, number);
+  for (s = 0; s < SETTINGS; s++) {
+    free(u->bits[s]);
+    u->bits[s] = NULL;
+  }
 }
 
-int main(int argc, char **argv)
-{
-    static run u;
-    const size_t bytes = MOST_CELLS * sizeof(uint64_t);
-    test_random r = {2024};
-    int k, side, cases, most = 0;
-    MPI_Init(&argc, &argv);
-    cases = argc > 1 ? atoi(argv[1]) : 60;
-    redist_arena_create(MPI_COMM_WORLD, 2 * PLANS * (bytes + 64), &arena);
-    for (k = 0; k < 2 * PLANS; k++) {
-        slot[k % 2][k / 2] = (uint64_t *)redist_arena_alloc(arena, bytes);
-        u.own[k % 2][k / 2] = (uint64_t *)malloc(bytes);
-    }
-    u.list = (contribution *)malloc(MOST_RANKS * MOST_CELLS * sizeof *u.list);
-    for (k = 0; k < cases; k++) {
-        draw(&r, &u, k);
-        check_case(&u, k);
-        most = most_held(&u) > most ? most_held(&u) : most;
-    }
-    test_case_all(most > 4, "a rank holds an element %d times", most);
-    redist_arena_free(&arena);
-    for (k = 0; k < PLANS; k++)
-        for (side = 0; side < 2; side++)
-            free(u.own[side][k]);
-    free(u.list);
-    k = test_report_all("plan_bits");
-    MPI_Finalize();
-    return k;
+int main(int argc, char **argv) {
+  static run u;
+  const size_t bytes = MOST_CELLS * sizeof(uint64_t);
+  test_random r = {2024};
+  int k, side, cases, most = 0;
+  MPI_Init(&argc, &argv);
+  cases = argc > 1 ? atoi(argv[1]) : 60;
+  redist_arena_create(MPI_COMM_WORLD, 2 * PLANS * (bytes + 64), &arena);
+  for (k = 0; k < 2 * PLANS; k++) {
+    slot[k % 2][k / 2] = (uint64_t *)redist_arena_alloc(arena, bytes);
+    u.own[k % 2][k / 2] = (uint64_t *)malloc(bytes);
+  }
+  u.list = (contribution *)malloc(MOST_RANKS * MOST_CELLS * sizeof *u.list);
+  for (k = 0; k < cases; k++) {
+    draw(&r, &u, k);
+    check_case(&u, k);
+    most = most_held(&u) > most ? most_held(&u) : most;
+  }
+  test_case_all(most > 4, "a rank holds an element %d times", most);
+  redist_arena_free(&arena);
+  for (k = 0; k < PLANS; k++)
+    for (side = 0; side < 2; side++) free(u.own[side][k]);
+  free(u.list);
+  k = test_report_all("plan_bits");
+  MPI_Finalize();
+  return k;
 }

@@ -8,34 +8,31 @@
 #include "exchange.h"
 
 static const struct {
-    const char *name;
-    redist_method method;
+  const char *name;
+  redist_method method;
 } methods[] = {{"shared", REDIST_SHARED},       {"alltoallv", REDIST_ALLTOALLV},
                {"alltoallw", REDIST_ALLTOALLW}, {"point to point", REDIST_POINT_TO_POINT},
                {"scheduled", REDIST_SCHEDULED}, {"multiphase", REDIST_MULTIPHASE}};
 enum { METHODS = sizeof methods / sizeof *methods };
 
-static const char *method_name(redist_method method)
-{
-    int m = 0;
-    while (methods[m].method != method)
-        m++;
-    return methods[m].name;
+static const char *method_name(redist_method method) {
+  int m = 0;
+  while (methods[m].method != method) m++;
+  return methods[m].name;
 }
 
 /* ---- a plan that ought to work ---- */
 
-static int plan_works(void)
-{
-    exchange *e = exchange_new(MPI_COMM_WORLD);
-    int good;
-    exchange_rows(e, 9, 7, TEST_CYCLIC);
-    exchange_allocate(e);
-    good = exchange_create(e) == REDIST_OK;
-    good = good && exchange_is_right(e, 0) && redist_plan_free(&e->plan) == REDIST_OK;
-    exchange_release(e);
-    free(e);
-    return good;
+static int plan_works(void) {
+  exchange *e = exchange_new(MPI_COMM_WORLD);
+  int good;
+  exchange_rows(e, 9, 7, TEST_CYCLIC);
+  exchange_allocate(e);
+  good = exchange_create(e) == REDIST_OK;
+  good = good && exchange_is_right(e, 0) && redist_plan_free(&e->plan) == REDIST_OK;
+  exchange_release(e);
+  free(e);
+  return good;
 }
 
 /* ---- errors of creation ---- */
@@ -44,28 +41,27 @@ enum { N = 12, M = 10 };
 
 /* What a rank passes to redist_plan_create. */
 typedef struct {
-    redist_layout layouts[2];
-    const redist_layout *from, *to;
-    MPI_Datatype type;
-    redist_options options;
-    char message[400];
+  redist_layout layouts[2];
+  const redist_layout *from, *to;
+  MPI_Datatype type;
+  redist_options options;
+  char message[400];
 } request;
 
 static MPI_Datatype vector_type, resized_type, gap_type, shifted_type;
 static const int64_t falling_cuts[4] = {0, 8, 3, M};
 static const int one_rank_twice[4] = {1, 0, 2, 0};
 
-static void make_request(request *q)
-{
-    int p = test_size();
-    memset(q, 0, sizeof *q);
-    q->layouts[0] = redist_layout_2d(redist_block(N, p), redist_whole(M));
-    q->layouts[1] = redist_layout_2d(redist_whole(N), redist_block(M, p));
-    q->from = &q->layouts[0];
-    q->to = &q->layouts[1];
-    q->type = MPI_DOUBLE;
-    q->options.message = q->message;
-    q->options.message_size = sizeof q->message;
+static void make_request(request *q) {
+  int p = test_size();
+  memset(q, 0, sizeof *q);
+  q->layouts[0] = redist_layout_2d(redist_block(N, p), redist_whole(M));
+  q->layouts[1] = redist_layout_2d(redist_whole(N), redist_block(M, p));
+  q->from = &q->layouts[0];
+  q->to = &q->layouts[1];
+  q->type = MPI_DOUBLE;
+  q->options.message = q->message;
+  q->options.message_size = sizeof q->message;
 }
 
 static void no_source(request *q) { q->from = NULL; }
@@ -85,100 +81,82 @@ static void shifted(request *q) { q->type = shifted_type; }
 static void no_type(request *q) { q->type = MPI_DATATYPE_NULL; }
 static void other_size(request *q) { q->type = MPI_FLOAT; }
 
-static void source(request *q, redist_axis rows, redist_axis columns)
-{
-    q->layouts[0] = redist_layout_2d(rows, columns);
+static void source(request *q, redist_axis rows, redist_axis columns) {
+  q->layouts[0] = redist_layout_2d(rows, columns);
 }
-static void destination(request *q, redist_axis rows, redist_axis columns)
-{
-    q->layouts[1] = redist_layout_2d(rows, columns);
+static void destination(request *q, redist_axis rows, redist_axis columns) {
+  q->layouts[1] = redist_layout_2d(rows, columns);
 }
 
-static void no_block(request *q)
-{
-    destination(q, redist_whole(N), redist_block_cyclic(M, 0, test_size()));
+static void no_block(request *q) {
+  destination(q, redist_whole(N), redist_block_cyclic(M, 0, test_size()));
 }
-static void negative_block(request *q)
-{
-    source(q, redist_block_cyclic(N, -7, test_size()), redist_whole(M));
+static void negative_block(request *q) {
+  source(q, redist_block_cyclic(N, -7, test_size()), redist_whole(M));
 }
 static void no_processes(request *q) { destination(q, redist_whole(N), redist_block(M, 0)); }
-static void negative_length(request *q)
-{
-    source(q, redist_block(-5, test_size()), redist_whole(M));
+static void negative_length(request *q) {
+  source(q, redist_block(-5, test_size()), redist_whole(M));
 }
 static void cuts_fall(request *q) { destination(q, redist_whole(N), redist_cuts(falling_cuts, 3)); }
-static void first_outside(request *q)
-{
-    destination(q, redist_whole(N), redist_starting_at(redist_block(M, test_size()), 77));
+static void first_outside(request *q) {
+  destination(q, redist_whole(N), redist_starting_at(redist_block(M, test_size()), 77));
 }
 static void negative_halo(request *q) { q->layouts[1] = redist_with_halo(q->layouts[1], 1, -2, 0); }
-static void small_extent(request *q)
-{
-    q->layouts[0] = redist_with_allocated(q->layouts[0], 1, M - 4);
+static void small_extent(request *q) {
+  q->layouts[0] = redist_with_allocated(q->layouts[0], 1, M - 4);
 }
-static void depth_outside(request *q)
-{
-    q->layouts[1] = redist_with_halo(q->layouts[1], 1, 2, 1);
-    q->layouts[1] =
-        redist_ghost_depth(redist_with_ghosts(q->layouts[1], 1, REDIST_CLOSED), 1, 3, 1);
+static void depth_outside(request *q) {
+  q->layouts[1] = redist_with_halo(q->layouts[1], 1, 2, 1);
+  q->layouts[1] = redist_ghost_depth(redist_with_ghosts(q->layouts[1], 1, REDIST_CLOSED), 1, 3, 1);
 }
-static void depth_alone(request *q)
-{
-    q->layouts[0] = redist_ghost_depth(redist_with_halo(q->layouts[0], 0, 2, 1), 0, 1, 0);
+static void depth_alone(request *q) {
+  q->layouts[0] = redist_ghost_depth(redist_with_halo(q->layouts[0], 0, 2, 1), 0, 1, 0);
 }
 static void partial_blocks(request *q) { q->layouts[0] = redist_partial(q->layouts[0]); }
 static void axis_outside(request *q) { q->layouts[0] = redist_flipped(q->layouts[0], 2); }
-static void section_outside(request *q)
-{
-    q->layouts[0] = redist_section(q->layouts[0], 1, 5, M, 1);
+static void section_outside(request *q) {
+  q->layouts[0] = redist_section(q->layouts[0], 1, 5, M, 1);
 }
-static void section_without_step(request *q)
-{
-    q->layouts[0] = redist_section(q->layouts[0], 1, 0, M, 0);
+static void section_without_step(request *q) {
+  q->layouts[0] = redist_section(q->layouts[0], 1, 0, M, 0);
 }
-static void other_shape(request *q)
-{
-    destination(q, redist_whole(N), redist_block(M + 1, test_size()));
+static void other_shape(request *q) {
+  destination(q, redist_whole(N), redist_block(M + 1, test_size()));
 }
-static void other_dimensions(request *q)
-{
-    q->layouts[1] = redist_layout_1d(redist_block(N * M, test_size()));
+static void other_dimensions(request *q) {
+  q->layouts[1] = redist_layout_1d(redist_block(N * M, test_size()));
 }
 static void rank_outside(request *q) { q->layouts[1] = redist_from_rank(q->layouts[1], 1); }
 static void negative_rank(request *q) { q->layouts[0] = redist_from_rank(q->layouts[0], -1); }
 
-static void rank_twice(request *q)
-{
-    destination(q, redist_whole(N), redist_block(M, 2));
-    q->layouts[1] = redist_replicated(redist_on_ranks(q->layouts[1], one_rank_twice), 2);
+static void rank_twice(request *q) {
+  destination(q, redist_whole(N), redist_block(M, 2));
+  q->layouts[1] = redist_replicated(redist_on_ranks(q->layouts[1], one_rank_twice), 2);
 }
 
-static void too_many(request *q)
-{
-    const int64_t n = INT64_C(1) << 40;
-    source(q, redist_block(n, test_size()), redist_whole(n));
-    destination(q, redist_whole(n), redist_block(n, test_size()));
+static void too_many(request *q) {
+  const int64_t n = INT64_C(1) << 40;
+  source(q, redist_block(n, test_size()), redist_whole(n));
+  destination(q, redist_whole(n), redist_block(n, test_size()));
 }
 
-static void other_distribution(request *q)
-{
-    destination(q, redist_whole(N), redist_cyclic(M, test_size()));
+static void other_distribution(request *q) {
+  destination(q, redist_whole(N), redist_cyclic(M, test_size()));
 }
 static void other_direction(request *q) { q->layouts[1] = redist_flipped(q->layouts[1], 1); }
 
-static void other_order(request *q)
-{
-    source(q, redist_block(M, test_size()), redist_whole(N));
-    q->layouts[0] = redist_transposed(q->layouts[0]);
+static void other_order(request *q) {
+  source(q, redist_block(M, test_size()), redist_whole(N));
+  q->layouts[0] = redist_transposed(q->layouts[0]);
 }
 
 static const struct {
-    const char *name;
-    int code;
-    void (*spoil)(request *);
-    const char *says[2]; /* what the sentence must name */
-    int differs;         /* an error only where the ranks disagree: needs a rank that does not */
+  const char *name;
+  int code;
+  void (*spoil)(request *);
+  const char *says[2]; /* what the sentence must name */
+  int differs;         /* an error only where the ranks disagree: needs a rank that does not */
 } faults[] = {
     {"no source", REDIST_ERR_ARGUMENT, no_source, {NULL, NULL}, 0},
     {"no destination", REDIST_ERR_ARGUMENT, no_destination, {NULL, NULL}, 0},
@@ -243,75 +221,66 @@ static const struct {
 enum { FAULTS = sizeof faults / sizeof *faults };
 
 /* The sentence names what it should, and the only rank that has the error. */
-static int sentence_is_good(const char *message, int fault, int bad_rank)
-{
-    char name[32];
-    int k;
-    snprintf(name, sizeof name, "rank %d", bad_rank);
-    for (k = 0; k < 2; k++)
-        if (faults[fault].says[k] != NULL && strstr(message, faults[fault].says[k]) == NULL)
-            return 0;
-    return strlen(message) > 10 && (bad_rank < 0 || strstr(message, name) != NULL);
+static int sentence_is_good(const char *message, int fault, int bad_rank) {
+  char name[32];
+  int k;
+  snprintf(name, sizeof name, "rank %d", bad_rank);
+  for (k = 0; k < 2; k++)
+    if (faults[fault].says[k] != NULL && strstr(message, faults[fault].says[k]) == NULL) return 0;
+  return strlen(message) > 10 && (bad_rank < 0 || strstr(message, name) != NULL);
 }
 
 /* bad_rank -1: all ranks. */
-static void check_fault(int fault, int bad_rank)
-{
-    redist_plan *plan = (redist_plan *)(void *)&plan; /* anything but NULL */
-    int64_t live = live_blocks;
-    request q;
-    int code, sentence;
-    make_request(&q);
-    if (bad_rank < 0 || bad_rank == test_rank())
-        faults[fault].spoil(&q);
-    code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
-    sentence = sentence_is_good(q.message, fault, faults[fault].differs ? -1 : bad_rank);
-    test_case_all(code == faults[fault].code && plan == NULL && live_blocks == live,
-                  "%s on rank %d (-1: all): code %d (%s), plan %s, %ld blocks left",
-                  faults[fault].name, bad_rank, code, redist_strerror(code),
-                  plan == NULL ? "NULL" : "set", (long)(live_blocks - live));
-    test_case_all(sentence, "%s on rank %d (-1: all), its sentence: %s", faults[fault].name,
-                  bad_rank, q.message);
-    if (code == REDIST_OK)
-        redist_plan_free(&plan);
-    test_case_all(plan_works(), "a plan after %s on rank %d", faults[fault].name, bad_rank);
+static void check_fault(int fault, int bad_rank) {
+  redist_plan *plan = (redist_plan *)(void *)&plan; /* anything but NULL */
+  int64_t live = live_blocks;
+  request q;
+  int code, sentence;
+  make_request(&q);
+  if (bad_rank < 0 || bad_rank == test_rank()) faults[fault].spoil(&q);
+  code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
+  sentence = sentence_is_good(q.message, fault, faults[fault].differs ? -1 : bad_rank);
+  test_case_all(code == faults[fault].code && plan == NULL && live_blocks == live,
+                "%s on rank %d (-1: all): code %d (%s), plan %s, %ld blocks left",
+                faults[fault].name, bad_rank, code, redist_strerror(code),
+                plan == NULL ? "NULL" : "set", (long)(live_blocks - live));
+  test_case_all(sentence, "%s on rank %d (-1: all), its sentence: %s", faults[fault].name, bad_rank,
+                q.message);
+  if (code == REDIST_OK) redist_plan_free(&plan);
+  test_case_all(plan_works(), "a plan after %s on rank %d", faults[fault].name, bad_rank);
 }
 
-static void check_faults(void)
-{
-    int k, last = test_size() - 1;
-    for (k = 0; k < FAULTS; k++) {
-        if (!faults[k].differs)
-            check_fault(k, -1);
-        if (last > 0) {
-            check_fault(k, 0);
-            check_fault(k, last);
-        }
+static void check_faults(void) {
+  int k, last = test_size() - 1;
+  for (k = 0; k < FAULTS; k++) {
+    if (!faults[k].differs) check_fault(k, -1);
+    if (last > 0) {
+      check_fault(k, 0);
+      check_fault(k, last);
     }
+  }
 }
 
 /* ---- combining in place: an element that moves must go through memory as where it came from
    ---- */
 
-static void check_unlike(int flipped)
-{
-    request q;
-    redist_plan *plan = NULL;
-    redist_op sum = {MPI_SUM, MPI_DOUBLE};
-    int code;
-    make_request(&q);
-    q.layouts[1] = flipped ? redist_flipped(q.layouts[0], 1) : q.layouts[0];
-    q.options.in_place = 1;
-    q.options.combine = redist_combine_op;
-    q.options.context = &sum;
-    code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
-    test_case_all(code == (flipped ? REDIST_ERR_ARGUMENT : REDIST_OK) &&
-                      (plan == NULL) == flipped &&
-                      (strstr(q.message, "in place needs views with identical strides") != NULL) ==
-                          flipped,
-                  "combining in place, %s: code %d, %s", flipped ? "flipped" : "as it is", code,
-                  q.message);
-    redist_plan_free(&plan);
+static void check_unlike(int flipped) {
+  request q;
+  redist_plan *plan = NULL;
+  redist_op sum = {MPI_SUM, MPI_DOUBLE};
+  int code;
+  make_request(&q);
+  q.layouts[1] = flipped ? redist_flipped(q.layouts[0], 1) : q.layouts[0];
+  q.options.in_place = 1;
+  q.options.combine = redist_combine_op;
+  q.options.context = &sum;
+  code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
+  test_case_all(code == (flipped ? REDIST_ERR_ARGUMENT : REDIST_OK) && (plan == NULL) == flipped &&
+                    (strstr(q.message, "in place needs views with identical strides") != NULL) ==
+                        flipped,
+                "combining in place, %s: code %d, %s", flipped ? "flipped" : "as it is", code,
+                q.message);
+  redist_plan_free(&plan);
 }
 
 /* ---- what differs between ranks is named, down to the number in a list ---- */
@@ -322,42 +291,35 @@ static const int64_t box_extents[2] = {N, M};
 static const redist_box boxes[2][2] = {{{{0, 0}, {N, 4}}, {{0, 4}, {N, M}}},
                                        {{{0, 0}, {N, 5}}, {{0, 5}, {N, M}}}};
 
-static void listed_cuts(request *q, int odd)
-{
-    destination(q, redist_whole(N), redist_cuts(cuts[odd], 2));
+static void listed_cuts(request *q, int odd) {
+  destination(q, redist_whole(N), redist_cuts(cuts[odd], 2));
 }
-static void listed_boxes(request *q, int odd)
-{
-    q->layouts[1] = redist_layout_boxes(2, box_extents, 2, boxes[odd]);
+static void listed_boxes(request *q, int odd) {
+  q->layouts[1] = redist_layout_boxes(2, box_extents, 2, boxes[odd]);
 }
 static void odd_cost(request *q, int odd) { q->options.cost.per_byte = odd ? 1e-20 : 1e-26; }
 
-static void listed_ranks(request *q, int odd)
-{
-    destination(q, redist_whole(N), redist_block(M, 2));
-    q->layouts[1] = redist_on_ranks(q->layouts[1], ranks[odd]);
+static void listed_ranks(request *q, int odd) {
+  destination(q, redist_whole(N), redist_block(M, 2));
+  q->layouts[1] = redist_on_ranks(q->layouts[1], ranks[odd]);
 }
 
-static void other_depth(request *q, int odd)
-{
-    q->layouts[1] = redist_with_ghosts(redist_with_halo(q->layouts[1], 1, 2, 3), 1, REDIST_CLOSED);
-    q->layouts[1] = redist_ghost_depth(q->layouts[1], 1, 1, odd ? 3 : 2);
+static void other_depth(request *q, int odd) {
+  q->layouts[1] = redist_with_ghosts(redist_with_halo(q->layouts[1], 1, 2, 3), 1, REDIST_CLOSED);
+  q->layouts[1] = redist_ghost_depth(q->layouts[1], 1, 1, odd ? 3 : 2);
 }
-static void other_partial(request *q, int odd)
-{
-    q->layouts[1] = redist_layout_boxes(2, box_extents, 2, boxes[0]);
-    q->layouts[1] = odd ? redist_partial(q->layouts[1]) : q->layouts[1];
+static void other_partial(request *q, int odd) {
+  q->layouts[1] = redist_layout_boxes(2, box_extents, 2, boxes[0]);
+  q->layouts[1] = odd ? redist_partial(q->layouts[1]) : q->layouts[1];
 }
 
 /* Layouts of many axes: more numbers than travel at once. */
-static void deep(request *q, int axes, int64_t high)
-{
-    redist_axis x[REDIST_MAX_DIMS];
-    int d;
-    for (d = 0; d < axes; d++)
-        x[d] = redist_whole(2);
-    q->layouts[0] = redist_layout_nd(axes, x);
-    q->layouts[1] = redist_with_halo(redist_layout_nd(axes, x), axes - 1, 0, high);
+static void deep(request *q, int axes, int64_t high) {
+  redist_axis x[REDIST_MAX_DIMS];
+  int d;
+  for (d = 0; d < axes; d++) x[d] = redist_whole(2);
+  q->layouts[0] = redist_layout_nd(axes, x);
+  q->layouts[1] = redist_with_halo(redist_layout_nd(axes, x), axes - 1, 0, high);
 }
 
 static void last_of_many(request *q, int odd) { deep(q, REDIST_MAX_DIMS, odd); }
@@ -365,8 +327,8 @@ static void fewer_axes(request *q, int odd) { deep(q, odd ? 1 : REDIST_MAX_DIMS,
 static void more_axes(request *q, int odd) { deep(q, odd ? REDIST_MAX_DIMS : 1, 0); }
 
 static const struct {
-    void (*make)(request *, int odd);
-    const char *says;
+  void (*make)(request *, int odd);
+  const char *says;
 } differences[] = {
     {listed_cuts, "destination axis 1: cut 1 is 6, but 4 on rank 0"},
     {listed_boxes, "destination axis 1: the high end of box 0 is 5, but 4 on rank 0"},
@@ -379,177 +341,164 @@ static const struct {
     {more_axes, "source: number of axes is 8, but 1 on rank 0"},
 };
 
-static void check_differences(void)
-{
-    const int last = test_size() - 1;
-    size_t k;
-    for (k = 0; last > 0 && k < sizeof differences / sizeof *differences; k++) {
-        redist_plan *plan = NULL;
-        char sentence[200];
-        request q;
-        int code;
-        make_request(&q);
-        differences[k].make(&q, test_rank() == last);
-        snprintf(sentence, sizeof sentence, "rank %d: %s", last, differences[k].says);
-        code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
-        test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL &&
-                          strstr(q.message, sentence) != NULL,
-                      "%s: code %d, %s", sentence, code, q.message);
-    }
+static void check_differences(void) {
+  const int last = test_size() - 1;
+  size_t k;
+  for (k = 0; last > 0 && k < sizeof differences / sizeof *differences; k++) {
+    redist_plan *plan = NULL;
+    char sentence[200];
+    request q;
+    int code;
+    make_request(&q);
+    differences[k].make(&q, test_rank() == last);
+    snprintf(sentence, sizeof sentence, "rank %d: %s", last, differences[k].says);
+    code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
+    test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL &&
+                      strstr(q.message, sentence) != NULL,
+                  "%s: code %d, %s", sentence, code, q.message);
+  }
 }
 
 /* ---- what a plan takes besides its messages ---- */
 
-static void check_size(void)
-{
-    const int64_t bytes = live_bytes;
-    redist_plan *plan = NULL;
-    request q;
-    int code, bystander = test_rank() > 0;
-    make_request(&q);
-    q.layouts[0] = q.layouts[1] = redist_layout_2d(redist_block(N, 1), redist_whole(M));
-    code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
-    test_case_all(code == REDIST_OK && (!bystander || live_bytes - bytes < 3200),
-                  "a plan without messages: %ld bytes", (long)(live_bytes - bytes));
-    test_case_all(redist_plan_free(&plan) == REDIST_OK && live_bytes == bytes,
-                  "its memory is given back");
+static void check_size(void) {
+  const int64_t bytes = live_bytes;
+  redist_plan *plan = NULL;
+  request q;
+  int code, bystander = test_rank() > 0;
+  make_request(&q);
+  q.layouts[0] = q.layouts[1] = redist_layout_2d(redist_block(N, 1), redist_whole(M));
+  code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
+  test_case_all(code == REDIST_OK && (!bystander || live_bytes - bytes < 3200),
+                "a plan without messages: %ld bytes", (long)(live_bytes - bytes));
+  test_case_all(redist_plan_free(&plan) == REDIST_OK && live_bytes == bytes,
+                "its memory is given back");
 }
 
 /* Errors that a rank finds before it could tell the others. */
-static void check_local(void)
-{
-    redist_plan *plan = NULL;
-    request q;
-    make_request(&q);
-    test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, NULL) ==
-                      REDIST_ERR_ARGUMENT,
-                  "nowhere to put the plan");
-    test_case_all(redist_plan_create(MPI_COMM_NULL, q.from, q.to, q.type, &q.options, &plan) ==
-                          REDIST_ERR_ARGUMENT &&
-                      plan == NULL,
-                  "no communicator");
+static void check_local(void) {
+  redist_plan *plan = NULL;
+  request q;
+  make_request(&q);
+  test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, NULL) ==
+                    REDIST_ERR_ARGUMENT,
+                "nowhere to put the plan");
+  test_case_all(redist_plan_create(MPI_COMM_NULL, q.from, q.to, q.type, &q.options, &plan) ==
+                        REDIST_ERR_ARGUMENT &&
+                    plan == NULL,
+                "no communicator");
 }
 
 /* The sentence fits the buffer that the caller gave, however small. */
-static void check_message_size(void)
-{
-    static const size_t sizes[] = {0, 1, 2, 12, 60};
-    size_t k, b;
-    for (k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        redist_plan *plan = NULL;
-        request q;
-        int code, good = 1;
-        make_request(&q);
-        no_block(&q);
-        memset(q.message, 'x', sizeof q.message);
-        q.options.message_size = sizes[k];
-        code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
-        for (b = sizes[k]; b < sizeof q.message; b++)
-            good = good && q.message[b] == 'x';
-        good = good && (sizes[k] == 0 || memchr(q.message, 0, sizes[k]) != NULL);
-        test_case_all(code == REDIST_ERR_LAYOUT && good, "a message buffer of %d bytes: code %d",
-                      (int)sizes[k], code);
-    }
-}
-
-static void check_no_message(void)
-{
+static void check_message_size(void) {
+  static const size_t sizes[] = {0, 1, 2, 12, 60};
+  size_t k, b;
+  for (k = 0; k < sizeof sizes / sizeof *sizes; k++) {
     redist_plan *plan = NULL;
     request q;
+    int code, good = 1;
     make_request(&q);
     no_block(&q);
-    q.options.message = NULL;
-    test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan) ==
-                      REDIST_ERR_LAYOUT,
-                  "no message buffer");
-    test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, NULL, &plan) ==
-                      REDIST_ERR_LAYOUT,
-                  "no options");
+    memset(q.message, 'x', sizeof q.message);
+    q.options.message_size = sizes[k];
+    code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
+    for (b = sizes[k]; b < sizeof q.message; b++) good = good && q.message[b] == 'x';
+    good = good && (sizes[k] == 0 || memchr(q.message, 0, sizes[k]) != NULL);
+    test_case_all(code == REDIST_ERR_LAYOUT && good, "a message buffer of %d bytes: code %d",
+                  (int)sizes[k], code);
+  }
+}
+
+static void check_no_message(void) {
+  redist_plan *plan = NULL;
+  request q;
+  make_request(&q);
+  no_block(&q);
+  q.options.message = NULL;
+  test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan) ==
+                    REDIST_ERR_LAYOUT,
+                "no message buffer");
+  test_case_all(redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, NULL, &plan) ==
+                    REDIST_ERR_LAYOUT,
+                "no options");
 }
 
 /* A method asked for by name that needs more staging than is allowed says how much it needs. */
-static void check_staging(int method)
-{
-    redist_plan *plan = NULL;
-    request q;
-    int code;
-    if (test_size() == 1)
-        return;
-    make_request(&q);
-    q.options.method = methods[method].method;
-    q.options.max_buffer = 1;
-    code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
-    test_case_all(code == REDIST_ERR_MEMORY && plan == NULL &&
-                      strpbrk(q.message, "23456789") != NULL && live_blocks == 0,
-                  "%s within one byte of staging: code %d, %s", methods[method].name, code,
-                  q.message);
+static void check_staging(int method) {
+  redist_plan *plan = NULL;
+  request q;
+  int code;
+  if (test_size() == 1) return;
+  make_request(&q);
+  q.options.method = methods[method].method;
+  q.options.max_buffer = 1;
+  code = redist_plan_create(MPI_COMM_WORLD, q.from, q.to, q.type, &q.options, &plan);
+  test_case_all(code == REDIST_ERR_MEMORY && plan == NULL &&
+                    strpbrk(q.message, "23456789") != NULL && live_blocks == 0,
+                "%s within one byte of staging: code %d, %s", methods[method].name, code,
+                q.message);
 }
 
-static void check_sentences(void)
-{
-    int a, b;
-    for (a = REDIST_OK; a <= REDIST_ERR_MPI; a++) {
-        int good = redist_strerror(a) != NULL && strlen(redist_strerror(a)) > 1;
-        for (b = REDIST_OK; b < a; b++)
-            good = good && strcmp(redist_strerror(a), redist_strerror(b)) != 0;
-        test_case_all(good, "the sentence of code %d", a);
-    }
-    test_case_all(redist_strerror(12345) != NULL && redist_strerror(-1) != NULL,
-                  "sentences of codes that do not exist");
+static void check_sentences(void) {
+  int a, b;
+  for (a = REDIST_OK; a <= REDIST_ERR_MPI; a++) {
+    int good = redist_strerror(a) != NULL && strlen(redist_strerror(a)) > 1;
+    for (b = REDIST_OK; b < a; b++)
+      good = good && strcmp(redist_strerror(a), redist_strerror(b)) != 0;
+    test_case_all(good, "the sentence of code %d", a);
+  }
+  test_case_all(redist_strerror(12345) != NULL && redist_strerror(-1) != NULL,
+                "sentences of codes that do not exist");
 }
 
 /* ---- running out of memory ---- */
 
 /* Lets the k-th allocation of one rank fail. Returns whether it came to that. */
-static int allocation_fails(exchange *e, int k, int bad_rank)
-{
-    int code, hit;
-    until_failure = test_rank() == bad_rank ? k : -1;
-    code = exchange_create(e);
-    hit = test_sum(test_rank() == bad_rank && until_failure < 0);
-    until_failure = -1;
-    /* what cannot have its shared memory, or its schedule, does without */
-    if (hit && code == REDIST_OK) {
-        int good = exchange_is_right(e, k);
-        good = redist_plan_free(&e->plan) == REDIST_OK && good;
-        test_case_all(
-            good && live_blocks == 0 && e->method != REDIST_POINT_TO_POINT &&
-                e->method != REDIST_ALLTOALLV && e->method != REDIST_ALLTOALLW,
-            "%s, %d arrays, falls back when allocation %d fails on rank %d: %ld blocks left",
-            method_name(e->method), e->count, k, bad_rank, (long)live_blocks);
-    } else if (hit)
-        test_case_all(code == REDIST_ERR_MEMORY && e->plan == NULL && live_blocks == 0 &&
-                          strlen(e->message) > 10,
-                      "%s, %d arrays, allocation %d fails on rank %d: code %d, %ld blocks left, %s",
-                      method_name(e->method), e->count, k, bad_rank, code, (long)live_blocks,
-                      e->message);
-    else
-        test_case_all(code == REDIST_OK, "%s with memory for %d allocations on rank %d: code %d",
-                      method_name(e->method), k, bad_rank, code);
-    return hit;
+static int allocation_fails(exchange *e, int k, int bad_rank) {
+  int code, hit;
+  until_failure = test_rank() == bad_rank ? k : -1;
+  code = exchange_create(e);
+  hit = test_sum(test_rank() == bad_rank && until_failure < 0);
+  until_failure = -1;
+  /* what cannot have its shared memory, or its schedule, does without */
+  if (hit && code == REDIST_OK) {
+    int good = exchange_is_right(e, k);
+    good = redist_plan_free(&e->plan) == REDIST_OK && good;
+    test_case_all(good && live_blocks == 0 && e->method != REDIST_POINT_TO_POINT &&
+                      e->method != REDIST_ALLTOALLV && e->method != REDIST_ALLTOALLW,
+                  "%s, %d arrays, falls back when allocation %d fails on rank %d: %ld blocks left",
+                  method_name(e->method), e->count, k, bad_rank, (long)live_blocks);
+  } else if (hit)
+    test_case_all(code == REDIST_ERR_MEMORY && e->plan == NULL && live_blocks == 0 &&
+                      strlen(e->message) > 10,
+                  "%s, %d arrays, allocation %d fails on rank %d: code %d, %ld blocks left, %s",
+                  method_name(e->method), e->count, k, bad_rank, code, (long)live_blocks,
+                  e->message);
+  else
+    test_case_all(code == REDIST_OK, "%s with memory for %d allocations on rank %d: code %d",
+                  method_name(e->method), k, bad_rank, code);
+  return hit;
 }
 
-static void check_memory(int method, int variant, int bad_rank)
-{
-    exchange *e = exchange_new(MPI_COMM_WORLD);
-    int k = 0, good;
-    exchange_rows(e, N, M, TEST_CYCLIC);
-    if (variant == 3) { /* to rows dealt out round-robin, which lie in memory as the source's do */
-        exchange_axis(&e->arrays[1].axes[0], TEST_CYCLIC, N, e->size);
-        exchange_axis(&e->arrays[1].axes[1], TEST_WHOLE, M, 1);
-        exchange_describe(e);
-    }
-    e->method = methods[method].method;
-    e->count = e->many = variant == 1 ? 2 : 1;
-    e->in_place = variant >= 2;
-    exchange_allocate(e);
-    while (k < 1000 && allocation_fails(e, k, bad_rank))
-        k++;
-    good = e->plan != NULL && exchange_is_right(e, k) && redist_plan_free(&e->plan) == REDIST_OK;
-    test_case_all(k > 0 && good && live_blocks == 0, "%s after %d failed allocations on rank %d",
-                  methods[method].name, k, bad_rank);
-    exchange_release(e);
-    free(e);
+static void check_memory(int method, int variant, int bad_rank) {
+  exchange *e = exchange_new(MPI_COMM_WORLD);
+  int k = 0, good;
+  exchange_rows(e, N, M, TEST_CYCLIC);
+  if (variant == 3) { /* to rows dealt out round-robin, which lie in memory as the source's do */
+    exchange_axis(&e->arrays[1].axes[0], TEST_CYCLIC, N, e->size);
+    exchange_axis(&e->arrays[1].axes[1], TEST_WHOLE, M, 1);
+    exchange_describe(e);
+  }
+  e->method = methods[method].method;
+  e->count = e->many = variant == 1 ? 2 : 1;
+  e->in_place = variant >= 2;
+  exchange_allocate(e);
+  while (k < 1000 && allocation_fails(e, k, bad_rank)) k++;
+  good = e->plan != NULL && exchange_is_right(e, k) && redist_plan_free(&e->plan) == REDIST_OK;
+  test_case_all(k > 0 && good && live_blocks == 0, "%s after %d failed allocations on rank %d",
+                methods[method].name, k, bad_rank);
+  exchange_release(e);
+  free(e);
 }
 
 /* ---- errors of execution: local, before anything is sent ---- */
@@ -557,13 +506,11 @@ static void check_memory(int method, int variant, int bad_rank)
 static unsigned char elsewhere[8 * N * M];
 
 static int same_array(exchange *e) { return redist_execute(e->plan, e->held[0][0], e->held[0][0]); }
-static int overlap_above(exchange *e)
-{
-    return redist_start(e->plan, e->held[0][0], e->held[0][0] + e->bytes);
+static int overlap_above(exchange *e) {
+  return redist_start(e->plan, e->held[0][0], e->held[0][0] + e->bytes);
 }
-static int overlap_below(exchange *e)
-{
-    return redist_execute(e->plan, e->held[1][0] + e->bytes, e->held[1][0]);
+static int overlap_below(exchange *e) {
+  return redist_execute(e->plan, e->held[1][0] + e->bytes, e->held[1][0]);
 }
 static int null_source(exchange *e) { return redist_execute(e->plan, NULL, e->held[1][0]); }
 static int null_destination(exchange *e) { return redist_start(e->plan, e->held[0][0], NULL); }
@@ -572,64 +519,55 @@ static int null_lists(exchange *e) { return redist_execute_many(e->plan, NULL, N
 static int null_done(exchange *e) { return redist_test(e->plan, NULL); }
 static int null_statistics(exchange *e) { return redist_plan_stats(e->plan, NULL); }
 static int wait_idle(exchange *e) { return redist_wait(e->plan); }
-static int test_idle(exchange *e)
-{
-    int done;
-    return redist_test(e->plan, &done);
+static int test_idle(exchange *e) {
+  int done;
+  return redist_test(e->plan, &done);
 }
 static int start_again(exchange *e) { return redist_start(e->plan, e->held[0][0], e->held[1][0]); }
-static int execute_started(exchange *e)
-{
-    return redist_execute(e->plan, e->held[0][0], e->held[1][0]);
+static int execute_started(exchange *e) {
+  return redist_execute(e->plan, e->held[0][0], e->held[1][0]);
 }
-static int single_of_two(exchange *e)
-{
-    return redist_execute(e->plan, e->held[0][0], e->held[1][0]);
+static int single_of_two(exchange *e) {
+  return redist_execute(e->plan, e->held[0][0], e->held[1][0]);
 }
 static int other_source(exchange *e) { return redist_execute(e->plan, elsewhere, e->held[1][0]); }
-static int other_destination(exchange *e)
-{
-    return redist_start(e->plan, e->held[0][0], elsewhere);
+static int other_destination(exchange *e) {
+  return redist_start(e->plan, e->held[0][0], elsewhere);
 }
 
-static int free_started(exchange *e)
-{
-    redist_plan *plan = e->plan;
-    int code = redist_plan_free(&plan);
-    return plan == e->plan ? code : -1;
+static int free_started(exchange *e) {
+  redist_plan *plan = e->plan;
+  int code = redist_plan_free(&plan);
+  return plan == e->plan ? code : -1;
 }
 
 static int two(exchange *e, unsigned char *from_0, unsigned char *from_1, unsigned char *to_0,
-               unsigned char *to_1)
-{
-    const void *from[2];
-    void *to[2];
-    from[0] = from_0;
-    from[1] = from_1;
-    to[0] = to_0;
-    to[1] = to_1;
-    return redist_execute_many(e->plan, from, to);
+               unsigned char *to_1) {
+  const void *from[2];
+  void *to[2];
+  from[0] = from_0;
+  from[1] = from_1;
+  to[0] = to_0;
+  to[1] = to_1;
+  return redist_execute_many(e->plan, from, to);
 }
 
-static int null_second(exchange *e)
-{
-    return two(e, e->held[0][0], NULL, e->held[1][0], e->held[1][1]);
+static int null_second(exchange *e) {
+  return two(e, e->held[0][0], NULL, e->held[1][0], e->held[1][1]);
 }
-static int crosswise(exchange *e)
-{
-    return two(e, e->held[0][0], e->held[0][1], e->held[1][0], e->held[0][0]);
+static int crosswise(exchange *e) {
+  return two(e, e->held[0][0], e->held[0][1], e->held[1][0], e->held[0][0]);
 }
-static int one_destination(exchange *e)
-{
-    return two(e, e->held[0][0], e->held[0][1], e->held[1][0], e->held[1][0]);
+static int one_destination(exchange *e) {
+  return two(e, e->held[0][0], e->held[0][1], e->held[1][0], e->held[1][0]);
 }
 
 static const struct {
-    const char *name;
-    int code;
-    int (*make)(exchange *);
-    int arrays, fixed, started;
-    const char *says; /* part of the plan's message; NULL: no plan, or not the plan's mistake */
+  const char *name;
+  int code;
+  int (*make)(exchange *);
+  int arrays, fixed, started;
+  const char *says; /* part of the plan's message; NULL: no plan, or not the plan's mistake */
 } mistakes[] = {
     {"one array as source and destination", REDIST_ERR_ALIAS, same_array, 1, 0, 0,
      "source 0 and destination 0 overlap"},
@@ -665,115 +603,107 @@ static const struct {
 enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
 
 /* The mistake, and then the execution as it should be. */
-static void check_mistake(exchange *e, int mistake, int bad_rank)
-{
-    int made = mistakes[mistake].code, code = REDIST_OK, said = 1, good;
-    exchange_prepare(e, mistake);
-    if (mistakes[mistake].started)
-        code = exchange_start(e);
-    if (bad_rank < 0 || bad_rank == test_rank()) {
-        made = mistakes[mistake].make(e);
-        said = mistakes[mistake].says == NULL ||
-               strstr(redist_plan_message(e->plan), mistakes[mistake].says) != NULL;
-    }
-    test_case_all(said, "%s: %s", mistakes[mistake].name, redist_plan_message(e->plan));
-    if (mistakes[mistake].started)
-        good =
-            code == REDIST_OK && redist_wait(e->plan) == REDIST_OK && exchange_arrived(e, mistake);
-    else
-        good = exchange_run(e) == REDIST_OK && exchange_arrived(e, mistake);
-    test_case_all(made == mistakes[mistake].code && good,
-                  "%s on rank %d (-1: all), %s: code %d, then %s", mistakes[mistake].name, bad_rank,
-                  method_name(e->method), made, good ? "right" : "wrong");
+static void check_mistake(exchange *e, int mistake, int bad_rank) {
+  int made = mistakes[mistake].code, code = REDIST_OK, said = 1, good;
+  exchange_prepare(e, mistake);
+  if (mistakes[mistake].started) code = exchange_start(e);
+  if (bad_rank < 0 || bad_rank == test_rank()) {
+    made = mistakes[mistake].make(e);
+    said = mistakes[mistake].says == NULL ||
+           strstr(redist_plan_message(e->plan), mistakes[mistake].says) != NULL;
+  }
+  test_case_all(said, "%s: %s", mistakes[mistake].name, redist_plan_message(e->plan));
+  if (mistakes[mistake].started)
+    good = code == REDIST_OK && redist_wait(e->plan) == REDIST_OK && exchange_arrived(e, mistake);
+  else
+    good = exchange_run(e) == REDIST_OK && exchange_arrived(e, mistake);
+  test_case_all(made == mistakes[mistake].code && good,
+                "%s on rank %d (-1: all), %s: code %d, then %s", mistakes[mistake].name, bad_rank,
+                method_name(e->method), made, good ? "right" : "wrong");
 }
 
-static void check_mistakes(int method)
-{
-    exchange *e = exchange_new(MPI_COMM_WORLD);
-    int k;
-    for (k = 0; k < MISTAKES; k++) {
-        exchange_rows(e, N, M, TEST_CYCLIC);
-        e->method = methods[method].method;
-        e->count = e->many = mistakes[k].arrays;
-        e->fixed = mistakes[k].fixed;
-        e->way = START_WAIT;
-        exchange_allocate(e);
-        if (test_sum(exchange_create(e) == REDIST_OK) == test_size()) {
-            test_case_all(strcmp(redist_plan_message(e->plan), "") == 0 &&
-                              strlen(redist_plan_message(NULL)) > 10,
-                          "no mistake yet");
-            check_mistake(e, k, -1);
-            check_mistake(e, k, test_size() - 1);
-            test_case_all(redist_plan_free(&e->plan) == REDIST_OK && e->plan == NULL,
-                          "plan freed after: %s", mistakes[k].name);
-        } else {
-            test_case_all(0, "plan for: %s: %s", mistakes[k].name, e->message);
-        }
-        exchange_release(e);
+static void check_mistakes(int method) {
+  exchange *e = exchange_new(MPI_COMM_WORLD);
+  int k;
+  for (k = 0; k < MISTAKES; k++) {
+    exchange_rows(e, N, M, TEST_CYCLIC);
+    e->method = methods[method].method;
+    e->count = e->many = mistakes[k].arrays;
+    e->fixed = mistakes[k].fixed;
+    e->way = START_WAIT;
+    exchange_allocate(e);
+    if (test_sum(exchange_create(e) == REDIST_OK) == test_size()) {
+      test_case_all(strcmp(redist_plan_message(e->plan), "") == 0 &&
+                        strlen(redist_plan_message(NULL)) > 10,
+                    "no mistake yet");
+      check_mistake(e, k, -1);
+      check_mistake(e, k, test_size() - 1);
+      test_case_all(redist_plan_free(&e->plan) == REDIST_OK && e->plan == NULL,
+                    "plan freed after: %s", mistakes[k].name);
+    } else {
+      test_case_all(0, "plan for: %s: %s", mistakes[k].name, e->message);
     }
-    free(e);
+    exchange_release(e);
+  }
+  free(e);
 }
 
 /* A double at byte 8 of a type of extent 8: size and extent agree, yet the element is elsewhere. */
-static void make_shifted_type(void)
-{
-    const int length = 1;
-    const MPI_Aint place = 8;
-    const MPI_Datatype type = MPI_DOUBLE;
-    MPI_Datatype placed;
-    MPI_Type_create_struct(1, &length, &place, &type, &placed);
-    MPI_Type_create_resized(placed, 0, 8, &shifted_type);
-    MPI_Type_commit(&shifted_type);
-    MPI_Type_free(&placed);
+static void make_shifted_type(void) {
+  const int length = 1;
+  const MPI_Aint place = 8;
+  const MPI_Datatype type = MPI_DOUBLE;
+  MPI_Datatype placed;
+  MPI_Type_create_struct(1, &length, &place, &type, &placed);
+  MPI_Type_create_resized(placed, 0, 8, &shifted_type);
+  MPI_Type_commit(&shifted_type);
+  MPI_Type_free(&placed);
 }
 
-static void make_types(void)
-{
-    const int lengths[2] = {1, 1};
-    const MPI_Aint places[2] = {0, 8};
-    const MPI_Datatype types[2] = {MPI_INT, MPI_DOUBLE};
-    MPI_Type_vector(3, 1, 2, MPI_DOUBLE, &vector_type);
-    MPI_Type_create_resized(MPI_DOUBLE, 0, 24, &resized_type);
-    MPI_Type_create_struct(2, lengths, places, types, &gap_type);
-    MPI_Type_commit(&vector_type);
-    MPI_Type_commit(&resized_type);
-    MPI_Type_commit(&gap_type);
-    make_shifted_type();
+static void make_types(void) {
+  const int lengths[2] = {1, 1};
+  const MPI_Aint places[2] = {0, 8};
+  const MPI_Datatype types[2] = {MPI_INT, MPI_DOUBLE};
+  MPI_Type_vector(3, 1, 2, MPI_DOUBLE, &vector_type);
+  MPI_Type_create_resized(MPI_DOUBLE, 0, 24, &resized_type);
+  MPI_Type_create_struct(2, lengths, places, types, &gap_type);
+  MPI_Type_commit(&vector_type);
+  MPI_Type_commit(&resized_type);
+  MPI_Type_commit(&gap_type);
+  make_shifted_type();
 }
 
-static void free_types(void)
-{
-    MPI_Type_free(&vector_type);
-    MPI_Type_free(&resized_type);
-    MPI_Type_free(&gap_type);
-    MPI_Type_free(&shifted_type);
+static void free_types(void) {
+  MPI_Type_free(&vector_type);
+  MPI_Type_free(&resized_type);
+  MPI_Type_free(&gap_type);
+  MPI_Type_free(&shifted_type);
 }
 
-int main(int count, char **arguments)
-{
-    int method, variant, status;
-    MPI_Init(&count, &arguments);
-    make_types();
-    check_faults();
-    check_unlike(0);
-    check_unlike(1);
-    check_differences();
-    check_size();
-    check_local();
-    check_message_size();
-    check_no_message();
-    check_staging(1);
-    check_staging(3);
-    check_sentences();
-    for (method = 0; method < METHODS; method++) {
-        /* it is slow there */
-        const int variants = methods[method].method == REDIST_SHARED && test_size() > 2 ? 1 : 4;
-        for (variant = 0; variant < variants; variant++)
-            check_memory(method, variant, variant == 0 ? 0 : test_size() - 1);
-        check_mistakes(method);
-    }
-    free_types();
-    status = test_report_all("plan_errors");
-    MPI_Finalize();
-    return status;
+int main(int count, char **arguments) {
+  int method, variant, status;
+  MPI_Init(&count, &arguments);
+  make_types();
+  check_faults();
+  check_unlike(0);
+  check_unlike(1);
+  check_differences();
+  check_size();
+  check_local();
+  check_message_size();
+  check_no_message();
+  check_staging(1);
+  check_staging(3);
+  check_sentences();
+  for (method = 0; method < METHODS; method++) {
+    /* it is slow there */
+    const int variants = methods[method].method == REDIST_SHARED && test_size() > 2 ? 1 : 4;
+    for (variant = 0; variant < variants; variant++)
+      check_memory(method, variant, variant == 0 ? 0 : test_size() - 1);
+    check_mistakes(method);
+  }
+  free_types();
+  status = test_report_all("plan_errors");
+  MPI_Finalize();
+  return status;
 }

@@ -14,399 +14,356 @@ static char *slot[2 * ARRAYS]; /* of the arena */
 
 /* One plan on this rank. */
 typedef struct {
-    holders side[2];
-    int place[2], arrays, in_place, combine, same; /* same: the arrays of both sides are one */
-    /* a halo exchange or its transpose, which overwrites nothing it sends */
-    int halo;
-    int64_t cells[2], room[2], sum[ARRAYS][MOST_ELEMENTS];
-    char sent[MOST_ELEMENTS]; /* by some holder */
-    int64_t *array[2][ARRAYS];
-    redist_plan *plan;
+  holders side[2];
+  int place[2], arrays, in_place, combine, same; /* same: the arrays of both sides are one */
+  /* a halo exchange or its transpose, which overwrites nothing it sends */
+  int halo;
+  int64_t cells[2], room[2], sum[ARRAYS][MOST_ELEMENTS];
+  char sent[MOST_ELEMENTS]; /* by some holder */
+  int64_t *array[2][ARRAYS];
+  redist_plan *plan;
 } run;
 
-static int place_on(const holders *h, int rank)
-{
-    int k;
-    for (k = 0; k < h->places; k++)
-        if (h->ranks[k] == rank)
-            return k;
-    return -1;
+static int place_on(const holders *h, int rank) {
+  int k;
+  for (k = 0; k < h->places; k++)
+    if (h->ranks[k] == rank) return k;
+  return -1;
 }
 
 /* What a cell of a place holds before an execution. Where nothing is combined, copies agree. */
-static int64_t initial(const run *u, int side, int array, int place, int64_t cell)
-{
-    test_random r;
-    const int64_t e = side == 0 && !u->combine ? holder_element(&u->side[0], place, cell, 0) : -1;
-    r.state = (uint64_t)(array + 7 * (e >= 0 ? e : 1000 + (side * 64 + place) * 100003 + cell));
-    return (int64_t)(test_next(&r) >> 20);
+static int64_t initial(const run *u, int side, int array, int place, int64_t cell) {
+  test_random r;
+  const int64_t e = side == 0 && !u->combine ? holder_element(&u->side[0], place, cell, 0) : -1;
+  r.state = (uint64_t)(array + 7 * (e >= 0 ? e : 1000 + (side * 64 + place) * 100003 + cell));
+  return (int64_t)(test_next(&r) >> 20);
 }
 
-static void sum_up(run *u)
-{
-    int place, a;
-    int64_t cell, e;
-    memset(u->sum, 0, sizeof u->sum);
-    memset(u->sent, 0, sizeof u->sent);
-    for (place = 0; place < u->side[0].places; place++)
-        for (cell = 0; cell < holder_cells(&u->side[0], place); cell++) {
-            e = holder_element(&u->side[0], place, cell, u->combine);
-            if (e >= 0)
-                u->sent[e] = 1;
-            for (a = 0; a < u->arrays && e >= 0; a++)
-                u->sum[a][e] = (u->combine ? u->sum[a][e] : 0) + initial(u, 0, a, place, cell);
-        }
-}
-
-static void fill(run *u)
-{
-    int side, a;
-    int64_t cell;
-    for (side = u->same ? 0 : 1; side >= 0; side--)
-        for (a = 0; a < u->arrays; a++)
-            for (cell = 0; cell < u->room[side] && u->array[side][a] != NULL; cell++)
-                u->array[side][a][cell] = initial(u, side, a, u->place[side], cell);
-}
-
-static int is_right(const run *u)
-{
-    const holders *from = &u->side[0], *to = &u->side[1];
-    int a, rests;
-    int64_t cell, e, before, wanted;
-    for (a = 0; a < u->arrays && u->place[1] >= 0; a++)
-        for (cell = 0; cell < u->cells[1]; cell++) {
-            e = holder_element(to, u->place[1], cell, 1);
-            before = initial(u, u->same ? 0 : 1, a, u->place[u->same ? 0 : 1], cell);
-            rests = u->same && e >= 0 && holder_element(from, u->place[0], cell, u->combine) == e;
-            wanted = e < 0 || !u->sent[e] ? before
-                     : !u->combine        ? u->sum[a][e]
-                                          : before + u->sum[a][e] - (rests ? before : 0);
-            if (u->array[1][a][cell] != wanted)
-                return 0;
-        }
-    return 1;
-}
-
-static void take_arrays(run *u, int in_arena)
-{
-    int side, a;
-    for (side = 0; side < 2; side++) {
-        u->place[side] = place_on(&u->side[side], test_rank());
-        u->cells[side] = u->place[side] < 0 ? 0 : holder_cells(&u->side[side], u->place[side]);
-        test_case_all(u->cells[side] == redist_layout_alloc(&u->side[side].layout, test_rank()),
-                      "cells to allocate");
-    }
-    for (side = 0; side < 2; side++) {
-        u->room[side] = u->cells[u->same && u->cells[1] > u->cells[0] ? 1 : side];
-        for (a = 0; a < u->arrays; a++)
-            u->array[side][a] = side == 1 && u->same ? u->array[0][a]
-                                : u->room[side] == 0 ? NULL
-                                : in_arena
-                                    ? (int64_t *)(void *)slot[side * ARRAYS + a]
-                                    : (int64_t *)malloc((size_t)u->room[side] * sizeof(int64_t));
+static void sum_up(run *u) {
+  int place, a;
+  int64_t cell, e;
+  memset(u->sum, 0, sizeof u->sum);
+  memset(u->sent, 0, sizeof u->sent);
+  for (place = 0; place < u->side[0].places; place++)
+    for (cell = 0; cell < holder_cells(&u->side[0], place); cell++) {
+      e = holder_element(&u->side[0], place, cell, u->combine);
+      if (e >= 0) u->sent[e] = 1;
+      for (a = 0; a < u->arrays && e >= 0; a++)
+        u->sum[a][e] = (u->combine ? u->sum[a][e] : 0) + initial(u, 0, a, place, cell);
     }
 }
 
-static void drop_arrays(run *u, int in_arena)
-{
-    int side, a;
-    for (side = 0; side < (u->same ? 1 : 2) && !in_arena; side++)
-        for (a = 0; a < u->arrays; a++)
-            free(u->array[side][a]);
+static void fill(run *u) {
+  int side, a;
+  int64_t cell;
+  for (side = u->same ? 0 : 1; side >= 0; side--)
+    for (a = 0; a < u->arrays; a++)
+      for (cell = 0; cell < u->room[side] && u->array[side][a] != NULL; cell++)
+        u->array[side][a][cell] = initial(u, side, a, u->place[side], cell);
+}
+
+static int is_right(const run *u) {
+  const holders *from = &u->side[0], *to = &u->side[1];
+  int a, rests;
+  int64_t cell, e, before, wanted;
+  for (a = 0; a < u->arrays && u->place[1] >= 0; a++)
+    for (cell = 0; cell < u->cells[1]; cell++) {
+      e = holder_element(to, u->place[1], cell, 1);
+      before = initial(u, u->same ? 0 : 1, a, u->place[u->same ? 0 : 1], cell);
+      rests = u->same && e >= 0 && holder_element(from, u->place[0], cell, u->combine) == e;
+      wanted = e < 0 || !u->sent[e] ? before
+               : !u->combine        ? u->sum[a][e]
+                                    : before + u->sum[a][e] - (rests ? before : 0);
+      if (u->array[1][a][cell] != wanted) return 0;
+    }
+  return 1;
+}
+
+static void take_arrays(run *u, int in_arena) {
+  int side, a;
+  for (side = 0; side < 2; side++) {
+    u->place[side] = place_on(&u->side[side], test_rank());
+    u->cells[side] = u->place[side] < 0 ? 0 : holder_cells(&u->side[side], u->place[side]);
+    test_case_all(u->cells[side] == redist_layout_alloc(&u->side[side].layout, test_rank()),
+                  "cells to allocate");
+  }
+  for (side = 0; side < 2; side++) {
+    u->room[side] = u->cells[u->same && u->cells[1] > u->cells[0] ? 1 : side];
+    for (a = 0; a < u->arrays; a++)
+      u->array[side][a] = side == 1 && u->same ? u->array[0][a]
+                          : u->room[side] == 0 ? NULL
+                          : in_arena           ? (int64_t *)(void *)slot[side * ARRAYS + a]
+                                     : (int64_t *)malloc((size_t)u->room[side] * sizeof(int64_t));
+  }
+}
+
+static void drop_arrays(run *u, int in_arena) {
+  int side, a;
+  for (side = 0; side < (u->same ? 1 : 2) && !in_arena; side++)
+    for (a = 0; a < u->arrays; a++) free(u->array[side][a]);
 }
 
 /* Combining that depends on the order of contributions, wrapping around. */
-static void fold(void *to, const void *from, int64_t n, void *context)
-{
-    uint64_t *there = (uint64_t *)to;
-    const uint64_t *arrived = (const uint64_t *)from;
-    int64_t i;
-    (void)context;
-    for (i = 0; i < n; i++)
-        there[i] = 3 * there[i] + arrived[i];
+static void fold(void *to, const void *from, int64_t n, void *context) {
+  uint64_t *there = (uint64_t *)to;
+  const uint64_t *arrived = (const uint64_t *)from;
+  int64_t i;
+  (void)context;
+  for (i = 0; i < n; i++) there[i] = 3 * there[i] + arrived[i];
 }
 
 /* The same arrays give the same bits, however late ranks are. */
-static void check_order(run *u, redist_options options, const char *name, int number)
-{
-    int64_t *first = (int64_t *)malloc((size_t)(u->cells[1] + 1) * sizeof *first);
-    int round, turn, code, same = 1;
-    options.combine = fold;
-    code = redist_plan_create(MPI_COMM_WORLD, &u->side[0].layout, &u->side[1].layout, MPI_INT64_T,
-                              &options, &u->plan);
-    for (round = 0; round < 4 && code == REDIST_OK; round++) {
-        fill(u);
-        for (turn = 0; turn < (test_rank() * 5 + round * 3) % 7 * 60; turn++)
-            sched_yield();
-        code = redist_execute_many(u->plan, (const void *const *)u->array[0],
-                                   (void *const *)u->array[1]);
-        if (round == 0 && u->array[1][0] != NULL)
-            memcpy(first, u->array[1][0], (size_t)u->cells[1] * sizeof *first);
-        same &= u->array[1][0] == NULL ||
-                memcmp(first, u->array[1][0], (size_t)u->cells[1] * sizeof *first) == 0;
-    }
-    test_case_all(code == REDIST_OK && same, "case %d, %s: contributions in one order, code %d",
-                  number, name, code);
-    redist_plan_free(&u->plan);
-    free(first);
+static void check_order(run *u, redist_options options, const char *name, int number) {
+  int64_t *first = (int64_t *)malloc((size_t)(u->cells[1] + 1) * sizeof *first);
+  int round, turn, code, same = 1;
+  options.combine = fold;
+  code = redist_plan_create(MPI_COMM_WORLD, &u->side[0].layout, &u->side[1].layout, MPI_INT64_T,
+                            &options, &u->plan);
+  for (round = 0; round < 4 && code == REDIST_OK; round++) {
+    fill(u);
+    for (turn = 0; turn < (test_rank() * 5 + round * 3) % 7 * 60; turn++) sched_yield();
+    code =
+        redist_execute_many(u->plan, (const void *const *)u->array[0], (void *const *)u->array[1]);
+    if (round == 0 && u->array[1][0] != NULL)
+      memcpy(first, u->array[1][0], (size_t)u->cells[1] * sizeof *first);
+    same &= u->array[1][0] == NULL ||
+            memcmp(first, u->array[1][0], (size_t)u->cells[1] * sizeof *first) == 0;
+  }
+  test_case_all(code == REDIST_OK && same, "case %d, %s: contributions in one order, code %d",
+                number, name, code);
+  redist_plan_free(&u->plan);
+  free(first);
 }
 
-static void check_plan(run *u, const setting *s, int number)
-{
-    redist_op op;
-    redist_options options;
-    char message[300];
-    int round, a, code, level, right = 1;
-    memset(&options, 0, sizeof options);
-    options.method = s->method;
-    options.node_ranks = s->node_ranks;
-    options.max_buffer = s->max_buffer;
-    options.arrays = u->arrays;
-    options.in_place = u->in_place;
-    options.arena = s->arena ? arena : NULL;
-    options.message = message;
-    options.message_size = sizeof message;
-    op.op = MPI_SUM;
-    op.type = MPI_INT64_T;
-    options.combine = u->combine ? redist_combine_op : NULL;
-    options.context = &op;
-    take_arrays(u, s->arena);
-    test_piece_bytes = number % 2 ? 64 : 262144;
-    code = redist_plan_create(MPI_COMM_WORLD, &u->side[0].layout, &u->side[1].layout, MPI_INT64_T,
-                              &options, &u->plan);
-    if (!u->halo && u->in_place &&
-        ((code == REDIST_ERR_ARGUMENT && u->combine &&
-          strstr(message, "identical strides") != NULL) ||
-         (code == REDIST_ERR_MEMORY && s->max_buffer > 0))) {
-        drop_arrays(u, s->arena);
-        /* the views run through the one array in different ways, or what is sent has no room */
-        return;
-    }
-    if (!test_case_all(code == REDIST_OK, "case %d, %s: code %d, %s", number, s->name, code,
-                       message)) {
-        drop_arrays(u, s->arena);
-        return;
-    }
-    MPI_Query_thread(&level);
-    test_case_all(!u->combine || u->plan->part->policy.alone || level == MPI_THREAD_MULTIPLE,
-                  "MPI's reductions stay in one thread");
-    for (round = 0; round < ROUNDS; round++) {
-        fill(u);
-        for (a = 0; a < (int)(test_rank() + round) % 3 * 40; a++)
-            sched_yield();
-        code = redist_execute_many(u->plan, (const void *const *)u->array[0],
-                                   (void *const *)u->array[1]);
-        right &= code == REDIST_OK && is_right(u);
-    }
-    test_case_all(right, "case %d, %s: %d arrays%s%s, code %d", number, s->name, u->arrays,
-                  u->combine ? ", combined" : "", u->same ? ", in place" : "", code);
-    redist_plan_free(&u->plan);
-    if (u->combine)
-        check_order(u, options, s->name, number);
+static void check_plan(run *u, const setting *s, int number) {
+  redist_op op;
+  redist_options options;
+  char message[300];
+  int round, a, code, level, right = 1;
+  memset(&options, 0, sizeof options);
+  options.method = s->method;
+  options.node_ranks = s->node_ranks;
+  options.max_buffer = s->max_buffer;
+  options.arrays = u->arrays;
+  options.in_place = u->in_place;
+  options.arena = s->arena ? arena : NULL;
+  options.message = message;
+  options.message_size = sizeof message;
+  op.op = MPI_SUM;
+  op.type = MPI_INT64_T;
+  options.combine = u->combine ? redist_combine_op : NULL;
+  options.context = &op;
+  take_arrays(u, s->arena);
+  test_piece_bytes = number % 2 ? 64 : 262144;
+  code = redist_plan_create(MPI_COMM_WORLD, &u->side[0].layout, &u->side[1].layout, MPI_INT64_T,
+                            &options, &u->plan);
+  if (!u->halo && u->in_place &&
+      ((code == REDIST_ERR_ARGUMENT && u->combine &&
+        strstr(message, "identical strides") != NULL) ||
+       (code == REDIST_ERR_MEMORY && s->max_buffer > 0))) {
     drop_arrays(u, s->arena);
+    /* the views run through the one array in different ways, or what is sent has no room */
+    return;
+  }
+  if (!test_case_all(code == REDIST_OK, "case %d, %s: code %d, %s", number, s->name, code,
+                     message)) {
+    drop_arrays(u, s->arena);
+    return;
+  }
+  MPI_Query_thread(&level);
+  test_case_all(!u->combine || u->plan->part->policy.alone || level == MPI_THREAD_MULTIPLE,
+                "MPI's reductions stay in one thread");
+  for (round = 0; round < ROUNDS; round++) {
+    fill(u);
+    for (a = 0; a < (int)(test_rank() + round) % 3 * 40; a++) sched_yield();
+    code =
+        redist_execute_many(u->plan, (const void *const *)u->array[0], (void *const *)u->array[1]);
+    right &= code == REDIST_OK && is_right(u);
+  }
+  test_case_all(right, "case %d, %s: %d arrays%s%s, code %d", number, s->name, u->arrays,
+                u->combine ? ", combined" : "", u->same ? ", in place" : "", code);
+  redist_plan_free(&u->plan);
+  if (u->combine) check_order(u, options, s->name, number);
+  drop_arrays(u, s->arena);
 }
 
 /* Every other pair is a halo exchange or its transpose: one layout, with ghosts on one side, or on
    both to different depths. */
-static void draw(test_random *r, run *u, int number)
-{
-    const int ndim = (int)test_between(r, 1, 3), halo = number % 2,
-              both = halo && test_between(r, 0, 4) == 0;
-    int64_t count[HOLDER_DIMS];
-    int d, side;
-    u->combine = (int)test_between(r, 0, 1);
-    u->arrays = (int)test_between(r, 1, ARRAYS);
-    u->same = halo && test_between(r, 0, 3) != 0;
-    u->in_place = u->same || test_between(r, 0, 7) == 0;
-    for (d = 0; d < ndim; d++)
-        count[d] = test_between(r, test_between(r, 0, 19) != 0, ndim == 1 ? 40 : ndim == 2 ? 9 : 6);
-    for (side = 0; side < 2; side++)
-        holder_draw(r, &u->side[side], ndim, count,
-                    test_size() < HOLDER_PROCS ? test_size() : HOLDER_PROCS,
-                    halo || (int)test_between(r, 0, 1));
+static void draw(test_random *r, run *u, int number) {
+  const int ndim = (int)test_between(r, 1, 3), halo = number % 2,
+            both = halo && test_between(r, 0, 4) == 0;
+  int64_t count[HOLDER_DIMS];
+  int d, side;
+  u->combine = (int)test_between(r, 0, 1);
+  u->arrays = (int)test_between(r, 1, ARRAYS);
+  u->same = halo && test_between(r, 0, 3) != 0;
+  u->in_place = u->same || test_between(r, 0, 7) == 0;
+  for (d = 0; d < ndim; d++)
+    count[d] = test_between(r, test_between(r, 0, 19) != 0, ndim == 1 ? 40 : ndim == 2 ? 9 : 6);
+  for (side = 0; side < 2; side++)
+    holder_draw(r, &u->side[side], ndim, count,
+                test_size() < HOLDER_PROCS ? test_size() : HOLDER_PROCS,
+                halo || (int)test_between(r, 0, 1));
+  u->halo = 0;
+  if (!halo) return;
+  u->side[!u->combine] = u->side[u->combine];
+  u->halo = !both && u->side[0].copies == 1;
+  for (d = 0; d < ndim && !both; d++) /* a halo exchange's source, its transpose's destination */
+    u->side[u->combine].axis[d].edge = -1;
+  for (d = 0; d < ndim && both; d++) {
+    u->side[0].axis[d].allocated = u->side[1].axis[d].allocated = 0;
+    holder_draw_depth(r, &u->side[0].axis[d]);
+  }
+  if (test_between(r, 0, 3) == 0) { /* one side has more room: in place, elements move */
+    holder_axis *wide = &u->side[test_between(r, 0, 1)].axis[test_between(r, 0, ndim - 1)];
+    wide->allocated =
+        1 + (wide->allocated > 0 ? wide->allocated : wide->low + wide->n + wide->high);
     u->halo = 0;
-    if (!halo)
-        return;
-    u->side[!u->combine] = u->side[u->combine];
-    u->halo = !both && u->side[0].copies == 1;
-    for (d = 0; d < ndim && !both; d++)
-        /* a halo exchange's source, its transpose's destination */
-        u->side[u->combine].axis[d].edge = -1;
-    for (d = 0; d < ndim && both; d++) {
-        u->side[0].axis[d].allocated = u->side[1].axis[d].allocated = 0;
-        holder_draw_depth(r, &u->side[0].axis[d]);
-    }
-    if (test_between(r, 0, 3) == 0) { /* one side has more room: in place, elements move */
-        holder_axis *wide = &u->side[test_between(r, 0, 1)].axis[test_between(r, 0, ndim - 1)];
-        wide->allocated =
-            1 + (wide->allocated > 0 ? wide->allocated : wide->low + wide->n + wide->high);
-        u->halo = 0;
-    }
-    for (side = 0; side < 2; side++)
-        holder_build(&u->side[side]);
+  }
+  for (side = 0; side < 2; side++) holder_build(&u->side[side]);
 }
 
 /* A halo exchange in place, where one rank's rows become longer, so that only its elements move. */
-static void check_lengthened(void)
-{
-    enum { ROWS = 3, LENGTH = 100, HALO = 2, HELD = ROWS + 2 * HALO };
-    const int rank = test_rank(), n = ROWS * test_size(), longer = rank == 0 ? LENGTH + 5 : LENGTH;
-    static int64_t a[HELD * (LENGTH + 5)];
-    redist_layout bare = redist_layout_2d(redist_balanced(n, test_size()), redist_whole(LENGTH)),
-                  full;
-    redist_options options;
-    redist_plan *plan;
-    int round, i, j, code, right = 1;
-    memset(&options, 0, sizeof options);
-    options.in_place = 1;
-    options.method = REDIST_SHARED;
-    test_piece_bytes = 64;
-    bare = redist_with_allocated(redist_with_halo(bare, 0, HALO, HALO), 1, LENGTH);
-    full = redist_with_allocated(redist_with_ghosts(bare, 0, REDIST_PERIODIC), 1, longer);
-    code = redist_plan_create(MPI_COMM_WORLD, &bare, &full, MPI_INT64_T, &options, &plan);
-    for (round = 0; round < ROUNDS && code == REDIST_OK; round++) {
-        for (i = 0; i < ROWS * LENGTH; i++)
-            a[HALO * LENGTH + i] = rank * ROWS * LENGTH + i + round;
-        code = redist_execute(plan, a, a);
-        for (i = 0; i < HELD; i++)
-            for (j = 0; j < LENGTH; j++)
-                right &= a[i * longer + j] == (rank * ROWS + i - HALO + n) % n * LENGTH + j + round;
-    }
-    test_case_all(code == REDIST_OK && right, "one rank's rows become longer: code %d", code);
-    redist_plan_free(&plan);
+static void check_lengthened(void) {
+  enum { ROWS = 3, LENGTH = 100, HALO = 2, HELD = ROWS + 2 * HALO };
+  const int rank = test_rank(), n = ROWS * test_size(), longer = rank == 0 ? LENGTH + 5 : LENGTH;
+  static int64_t a[HELD * (LENGTH + 5)];
+  redist_layout bare = redist_layout_2d(redist_balanced(n, test_size()), redist_whole(LENGTH)),
+                full;
+  redist_options options;
+  redist_plan *plan;
+  int round, i, j, code, right = 1;
+  memset(&options, 0, sizeof options);
+  options.in_place = 1;
+  options.method = REDIST_SHARED;
+  test_piece_bytes = 64;
+  bare = redist_with_allocated(redist_with_halo(bare, 0, HALO, HALO), 1, LENGTH);
+  full = redist_with_allocated(redist_with_ghosts(bare, 0, REDIST_PERIODIC), 1, longer);
+  code = redist_plan_create(MPI_COMM_WORLD, &bare, &full, MPI_INT64_T, &options, &plan);
+  for (round = 0; round < ROUNDS && code == REDIST_OK; round++) {
+    for (i = 0; i < ROWS * LENGTH; i++) a[HALO * LENGTH + i] = rank * ROWS * LENGTH + i + round;
+    code = redist_execute(plan, a, a);
+    for (i = 0; i < HELD; i++)
+      for (j = 0; j < LENGTH; j++)
+        right &= a[i * longer + j] == (rank * ROWS + i - HALO + n) % n * LENGTH + j + round;
+  }
+  test_case_all(code == REDIST_OK && right, "one rank's rows become longer: code %d", code);
+  redist_plan_free(&plan);
 }
 
 /* In place, each of several arrays is its own destination, and no other's. */
-static void check_crosswise(void)
-{
-    enum { N = 4 };
-    static int64_t a[N + 2], b[N + 2];
-    const redist_axis blocks = redist_block(N * test_size(), test_size());
-    const redist_layout bare = redist_with_halo(redist_layout_1d(blocks), 0, 1, 1);
-    const redist_layout full = redist_with_ghosts(bare, 0, REDIST_PERIODIC);
-    const void *const from[2] = {a, b};
-    void *const straight[2] = {a, b}, *const crosswise[2] = {b, a};
-    redist_options options;
-    redist_plan *plan;
-    int code, crossed = REDIST_OK;
-    memset(&options, 0, sizeof options);
-    options.in_place = 1;
-    options.arrays = 2;
-    code = redist_plan_create(MPI_COMM_WORLD, &bare, &full, MPI_INT64_T, &options, &plan);
-    if (code == REDIST_OK)
-        crossed = redist_execute_many(plan, from, crosswise);
-    if (code == REDIST_OK)
-        code = redist_execute_many(plan, from, straight);
-    test_case_all(code == REDIST_OK && crossed == REDIST_ERR_ALIAS,
-                  "two arrays in place: code %d, crosswise %d", code, crossed);
-    redist_plan_free(&plan);
+static void check_crosswise(void) {
+  enum { N = 4 };
+  static int64_t a[N + 2], b[N + 2];
+  const redist_axis blocks = redist_block(N * test_size(), test_size());
+  const redist_layout bare = redist_with_halo(redist_layout_1d(blocks), 0, 1, 1);
+  const redist_layout full = redist_with_ghosts(bare, 0, REDIST_PERIODIC);
+  const void *const from[2] = {a, b};
+  void *const straight[2] = {a, b}, *const crosswise[2] = {b, a};
+  redist_options options;
+  redist_plan *plan;
+  int code, crossed = REDIST_OK;
+  memset(&options, 0, sizeof options);
+  options.in_place = 1;
+  options.arrays = 2;
+  code = redist_plan_create(MPI_COMM_WORLD, &bare, &full, MPI_INT64_T, &options, &plan);
+  if (code == REDIST_OK) crossed = redist_execute_many(plan, from, crosswise);
+  if (code == REDIST_OK) code = redist_execute_many(plan, from, straight);
+  test_case_all(code == REDIST_OK && crossed == REDIST_ERR_ALIAS,
+                "two arrays in place: code %d, crosswise %d", code, crossed);
+  redist_plan_free(&plan);
 }
 
 /* Two staggered fields stored alike: of one, the last rank owns a node more, and nobody has room
    past the closed end. One stored halo, exchanged to every depth, in place. */
-static void check_staggered(int nodes, int64_t depth)
-{
-    enum { OWNED = 4, HALO = 3, ALLOCATED = OWNED + 2 * HALO };
-    const int rank = test_rank(), last = test_size() - 1, count = OWNED + (nodes && rank == last);
-    static int64_t a[ALLOCATED], cuts[64];
-    redist_layout bare, full;
-    redist_options options;
-    redist_plan *plan;
-    redist_stats stats;
-    int64_t k, g, sent;
-    int code, right = 1;
-    for (k = 0; k <= last + 1; k++)
-        cuts[k] = OWNED * k + (nodes && k > last);
-    bare = redist_layout_1d(redist_cuts(cuts, last + 1));
-    bare = redist_with_allocated(redist_with_halo(bare, 0, HALO, HALO), 0, ALLOCATED);
-    full = redist_ghost_depth(redist_with_ghosts(bare, 0, REDIST_CLOSED), 0, depth, depth);
-    memset(&options, 0, sizeof options);
-    options.in_place = 1;
-    for (k = 0; k < ALLOCATED; k++)
-        a[k] = k >= HALO && k < HALO + count ? OWNED * rank + k : -k;
-    code = redist_plan_create(MPI_COMM_WORLD, &bare, &full, MPI_INT64_T, &options, &plan);
-    if (code == REDIST_OK)
-        code = redist_execute(plan, a, a);
-    for (k = 0; k < ALLOCATED; k++) {
-        const int near = k >= HALO - depth && k < HALO + count + depth;
-        g = OWNED * rank + k - HALO;
-        right &= a[k] == (near && g >= 0 && g < cuts[last + 1] ? OWNED * rank + k : -k);
-    }
-    sent = depth * ((rank > 0) + (rank < last)) * (int64_t)sizeof *a;
-    right &= code == REDIST_OK && redist_plan_stats(plan, &stats) == REDIST_OK &&
-             stats.bytes_sent == sent;
-    test_case_all(right, "%s to depth %d: code %d", nodes ? "nodes" : "cells", (int)depth, code);
-    redist_plan_free(&plan);
+static void check_staggered(int nodes, int64_t depth) {
+  enum { OWNED = 4, HALO = 3, ALLOCATED = OWNED + 2 * HALO };
+  const int rank = test_rank(), last = test_size() - 1, count = OWNED + (nodes && rank == last);
+  static int64_t a[ALLOCATED], cuts[64];
+  redist_layout bare, full;
+  redist_options options;
+  redist_plan *plan;
+  redist_stats stats;
+  int64_t k, g, sent;
+  int code, right = 1;
+  for (k = 0; k <= last + 1; k++) cuts[k] = OWNED * k + (nodes && k > last);
+  bare = redist_layout_1d(redist_cuts(cuts, last + 1));
+  bare = redist_with_allocated(redist_with_halo(bare, 0, HALO, HALO), 0, ALLOCATED);
+  full = redist_ghost_depth(redist_with_ghosts(bare, 0, REDIST_CLOSED), 0, depth, depth);
+  memset(&options, 0, sizeof options);
+  options.in_place = 1;
+  for (k = 0; k < ALLOCATED; k++) a[k] = k >= HALO && k < HALO + count ? OWNED * rank + k : -k;
+  code = redist_plan_create(MPI_COMM_WORLD, &bare, &full, MPI_INT64_T, &options, &plan);
+  if (code == REDIST_OK) code = redist_execute(plan, a, a);
+  for (k = 0; k < ALLOCATED; k++) {
+    const int near = k >= HALO - depth && k < HALO + count + depth;
+    g = OWNED * rank + k - HALO;
+    right &= a[k] == (near && g >= 0 && g < cuts[last + 1] ? OWNED * rank + k : -k);
+  }
+  sent = depth * ((rank > 0) + (rank < last)) * (int64_t)sizeof *a;
+  right &=
+      code == REDIST_OK && redist_plan_stats(plan, &stats) == REDIST_OK && stats.bytes_sent == sent;
+  test_case_all(right, "%s to depth %d: code %d", nodes ? "nodes" : "cells", (int)depth, code);
+  redist_plan_free(&plan);
 }
 
 /* Two patches with a gap between them, periodic: each fills its ghost cells from the other, and from
    itself around the array; the gap keeps what it had. The whole array, received from patches, keeps
    its gaps too. */
-static void check_patches(void)
-{
-    enum { N = 12, HALO = 3 };
-    static const redist_box box[2] = {{{2}, {5}}, {{7}, {11}}};
-    static const int64_t extents[1] = {N};
-    static const int first[2] = {2, 7}, count[2] = {3, 4};
-    const int mine = test_rank() < 2 ? test_rank() : -1;
-    redist_layout patches =
-        redist_with_halo(redist_layout_boxes(1, extents, 2, box), 0, HALO, HALO);
-    redist_layout full = redist_with_ghosts(redist_partial(patches), 0, REDIST_PERIODIC), all;
-    redist_plan *plan;
-    redist_options options;
-    int64_t a[4 + 2 * HALO], b[N], index, k;
-    int code, right = 1;
-    memset(&options, 0, sizeof options);
-    options.in_place = 1;
-    patches = redist_partial(patches);
-    for (k = 0; k < 4 + 2 * HALO; k++)
-        a[k] = mine >= 0 && k >= HALO && k < HALO + count[mine] ? first[mine] + k - HALO : -1;
-    code = redist_plan_create(MPI_COMM_WORLD, &patches, &full, MPI_INT64_T, &options, &plan);
-    if (code == REDIST_OK)
-        code = redist_execute(plan, mine < 0 ? NULL : a, mine < 0 ? NULL : a);
-    redist_plan_free(&plan);
-    for (k = 0; mine >= 0 && k < count[mine] + 2 * HALO; k++) {
-        index = (first[mine] + k - HALO + N) % N;
-        right &= a[k] == ((index >= 2 && index < 5) || (index >= 7 && index < 11) ? index : -1);
-    }
-    test_case_all(code == REDIST_OK && right, "patches with a gap: code %d", code);
-    all = redist_replicated(redist_layout_1d(redist_whole(N)), test_size());
-    for (k = 0; k < N; k++)
-        b[k] = -k;
-    code = redist_plan_create(MPI_COMM_WORLD, &patches, &all, MPI_INT64_T, NULL, &plan);
-    if (code == REDIST_OK)
-        code = redist_execute(plan, mine < 0 ? NULL : a, b);
-    redist_plan_free(&plan);
-    for (k = 0; k < N; k++)
-        right &= b[k] == ((k >= 2 && k < 5) || (k >= 7 && k < 11) ? k : -k);
-    test_case_all(code == REDIST_OK && right, "all of some patches: code %d", code);
+static void check_patches(void) {
+  enum { N = 12, HALO = 3 };
+  static const redist_box box[2] = {{{2}, {5}}, {{7}, {11}}};
+  static const int64_t extents[1] = {N};
+  static const int first[2] = {2, 7}, count[2] = {3, 4};
+  const int mine = test_rank() < 2 ? test_rank() : -1;
+  redist_layout patches = redist_with_halo(redist_layout_boxes(1, extents, 2, box), 0, HALO, HALO);
+  redist_layout full = redist_with_ghosts(redist_partial(patches), 0, REDIST_PERIODIC), all;
+  redist_plan *plan;
+  redist_options options;
+  int64_t a[4 + 2 * HALO], b[N], index, k;
+  int code, right = 1;
+  memset(&options, 0, sizeof options);
+  options.in_place = 1;
+  patches = redist_partial(patches);
+  for (k = 0; k < 4 + 2 * HALO; k++)
+    a[k] = mine >= 0 && k >= HALO && k < HALO + count[mine] ? first[mine] + k - HALO : -1;
+  code = redist_plan_create(MPI_COMM_WORLD, &patches, &full, MPI_INT64_T, &options, &plan);
+  if (code == REDIST_OK) code = redist_execute(plan, mine < 0 ? NULL : a, mine < 0 ? NULL : a);
+  redist_plan_free(&plan);
+  for (k = 0; mine >= 0 && k < count[mine] + 2 * HALO; k++) {
+    index = (first[mine] + k - HALO + N) % N;
+    right &= a[k] == ((index >= 2 && index < 5) || (index >= 7 && index < 11) ? index : -1);
+  }
+  test_case_all(code == REDIST_OK && right, "patches with a gap: code %d", code);
+  all = redist_replicated(redist_layout_1d(redist_whole(N)), test_size());
+  for (k = 0; k < N; k++) b[k] = -k;
+  code = redist_plan_create(MPI_COMM_WORLD, &patches, &all, MPI_INT64_T, NULL, &plan);
+  if (code == REDIST_OK) code = redist_execute(plan, mine < 0 ? NULL : a, b);
+  redist_plan_free(&plan);
+  for (k = 0; k < N; k++) right &= b[k] == ((k >= 2 && k < 5) || (k >= 7 && k < 11) ? k : -k);
+  test_case_all(code == REDIST_OK && right, "all of some patches: code %d", code);
 }
 
-int main(int argc, char **argv)
-{
-    static run u;
-    test_random r = {77};
-    int k, s, cases;
-    MPI_Init(&argc, &argv);
-    cases = argc > 1 ? atoi(argv[1]) : 100;
-    redist_arena_create(MPI_COMM_WORLD, 2 * ARRAYS * ARENA, &arena);
-    for (k = 0; k < 2 * ARRAYS; k++)
-        slot[k] = (char *)redist_arena_alloc(arena, ARENA);
-    for (k = 0; k < cases; k++) {
-        draw(&r, &u, k);
-        sum_up(&u);
-        for (s = 0; s < SETTINGS; s++)
-            if (!settings[s].dear || test_size() <= 2 || k % 16 == s)
-                check_plan(&u, &settings[s], k);
-    }
-    redist_arena_free(&arena);
-    check_lengthened();
-    check_crosswise();
-    for (k = 0; k < 8; k++)
-        check_staggered(k / 4, k % 4);
-    if (test_size() > 1)
-        check_patches();
-    k = test_report_all("plan_ghosts");
-    MPI_Finalize();
-    return k;
+int main(int argc, char **argv) {
+  static run u;
+  test_random r = {77};
+  int k, s, cases;
+  MPI_Init(&argc, &argv);
+  cases = argc > 1 ? atoi(argv[1]) : 100;
+  redist_arena_create(MPI_COMM_WORLD, 2 * ARRAYS * ARENA, &arena);
+  for (k = 0; k < 2 * ARRAYS; k++) slot[k] = (char *)redist_arena_alloc(arena, ARENA);
+  for (k = 0; k < cases; k++) {
+    draw(&r, &u, k);
+    sum_up(&u);
+    for (s = 0; s < SETTINGS; s++)
+      if (!settings[s].dear || test_size() <= 2 || k % 16 == s) check_plan(&u, &settings[s], k);
+  }
+  redist_arena_free(&arena);
+  check_lengthened();
+  check_crosswise();
+  for (k = 0; k < 8; k++) check_staggered(k / 4, k % 4);
+  if (test_size() > 1) check_patches();
+  k = test_report_all("plan_ghosts");
+  MPI_Finalize();
+  return k;
 }

@@ -12,677 +12,612 @@ static redist_arena *arena;
 
 /* A layout, where its places begin in their ranks' arrays, and this rank's array. */
 typedef struct {
-    holders h;
-    int listed; /* its offsets are given */
-    int64_t begin[PLACES], cells;
-    int64_t *array, *wanted;
+  holders h;
+  int listed; /* its offsets are given */
+  int64_t begin[PLACES], cells;
+  int64_t *array, *wanted;
 } side;
 
 typedef struct {
-    side s[2];
-    int in_place, combine;
-    int64_t elements;
+  side s[2];
+  int in_place, combine;
+  int64_t elements;
 } exchange;
 
 /* ---- random ones ---- */
 
 /* Any rank for any place, but no two replicas of one on the same rank. */
-static void draw_ranks(test_random *r, holders *h)
-{
-    const int grid = h->places / h->copies, spread = (int)test_between(r, 1, test_size());
-    int k;
-    for (k = 0; k < h->places; k++)
-        h->ranks[k] = h->copies > 1 ? (int)((k % grid + k / grid) % test_size())
-                                    : (int)test_between(r, 0, spread - 1);
+static void draw_ranks(test_random *r, holders *h) {
+  const int grid = h->places / h->copies, spread = (int)test_between(r, 1, test_size());
+  int k;
+  for (k = 0; k < h->places; k++)
+    h->ranks[k] = h->copies > 1 ? (int)((k % grid + k / grid) % test_size())
+                                : (int)test_between(r, 0, spread - 1);
 }
 
 /* One after another, or anywhere apart. */
-static void draw_begins(test_random *r, side *s)
-{
-    int64_t end[HOLDER_PROCS] = {0};
-    int i, k, backwards = (int)test_between(r, 0, 1);
-    s->listed = (int)test_between(r, 0, 1);
-    for (i = 0; i < s->h.places; i++) {
-        const int place = s->listed && backwards ? s->h.places - 1 - i : i,
-                  rank = s->h.ranks[place];
-        end[rank] += s->listed ? test_between(r, 0, 5) : 0;
-        s->begin[place] = end[rank];
-        end[rank] += holder_cells(&s->h, place);
+static void draw_begins(test_random *r, side *s) {
+  int64_t end[HOLDER_PROCS] = {0};
+  int i, k, backwards = (int)test_between(r, 0, 1);
+  s->listed = (int)test_between(r, 0, 1);
+  for (i = 0; i < s->h.places; i++) {
+    const int place = s->listed && backwards ? s->h.places - 1 - i : i, rank = s->h.ranks[place];
+    end[rank] += s->listed ? test_between(r, 0, 5) : 0;
+    s->begin[place] = end[rank];
+    end[rank] += holder_cells(&s->h, place);
+  }
+  /* what other ranks are told of a rank's places does not matter to it */
+  for (k = 0; k < s->h.places && s->listed; k++)
+    if (s->h.ranks[k] != test_rank()) s->begin[k] = -(int64_t)k;
+}
+
+static void build(side *s) {
+  holder_build(&s->h);
+  if (s->listed) s->h.layout = redist_at_offsets(s->h.layout, s->begin);
+}
+
+static int64_t most_cells(const side *s) {
+  int64_t all = 0;
+  int k;
+  for (k = 0; k < s->h.places; k++) all += holder_cells(&s->h, k);
+  return all;
+}
+
+static void draw(test_random *r, exchange *e, int number) {
+  const int ndim = 1 + number % 3;
+  int64_t count[HOLDER_DIMS];
+  int d, i;
+  e->in_place = number % 5 == 4;
+  e->combine = !e->in_place && number % 4 == 1;
+  do {
+    for (d = 0, e->elements = 1; d < ndim; d++) {
+      count[d] = test_between(r, 1, ndim == 1 ? 40 : ndim == 2 ? 9 : 5);
+      e->elements *= count[d];
     }
-    /* what other ranks are told of a rank's places does not matter to it */
-    for (k = 0; k < s->h.places && s->listed; k++)
-        if (s->h.ranks[k] != test_rank())
-            s->begin[k] = -(int64_t)k;
-}
-
-static void build(side *s)
-{
-    holder_build(&s->h);
-    if (s->listed)
-        s->h.layout = redist_at_offsets(s->h.layout, s->begin);
-}
-
-static int64_t most_cells(const side *s)
-{
-    int64_t all = 0;
-    int k;
-    for (k = 0; k < s->h.places; k++)
-        all += holder_cells(&s->h, k);
-    return all;
-}
-
-static void draw(test_random *r, exchange *e, int number)
-{
-    const int ndim = 1 + number % 3;
-    int64_t count[HOLDER_DIMS];
-    int d, i;
-    e->in_place = number % 5 == 4;
-    e->combine = !e->in_place && number % 4 == 1;
-    do {
-        for (d = 0, e->elements = 1; d < ndim; d++) {
-            count[d] = test_between(r, 1, ndim == 1 ? 40 : ndim == 2 ? 9 : 5);
-            e->elements *= count[d];
-        }
-        for (i = 0; i < 2; i++) {
-            holder_draw(r, &e->s[i].h, ndim, count, HOLDER_PROCS, i == 1 || e->combine);
-            if (e->s[i].h.copies > test_size()) {
-                e->s[i].h.places /= e->s[i].h.copies;
-                e->s[i].h.copies = 1;
-            }
-            draw_ranks(r, &e->s[i].h);
-        }
-        if (e->in_place) {
-            e->s[1].h.copies = 1;
-            e->s[1].h.places = e->s[1].h.boxes > 0 ? e->s[1].h.boxes : 1;
-            for (d = 0; d < ndim && e->s[1].h.boxes == 0; d++)
-                e->s[1].h.places *= e->s[1].h.axis[d].procs;
-            e->s[0] = e->s[1];
-        }
-        draw_begins(r, &e->s[0]);
-        draw_begins(r, &e->s[1]);
-        if (e->in_place)
-            e->s[0] = e->s[1];
-        build(&e->s[0]);
-        build(&e->s[1]);
-    } while (most_cells(&e->s[0]) > MOST_CELLS || most_cells(&e->s[1]) > MOST_CELLS ||
-             (number % 6 == 3 && !e->in_place && test_size() > 1 && e->s[0].h.copies == 1));
-}
-
-static void allocate(exchange *e)
-{
-    int i;
     for (i = 0; i < 2; i++) {
-        side *s = &e->s[i];
-        s->cells = redist_layout_alloc(&s->h.layout, test_rank());
-        s->array = i == 1 && e->in_place ? e->s[0].array : malloc(((size_t)s->cells + 1) * 8);
-        s->wanted = malloc(((size_t)s->cells + 1) * 8);
+      holder_draw(r, &e->s[i].h, ndim, count, HOLDER_PROCS, i == 1 || e->combine);
+      if (e->s[i].h.copies > test_size()) {
+        e->s[i].h.places /= e->s[i].h.copies;
+        e->s[i].h.copies = 1;
+      }
+      draw_ranks(r, &e->s[i].h);
     }
+    if (e->in_place) {
+      e->s[1].h.copies = 1;
+      e->s[1].h.places = e->s[1].h.boxes > 0 ? e->s[1].h.boxes : 1;
+      for (d = 0; d < ndim && e->s[1].h.boxes == 0; d++)
+        e->s[1].h.places *= e->s[1].h.axis[d].procs;
+      e->s[0] = e->s[1];
+    }
+    draw_begins(r, &e->s[0]);
+    draw_begins(r, &e->s[1]);
+    if (e->in_place) e->s[0] = e->s[1];
+    build(&e->s[0]);
+    build(&e->s[1]);
+  } while (most_cells(&e->s[0]) > MOST_CELLS || most_cells(&e->s[1]) > MOST_CELLS ||
+           (number % 6 == 3 && !e->in_place && test_size() > 1 && e->s[0].h.copies == 1));
 }
 
-static void release(exchange *e)
-{
-    free(e->s[0].array);
-    if (!e->in_place)
-        free(e->s[1].array);
-    free(e->s[0].wanted);
-    free(e->s[1].wanted);
+static void allocate(exchange *e) {
+  int i;
+  for (i = 0; i < 2; i++) {
+    side *s = &e->s[i];
+    s->cells = redist_layout_alloc(&s->h.layout, test_rank());
+    s->array = i == 1 && e->in_place ? e->s[0].array : malloc(((size_t)s->cells + 1) * 8);
+    s->wanted = malloc(((size_t)s->cells + 1) * 8);
+  }
+}
+
+static void release(exchange *e) {
+  free(e->s[0].array);
+  if (!e->in_place) free(e->s[1].array);
+  free(e->s[0].wanted);
+  free(e->s[1].wanted);
 }
 
 /* ---- what executions do ---- */
 
 /* What a cell of the source holds: the element's, the same for all owners, unless all contribute.
    */
-static int64_t value_of(const exchange *e, int place, int64_t cell, int64_t element, int round)
-{
-    return e->combine ? 1000 * (place + 1) + cell % 911 + round : 1000000 * (round + 1) + element;
+static int64_t value_of(const exchange *e, int place, int64_t cell, int64_t element, int round) {
+  return e->combine ? 1000 * (place + 1) + cell % 911 + round : 1000000 * (round + 1) + element;
 }
 
 /* By element, what the source sends: the sum of what its holders contribute; INT64_MIN: nothing. */
-static int64_t *contributions(const exchange *e, int round)
-{
-    const side *s = &e->s[0];
-    int64_t *sent = malloc((size_t)e->elements * sizeof *sent), i, cell;
-    int k;
-    for (i = 0; i < e->elements; i++)
-        sent[i] = INT64_MIN;
-    for (k = 0; k < s->h.places; k++)
-        for (cell = 0; cell < holder_cells(&s->h, k); cell++) {
-            const int64_t element = holder_element(&s->h, k, cell, e->combine);
-            if (element >= 0)
-                sent[element] = value_of(e, k, cell, element, round) +
-                                (e->combine && sent[element] != INT64_MIN ? sent[element] : 0);
-        }
-    return sent;
+static int64_t *contributions(const exchange *e, int round) {
+  const side *s = &e->s[0];
+  int64_t *sent = malloc((size_t)e->elements * sizeof *sent), i, cell;
+  int k;
+  for (i = 0; i < e->elements; i++) sent[i] = INT64_MIN;
+  for (k = 0; k < s->h.places; k++)
+    for (cell = 0; cell < holder_cells(&s->h, k); cell++) {
+      const int64_t element = holder_element(&s->h, k, cell, e->combine);
+      if (element >= 0)
+        sent[element] = value_of(e, k, cell, element, round) +
+                        (e->combine && sent[element] != INT64_MIN ? sent[element] : 0);
+    }
+  return sent;
 }
 
-static void prepare(exchange *e, int round)
-{
-    int64_t *sent = contributions(e, round), i, cell;
-    int k, ghosts;
-    for (k = 0; k < 2; k++)
-        for (i = 0; i < e->s[k].cells; i++)
-            e->s[k].array[i] = background - i;
-    for (ghosts = 1; ghosts >= 0; ghosts--)
-        for (k = 0; k < e->s[0].h.places; k++)
-            for (cell = 0; e->s[0].h.ranks[k] == test_rank() && cell < holder_cells(&e->s[0].h, k);
-                 cell++) {
-                const int64_t element = holder_element(&e->s[0].h, k, cell, ghosts && e->combine);
-                if (element >= 0)
-                    e->s[0].array[e->s[0].begin[k] + cell] = value_of(e, k, cell, element, round);
-            }
-    for (k = 0; k < 2; k++)
-        memcpy(e->s[k].wanted, e->s[k].array, (size_t)e->s[k].cells * 8);
-    for (k = 0; k < e->s[1].h.places; k++)
-        for (cell = 0; e->s[1].h.ranks[k] == test_rank() && cell < holder_cells(&e->s[1].h, k);
-             cell++) {
-            const int64_t element = holder_element(&e->s[1].h, k, cell, 1);
-            int64_t *to = &e->s[1].wanted[e->s[1].begin[k] + cell];
-            if (element >= 0 && sent[element] != INT64_MIN)
-                *to = (e->combine ? *to : 0) + sent[element];
-        }
-    free(sent);
+static void prepare(exchange *e, int round) {
+  int64_t *sent = contributions(e, round), i, cell;
+  int k, ghosts;
+  for (k = 0; k < 2; k++)
+    for (i = 0; i < e->s[k].cells; i++) e->s[k].array[i] = background - i;
+  for (ghosts = 1; ghosts >= 0; ghosts--)
+    for (k = 0; k < e->s[0].h.places; k++)
+      for (cell = 0; e->s[0].h.ranks[k] == test_rank() && cell < holder_cells(&e->s[0].h, k);
+           cell++) {
+        const int64_t element = holder_element(&e->s[0].h, k, cell, ghosts && e->combine);
+        if (element >= 0)
+          e->s[0].array[e->s[0].begin[k] + cell] = value_of(e, k, cell, element, round);
+      }
+  for (k = 0; k < 2; k++) memcpy(e->s[k].wanted, e->s[k].array, (size_t)e->s[k].cells * 8);
+  for (k = 0; k < e->s[1].h.places; k++)
+    for (cell = 0; e->s[1].h.ranks[k] == test_rank() && cell < holder_cells(&e->s[1].h, k);
+         cell++) {
+      const int64_t element = holder_element(&e->s[1].h, k, cell, 1);
+      int64_t *to = &e->s[1].wanted[e->s[1].begin[k] + cell];
+      if (element >= 0 && sent[element] != INT64_MIN) *to = (e->combine ? *to : 0) + sent[element];
+    }
+  free(sent);
 }
 
-static int arrived(const exchange *e)
-{
-    return memcmp(e->s[1].wanted, e->s[1].array, (size_t)e->s[1].cells * 8) == 0 &&
-           (e->in_place || memcmp(e->s[0].wanted, e->s[0].array, (size_t)e->s[0].cells * 8) == 0);
+static int arrived(const exchange *e) {
+  return memcmp(e->s[1].wanted, e->s[1].array, (size_t)e->s[1].cells * 8) == 0 &&
+         (e->in_place || memcmp(e->s[0].wanted, e->s[0].array, (size_t)e->s[0].cells * 8) == 0);
 }
 
-static void add(void *to, const void *from, int64_t n, void *context)
-{
-    int64_t k;
-    (void)context;
-    for (k = 0; k < n; k++)
-        ((int64_t *)to)[k] += ((const int64_t *)from)[k];
+static void add(void *to, const void *from, int64_t n, void *context) {
+  int64_t k;
+  (void)context;
+  for (k = 0; k < n; k++) ((int64_t *)to)[k] += ((const int64_t *)from)[k];
 }
 
 /* How many ranks this one sends to: over all parts, of which none combines. */
-static int64_t count_sends(const exchange *e, int parts)
-{
-    int64_t messages = 0;
-    int k, r;
-    for (r = 0; r < test_size(); r++) {
-        int64_t elements = 0;
-        for (k = 0; k < parts && r != test_rank(); k++)
-            elements += redist_volume(&e[k].s[0].h.layout, test_rank(), &e[k].s[1].h.layout, r);
-        messages += elements > 0;
-    }
-    return messages;
+static int64_t count_sends(const exchange *e, int parts) {
+  int64_t messages = 0;
+  int k, r;
+  for (r = 0; r < test_size(); r++) {
+    int64_t elements = 0;
+    for (k = 0; k < parts && r != test_rank(); k++)
+      elements += redist_volume(&e[k].s[0].h.layout, test_rank(), &e[k].s[1].h.layout, r);
+    messages += elements > 0;
+  }
+  return messages;
 }
 
-static void check_plan(const setting *s, exchange *e, int parts, int number)
-{
-    redist_part part[PARTS];
-    redist_options options;
-    redist_plan *plan = NULL;
-    redist_stats stats;
-    const void *from[PARTS];
-    void *to[PARTS];
-    char message[256] = "";
-    int k, round, code, good = 1, combines = 0;
-    memset(&options, 0, sizeof options);
-    memset((void *)part, 0, sizeof part);
-    for (k = 0; k < parts; k++) {
-        part[k].from = &e[k].s[0].h.layout;
-        part[k].to = &e[k].s[1].h.layout;
-        part[k].element = MPI_INT64_T;
-        part[k].combine = e[k].combine ? add : NULL;
-        from[k] = e[k].s[0].array;
-        to[k] = e[k].s[1].array;
-        combines |= e[k].combine;
-    }
-    options.method = s->method;
-    options.node_ranks = s->node_ranks;
-    options.max_buffer = s->max_buffer;
-    options.arena = s->arena ? arena : NULL;
-    options.in_place = e[0].in_place;
-    options.message = message;
-    options.message_size = sizeof message;
-    code = redist_plan_create_parts(MPI_COMM_WORLD, parts, part, &options, &plan);
-    if (!test_case_all(code == REDIST_OK, "case %d, %s, %d parts: code %d, %s", number, s->name,
-                       parts, code, message))
-        return;
-    for (round = 0; round < ROUNDS && code == REDIST_OK; round++) {
-        for (k = 0; k < parts; k++)
-            prepare(&e[k], round);
-        code = redist_execute_many(plan, from, to);
-        for (k = 0; k < parts; k++)
-            good = good && arrived(&e[k]);
-    }
-    test_case_all(good && code == REDIST_OK, "case %d, %s, %d parts: code %d", number, s->name,
-                  parts, code);
-    redist_plan_stats(plan, &stats);
-    test_case_all(combines || stats.sends == count_sends(e, parts),
-                  "case %d, %s: %ld messages, one for each of %ld peers", number, s->name,
-                  (long)stats.sends, (long)count_sends(e, parts));
-    redist_plan_free(&plan);
+static void check_plan(const setting *s, exchange *e, int parts, int number) {
+  redist_part part[PARTS];
+  redist_options options;
+  redist_plan *plan = NULL;
+  redist_stats stats;
+  const void *from[PARTS];
+  void *to[PARTS];
+  char message[256] = "";
+  int k, round, code, good = 1, combines = 0;
+  memset(&options, 0, sizeof options);
+  memset((void *)part, 0, sizeof part);
+  for (k = 0; k < parts; k++) {
+    part[k].from = &e[k].s[0].h.layout;
+    part[k].to = &e[k].s[1].h.layout;
+    part[k].element = MPI_INT64_T;
+    part[k].combine = e[k].combine ? add : NULL;
+    from[k] = e[k].s[0].array;
+    to[k] = e[k].s[1].array;
+    combines |= e[k].combine;
+  }
+  options.method = s->method;
+  options.node_ranks = s->node_ranks;
+  options.max_buffer = s->max_buffer;
+  options.arena = s->arena ? arena : NULL;
+  options.in_place = e[0].in_place;
+  options.message = message;
+  options.message_size = sizeof message;
+  code = redist_plan_create_parts(MPI_COMM_WORLD, parts, part, &options, &plan);
+  if (!test_case_all(code == REDIST_OK, "case %d, %s, %d parts: code %d, %s", number, s->name,
+                     parts, code, message))
+    return;
+  for (round = 0; round < ROUNDS && code == REDIST_OK; round++) {
+    for (k = 0; k < parts; k++) prepare(&e[k], round);
+    code = redist_execute_many(plan, from, to);
+    for (k = 0; k < parts; k++) good = good && arrived(&e[k]);
+  }
+  test_case_all(good && code == REDIST_OK, "case %d, %s, %d parts: code %d", number, s->name, parts,
+                code);
+  redist_plan_stats(plan, &stats);
+  test_case_all(combines || stats.sends == count_sends(e, parts),
+                "case %d, %s: %ld messages, one for each of %ld peers", number, s->name,
+                (long)stats.sends, (long)count_sends(e, parts));
+  redist_plan_free(&plan);
 }
 
 /* ---- on paper ---- */
 
 /* What rank a sends rank b, of elements that only one place owns. */
-static int64_t volume_of(const exchange *e, int a, int b)
-{
-    const holders *from = &e->s[0].h, *to = &e->s[1].h;
-    char *owned = calloc((size_t)e->elements, 1);
-    int64_t cell, element, n = 0;
-    int k;
-    for (k = 0; k < from->places; k++)
-        for (cell = 0; from->ranks[k] == a && cell < holder_cells(from, k); cell++)
-            if ((element = holder_element(from, k, cell, 0)) >= 0)
-                owned[element] = 1;
-    for (k = 0; k < to->places; k++)
-        for (cell = 0; to->ranks[k] == b && cell < holder_cells(to, k); cell++)
-            n += (element = holder_element(to, k, cell, 1)) >= 0 && owned[element];
-    free(owned);
-    return n;
+static int64_t volume_of(const exchange *e, int a, int b) {
+  const holders *from = &e->s[0].h, *to = &e->s[1].h;
+  char *owned = calloc((size_t)e->elements, 1);
+  int64_t cell, element, n = 0;
+  int k;
+  for (k = 0; k < from->places; k++)
+    for (cell = 0; from->ranks[k] == a && cell < holder_cells(from, k); cell++)
+      if ((element = holder_element(from, k, cell, 0)) >= 0) owned[element] = 1;
+  for (k = 0; k < to->places; k++)
+    for (cell = 0; to->ranks[k] == b && cell < holder_cells(to, k); cell++)
+      n += (element = holder_element(to, k, cell, 1)) >= 0 && owned[element];
+  free(owned);
+  return n;
 }
 
 /* A replica on a destination's own rank serves it. */
-static void check_replicas(const exchange *e, int number)
-{
-    const holders *from = &e->s[0].h, *to = &e->s[1].h;
-    int64_t kept[HOLDER_PROCS] = {0}, cell, element;
-    int a, i, k, good = 1;
-    for (k = 0; k < to->places; k++)
-        for (i = 0; i < from->places; i++)
-            for (a = 0; a < (int)holder_cells(to, k) && from->ranks[i] == to->ranks[k]; a++) {
-                element = holder_element(to, k, a, 1);
-                for (cell = 0; element >= 0 && cell < holder_cells(from, i); cell++)
-                    kept[to->ranks[k]] += holder_element(from, i, cell, 0) == element;
-            }
-    for (a = 0; a < test_size(); a++)
-        good = good && redist_volume(&from->layout, a, &to->layout, a) == kept[a];
-    test_case(good, "case %d: what replicas on the same rank serve", number);
+static void check_replicas(const exchange *e, int number) {
+  const holders *from = &e->s[0].h, *to = &e->s[1].h;
+  int64_t kept[HOLDER_PROCS] = {0}, cell, element;
+  int a, i, k, good = 1;
+  for (k = 0; k < to->places; k++)
+    for (i = 0; i < from->places; i++)
+      for (a = 0; a < (int)holder_cells(to, k) && from->ranks[i] == to->ranks[k]; a++) {
+        element = holder_element(to, k, a, 1);
+        for (cell = 0; element >= 0 && cell < holder_cells(from, i); cell++)
+          kept[to->ranks[k]] += holder_element(from, i, cell, 0) == element;
+      }
+  for (a = 0; a < test_size(); a++)
+    good = good && redist_volume(&from->layout, a, &to->layout, a) == kept[a];
+  test_case(good, "case %d: what replicas on the same rank serve", number);
 }
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static redist_traffic traffic_of(const exchange *e, redist_traffic *own)
-{
-    redist_traffic t;
-    int a, b, other;
-    memset(&t, 0, sizeof t);
-    memset(own, 0, sizeof *own);
-    for (a = 0; a < test_size(); a++) {
-        int64_t sends = 0, receives = 0, sent = 0, received = 0;
-        for (b = 0; b < test_size(); b++) {
-            const int64_t out = volume_of(e, a, b), in = volume_of(e, b, a);
-            other = a != b;
-            t.total += out;
-            *(other ? &t.moved : &t.kept) += out;
-            t.messages += other && out > 0;
-            sends += out > 0;
-            receives += in > 0;
-            sent += out;
-            received += in;
-        }
-        own->max_sends = larger(own->max_sends, larger(sends, receives));
-        own->max_sent = larger(own->max_sent, larger(sent, received));
-        other = volume_of(e, a, a) > 0;
-        t.max_sends = larger(t.max_sends, sends - other);
-        t.max_receives = larger(t.max_receives, receives - other);
-        t.max_sent = larger(t.max_sent, sent - volume_of(e, a, a));
-        t.max_received = larger(t.max_received, received - volume_of(e, a, a));
+static redist_traffic traffic_of(const exchange *e, redist_traffic *own) {
+  redist_traffic t;
+  int a, b, other;
+  memset(&t, 0, sizeof t);
+  memset(own, 0, sizeof *own);
+  for (a = 0; a < test_size(); a++) {
+    int64_t sends = 0, receives = 0, sent = 0, received = 0;
+    for (b = 0; b < test_size(); b++) {
+      const int64_t out = volume_of(e, a, b), in = volume_of(e, b, a);
+      other = a != b;
+      t.total += out;
+      *(other ? &t.moved : &t.kept) += out;
+      t.messages += other && out > 0;
+      sends += out > 0;
+      receives += in > 0;
+      sent += out;
+      received += in;
     }
-    return t;
+    own->max_sends = larger(own->max_sends, larger(sends, receives));
+    own->max_sent = larger(own->max_sent, larger(sent, received));
+    other = volume_of(e, a, a) > 0;
+    t.max_sends = larger(t.max_sends, sends - other);
+    t.max_receives = larger(t.max_receives, receives - other);
+    t.max_sent = larger(t.max_sent, sent - volume_of(e, a, a));
+    t.max_received = larger(t.max_received, received - volume_of(e, a, a));
+  }
+  return t;
 }
 
-static int shares_ranks(const redist_layout *layout)
-{
-    int rank, several = 0;
-    for (rank = 0; rank < test_size(); rank++)
-        several |= redist_layout_on_rank(layout, rank, 0, NULL) > 1;
-    return several;
+static int shares_ranks(const redist_layout *layout) {
+  int rank, several = 0;
+  for (rank = 0; rank < test_size(); rank++)
+    several |= redist_layout_on_rank(layout, rank, 0, NULL) > 1;
+  return several;
 }
 
-static void check_traffic(const exchange *e, int number)
-{
-    const redist_layout *from = &e->s[0].h.layout, *to = &e->s[1].h.layout;
-    const redist_cost cost = {1000, 1};
-    redist_traffic own, wanted = traffic_of(e, &own), found;
-    int a, b, good = redist_traffic_between(from, to, &found) == REDIST_OK;
-    test_case(good && memcmp(&wanted, &found, sizeof found) == 0,
-              "case %d: traffic %ld %ld %ld, %ld messages, at most %ld %ld, %ld %ld", number,
-              (long)found.total, (long)found.kept, (long)found.moved, (long)found.messages,
-              (long)found.max_sends, (long)found.max_receives, (long)found.max_sent,
-              (long)found.max_received);
-    for (a = 0; a < test_size(); a++)
-        for (b = 0; b < test_size(); b++)
-            good = good && redist_volume(from, a, to, b) == volume_of(e, a, b);
-    test_case(good, "case %d: volumes", number);
-    if (shares_ranks(from) || shares_ranks(to))
-        test_case(redist_cost_of(from, to, 1, &cost) ==
-                      1000.0 * (double)own.max_sends + (double)own.max_sent,
-                  "case %d: a cost of %g", number, redist_cost_of(from, to, 1, &cost));
+static void check_traffic(const exchange *e, int number) {
+  const redist_layout *from = &e->s[0].h.layout, *to = &e->s[1].h.layout;
+  const redist_cost cost = {1000, 1};
+  redist_traffic own, wanted = traffic_of(e, &own), found;
+  int a, b, good = redist_traffic_between(from, to, &found) == REDIST_OK;
+  test_case(good && memcmp(&wanted, &found, sizeof found) == 0,
+            "case %d: traffic %ld %ld %ld, %ld messages, at most %ld %ld, %ld %ld", number,
+            (long)found.total, (long)found.kept, (long)found.moved, (long)found.messages,
+            (long)found.max_sends, (long)found.max_receives, (long)found.max_sent,
+            (long)found.max_received);
+  for (a = 0; a < test_size(); a++)
+    for (b = 0; b < test_size(); b++)
+      good = good && redist_volume(from, a, to, b) == volume_of(e, a, b);
+  test_case(good, "case %d: volumes", number);
+  if (shares_ranks(from) || shares_ranks(to))
+    test_case(redist_cost_of(from, to, 1, &cost) ==
+                  1000.0 * (double)own.max_sends + (double)own.max_sent,
+              "case %d: a cost of %g", number, redist_cost_of(from, to, 1, &cost));
 }
 
 /* redist_move, whose arrays are those of places. */
-static void check_move(const exchange *e, int number)
-{
-    int64_t *held[2][PLACES], *sent = contributions(e, 0), cell;
-    int i, k, code, good = 1;
-    for (i = 0; i < 2; i++)
-        for (k = 0; k < e->s[i].h.places; k++) {
-            held[i][k] = malloc(((size_t)holder_cells(&e->s[i].h, k) + 1) * 8);
-            for (cell = 0; cell < holder_cells(&e->s[i].h, k); cell++) {
-                const int64_t element = holder_element(&e->s[i].h, k, cell, e->combine);
-                held[i][k][cell] =
-                    i == 0 && element >= 0 ? value_of(e, k, cell, element, 0) : background - cell;
-            }
-        }
-    code = redist_move_combining(&e->s[0].h.layout, (const void *const *)held[0], &e->s[1].h.layout,
-                                 (void *const *)held[1], 8, e->combine ? add : NULL, NULL);
-    for (k = 0; k < e->s[1].h.places; k++)
-        for (cell = 0; cell < holder_cells(&e->s[1].h, k); cell++) {
-            const int64_t element = holder_element(&e->s[1].h, k, cell, 1);
-            const int arrives = element >= 0 && sent[element] != INT64_MIN;
-            good = good && held[1][k][cell] == (arrives ? sent[element] : 0) +
-                                                   (e->combine || !arrives ? background - cell : 0);
-        }
-    test_case(code == REDIST_OK && good, "case %d: moving on one process, code %d", number, code);
-    for (i = 0; i < 2; i++)
-        for (k = 0; k < e->s[i].h.places; k++)
-            free(held[i][k]);
-    free(sent);
+static void check_move(const exchange *e, int number) {
+  int64_t *held[2][PLACES], *sent = contributions(e, 0), cell;
+  int i, k, code, good = 1;
+  for (i = 0; i < 2; i++)
+    for (k = 0; k < e->s[i].h.places; k++) {
+      held[i][k] = malloc(((size_t)holder_cells(&e->s[i].h, k) + 1) * 8);
+      for (cell = 0; cell < holder_cells(&e->s[i].h, k); cell++) {
+        const int64_t element = holder_element(&e->s[i].h, k, cell, e->combine);
+        held[i][k][cell] =
+            i == 0 && element >= 0 ? value_of(e, k, cell, element, 0) : background - cell;
+      }
+    }
+  code = redist_move_combining(&e->s[0].h.layout, (const void *const *)held[0], &e->s[1].h.layout,
+                               (void *const *)held[1], 8, e->combine ? add : NULL, NULL);
+  for (k = 0; k < e->s[1].h.places; k++)
+    for (cell = 0; cell < holder_cells(&e->s[1].h, k); cell++) {
+      const int64_t element = holder_element(&e->s[1].h, k, cell, 1);
+      const int arrives = element >= 0 && sent[element] != INT64_MIN;
+      good = good && held[1][k][cell] == (arrives ? sent[element] : 0) +
+                                             (e->combine || !arrives ? background - cell : 0);
+    }
+  test_case(code == REDIST_OK && good, "case %d: moving on one process, code %d", number, code);
+  for (i = 0; i < 2; i++)
+    for (k = 0; k < e->s[i].h.places; k++) free(held[i][k]);
+  free(sent);
 }
 
 /* Whether redist_layout_place_shape points at the elements of a place. */
-static int shape_is_right(const side *s, int place)
-{
-    redist_shape shape;
-    int64_t cell, element, left;
-    int d, code = redist_layout_place_shape(&s->h.layout, place, &shape);
-    if (code != 1)
-        return code == -1; /* steps through cyclic blocks */
-    for (d = 0; d < s->h.ndim; d++)
-        if (shape.allocated[d] != holder_length(&s->h, s->h.stored[d], place))
-            return 0;
-    for (d = 0; d < s->h.ndim; d++)
-        if (shape.count[d] == 0)
-            return 1;
-    cell = shape.origin - s->begin[place];
-    for (d = 0, left = 0; d < s->h.ndim; d++)
-        left = left * s->h.axis[s->h.stored[d]].count + shape.first[d];
-    element = holder_element(&s->h, place, cell, 0);
-    return element == left;
+static int shape_is_right(const side *s, int place) {
+  redist_shape shape;
+  int64_t cell, element, left;
+  int d, code = redist_layout_place_shape(&s->h.layout, place, &shape);
+  if (code != 1) return code == -1; /* steps through cyclic blocks */
+  for (d = 0; d < s->h.ndim; d++)
+    if (shape.allocated[d] != holder_length(&s->h, s->h.stored[d], place)) return 0;
+  for (d = 0; d < s->h.ndim; d++)
+    if (shape.count[d] == 0) return 1;
+  cell = shape.origin - s->begin[place];
+  for (d = 0, left = 0; d < s->h.ndim; d++)
+    left = left * s->h.axis[s->h.stored[d]].count + shape.first[d];
+  element = holder_element(&s->h, place, cell, 0);
+  return element == left;
 }
 
-static void check_queries(const side *s, int number)
-{
-    int places[PLACES], k, n, rank, good = 1;
-    for (rank = 0; rank < test_size(); rank++) {
-        int coords[HOLDER_DIMS], at = 0;
-        for (k = 0, n = 0; k < s->h.places; k++)
-            n += s->h.ranks[k] == rank;
-        good = good && redist_layout_on_rank(&s->h.layout, rank, PLACES, places) == n &&
-               redist_layout_on_rank(&s->h.layout, rank, 0, NULL) == n;
-        for (k = 0; k < s->h.places; k++)
-            good = good && (s->h.ranks[k] != rank || places[at++] == k);
-        good = good && redist_layout_coords(&s->h.layout, rank, coords) == (n > 0);
-    }
-    test_case(good, "case %d: places by rank", number);
-    for (k = 0, good = 1; k < s->h.places; k++)
-        good = good && (s->h.ranks[k] != test_rank() || shape_is_right(s, k));
-    test_case(good, "case %d: shapes of places", number);
+static void check_queries(const side *s, int number) {
+  int places[PLACES], k, n, rank, good = 1;
+  for (rank = 0; rank < test_size(); rank++) {
+    int coords[HOLDER_DIMS], at = 0;
+    for (k = 0, n = 0; k < s->h.places; k++) n += s->h.ranks[k] == rank;
+    good = good && redist_layout_on_rank(&s->h.layout, rank, PLACES, places) == n &&
+           redist_layout_on_rank(&s->h.layout, rank, 0, NULL) == n;
+    for (k = 0; k < s->h.places; k++) good = good && (s->h.ranks[k] != rank || places[at++] == k);
+    good = good && redist_layout_coords(&s->h.layout, rank, coords) == (n > 0);
+  }
+  test_case(good, "case %d: places by rank", number);
+  for (k = 0, good = 1; k < s->h.places; k++)
+    good = good && (s->h.ranks[k] != test_rank() || shape_is_right(s, k));
+  test_case(good, "case %d: shapes of places", number);
 }
 
-static void check_text(const side *s, int number)
-{
-    char text[8192], again[8192], message[256] = "";
-    static int64_t storage[8192];
-    redist_layout read;
-    const int64_t length = redist_layout_format(&s->h.layout, text, sizeof text);
-    int code = length < 0 ? -1
-                          : redist_layout_parse(text, &read, storage, sizeof storage, message,
-                                                sizeof message);
-    if (code == REDIST_OK)
-        redist_layout_format(&read, again, sizeof again);
-    test_case(code == REDIST_OK && strcmp(text, again) == 0 &&
-                  redist_layout_alloc(&read, test_rank()) ==
-                      redist_layout_alloc(&s->h.layout, test_rank()),
-              "case %d: %s: code %d, %s", number, text, code, message);
+static void check_text(const side *s, int number) {
+  char text[8192], again[8192], message[256] = "";
+  static int64_t storage[8192];
+  redist_layout read;
+  const int64_t length = redist_layout_format(&s->h.layout, text, sizeof text);
+  int code = length < 0 ? -1
+                        : redist_layout_parse(text, &read, storage, sizeof storage, message,
+                                              sizeof message);
+  if (code == REDIST_OK) redist_layout_format(&read, again, sizeof again);
+  test_case(code == REDIST_OK && strcmp(text, again) == 0 &&
+                redist_layout_alloc(&read, test_rank()) ==
+                    redist_layout_alloc(&s->h.layout, test_rank()),
+            "case %d: %s: code %d, %s", number, text, code, message);
 }
 
-static void check_paper(const exchange *e, int number)
-{
-    int i;
-    if (e->s[0].h.copies == 1 && !e->combine)
-        check_traffic(e, number);
-    else if (!e->combine)
-        check_replicas(e, number);
-    if (!e->in_place)
-        check_move(e, number);
-    for (i = 0; i < 2; i++) {
-        check_queries(&e->s[i], number);
-        check_text(&e->s[i], number);
-    }
+static void check_paper(const exchange *e, int number) {
+  int i;
+  if (e->s[0].h.copies == 1 && !e->combine)
+    check_traffic(e, number);
+  else if (!e->combine)
+    check_replicas(e, number);
+  if (!e->in_place) check_move(e, number);
+  for (i = 0; i < 2; i++) {
+    check_queries(&e->s[i], number);
+    check_text(&e->s[i], number);
+  }
 }
 
-static void check_random(int number)
-{
-    test_random r = {(uint64_t)number * 7919 + 5};
-    static exchange e[PARTS];
-    int k, parts = 1 + number % PARTS;
-    for (k = 0; k < parts; k++) {
-        draw(&r, &e[k], number);
-        allocate(&e[k]);
-        check_paper(&e[k], number);
-    }
-    for (k = 0; k < SETTINGS; k++)
-        if (parts == 1 || settings[k].method != REDIST_MULTIPHASE)
-            check_plan(&settings[k], e, parts, number);
-    for (k = 0; k < parts; k++)
-        release(&e[k]);
+static void check_random(int number) {
+  test_random r = {(uint64_t)number * 7919 + 5};
+  static exchange e[PARTS];
+  int k, parts = 1 + number % PARTS;
+  for (k = 0; k < parts; k++) {
+    draw(&r, &e[k], number);
+    allocate(&e[k]);
+    check_paper(&e[k], number);
+  }
+  for (k = 0; k < SETTINGS; k++)
+    if (parts == 1 || settings[k].method != REDIST_MULTIPHASE)
+      check_plan(&settings[k], e, parts, number);
+  for (k = 0; k < parts; k++) release(&e[k]);
 }
 
 /* ---- tiles of one array, in which they interleave ---- */
 
 enum { TILES = 3, TILE = 4, SIDE = TILES * TILE };
 
-static void check_tiles(const setting *s)
-{
-    const int size = test_size();
-    const redist_layout rows =
-        redist_layout_2d(redist_block(SIDE, size), redist_whole(SIDE)); /* of the right order */
-    int64_t offsets[TILES * TILES], tiles[SIDE * SIDE], row[SIDE * SIDE], i, j;
-    int ranks[TILES * TILES], k, code, good = 1;
-    redist_options options;
-    redist_plan *plan = NULL;
-    redist_layout x = redist_layout_2d(redist_block(SIDE, TILES), redist_block(SIDE, TILES));
-    for (k = 0; k < TILES * TILES; k++) {
-        ranks[k] = 0;
-        offsets[k] = k / TILES * TILE * SIDE + (TILES - 1 - k % TILES) * TILE; /* mirrored */
+static void check_tiles(const setting *s) {
+  const int size = test_size();
+  const redist_layout rows =
+      redist_layout_2d(redist_block(SIDE, size), redist_whole(SIDE)); /* of the right order */
+  int64_t offsets[TILES * TILES], tiles[SIDE * SIDE], row[SIDE * SIDE], i, j;
+  int ranks[TILES * TILES], k, code, good = 1;
+  redist_options options;
+  redist_plan *plan = NULL;
+  redist_layout x = redist_layout_2d(redist_block(SIDE, TILES), redist_block(SIDE, TILES));
+  for (k = 0; k < TILES * TILES; k++) {
+    ranks[k] = 0;
+    offsets[k] = k / TILES * TILE * SIDE + (TILES - 1 - k % TILES) * TILE; /* mirrored */
+  }
+  x = redist_with_allocated(redist_at_offsets(redist_on_ranks(x, ranks), offsets), 1, SIDE);
+  memset(&options, 0, sizeof options);
+  options.method = s->method;
+  options.node_ranks = s->node_ranks;
+  options.max_buffer = s->max_buffer;
+  for (i = 0; i < SIDE * SIDE; i++) {
+    tiles[i] = i;
+    row[i] = -1;
+  }
+  code = redist_plan_create(MPI_COMM_WORLD, &x, &rows, MPI_INT64_T, &options, &plan);
+  for (k = 0; k < TILES * TILES; k++) ranks[k] = -1, offsets[k] = -1; /* the plan has its own */
+  if (code == REDIST_OK) code = redist_execute(plan, tiles, row);
+  redist_plan_free(&plan);
+  for (i = 0; i < SIDE; i++)
+    for (j = 0; j < SIDE && code == REDIST_OK; j++) {
+      const int64_t index[2] = {i, j};
+      const int64_t wanted = i * SIDE + (TILES - 1 - j / TILE) * TILE + j % TILE;
+      good = good && (redist_layout_owner(&rows, index) != test_rank() ||
+                      row[redist_layout_offset(&rows, index)] == wanted);
     }
-    x = redist_with_allocated(redist_at_offsets(redist_on_ranks(x, ranks), offsets), 1, SIDE);
-    memset(&options, 0, sizeof options);
-    options.method = s->method;
-    options.node_ranks = s->node_ranks;
-    options.max_buffer = s->max_buffer;
-    for (i = 0; i < SIDE * SIDE; i++) {
-        tiles[i] = i;
-        row[i] = -1;
-    }
-    code = redist_plan_create(MPI_COMM_WORLD, &x, &rows, MPI_INT64_T, &options, &plan);
-    for (k = 0; k < TILES * TILES; k++)
-        ranks[k] = -1, offsets[k] = -1; /* the plan has its own */
-    if (code == REDIST_OK)
-        code = redist_execute(plan, tiles, row);
-    redist_plan_free(&plan);
-    for (i = 0; i < SIDE; i++)
-        for (j = 0; j < SIDE && code == REDIST_OK; j++) {
-            const int64_t index[2] = {i, j};
-            const int64_t wanted = i * SIDE + (TILES - 1 - j / TILE) * TILE + j % TILE;
-            good = good && (redist_layout_owner(&rows, index) != test_rank() ||
-                            row[redist_layout_offset(&rows, index)] == wanted);
-        }
-    test_case_all(good && code == REDIST_OK, "tiles of one array, %s: code %d", s->name, code);
+  test_case_all(good && code == REDIST_OK, "tiles of one array, %s: code %d", s->name, code);
 }
 
 /* In place, the two places of each rank change sides in its array. */
-static void check_swap(const setting *s)
-{
-    enum { HALF = 5 };
-    const int size = test_size();
-    int *ranks = malloc(2 * (size_t)size * sizeof *ranks), k, code, good = 1;
-    int64_t *offsets[2], array[2 * HALF];
-    redist_layout x[2];
-    redist_options options;
-    redist_plan *plan = NULL;
-    offsets[0] = malloc(2 * (size_t)size * sizeof **offsets);
-    offsets[1] = malloc(2 * (size_t)size * sizeof **offsets);
-    for (k = 0; k < 2 * size; k++) {
-        ranks[k] = k / 2;
-        offsets[0][k] = k % 2 * HALF;
-        offsets[1][k] = (1 - k % 2) * HALF;
-    }
-    for (k = 0; k < 2; k++)
-        x[k] = redist_at_offsets(
-            redist_on_ranks(redist_layout_1d(redist_block(2 * HALF * size, 2 * size)), ranks),
-            offsets[k]);
-    memset(&options, 0, sizeof options);
-    options.method = s->method;
-    options.node_ranks = s->node_ranks;
-    options.in_place = 1;
-    code = redist_plan_create(MPI_COMM_WORLD, &x[0], &x[1], MPI_INT64_T, &options, &plan);
-    for (k = 0; k < 2 * HALF; k++)
-        array[k] = k;
-    if (code == REDIST_OK)
-        code = redist_execute(plan, array, array);
-    for (k = 0; k < 2 * HALF; k++)
-        good = good && array[k] == (k + HALF) % (2 * HALF);
-    test_case_all(good && code == REDIST_OK, "places that change sides in place, %s: code %d",
-                  s->name, code);
-    redist_plan_free(&plan);
-    free(ranks);
-    free(offsets[0]);
-    free(offsets[1]);
+static void check_swap(const setting *s) {
+  enum { HALF = 5 };
+  const int size = test_size();
+  int *ranks = malloc(2 * (size_t)size * sizeof *ranks), k, code, good = 1;
+  int64_t *offsets[2], array[2 * HALF];
+  redist_layout x[2];
+  redist_options options;
+  redist_plan *plan = NULL;
+  offsets[0] = malloc(2 * (size_t)size * sizeof **offsets);
+  offsets[1] = malloc(2 * (size_t)size * sizeof **offsets);
+  for (k = 0; k < 2 * size; k++) {
+    ranks[k] = k / 2;
+    offsets[0][k] = k % 2 * HALF;
+    offsets[1][k] = (1 - k % 2) * HALF;
+  }
+  for (k = 0; k < 2; k++)
+    x[k] =
+        redist_at_offsets(redist_on_ranks(redist_layout_1d(redist_block(2 * HALF * size, 2 * size)),
+                                          ranks),
+                          offsets[k]);
+  memset(&options, 0, sizeof options);
+  options.method = s->method;
+  options.node_ranks = s->node_ranks;
+  options.in_place = 1;
+  code = redist_plan_create(MPI_COMM_WORLD, &x[0], &x[1], MPI_INT64_T, &options, &plan);
+  for (k = 0; k < 2 * HALF; k++) array[k] = k;
+  if (code == REDIST_OK) code = redist_execute(plan, array, array);
+  for (k = 0; k < 2 * HALF; k++) good = good && array[k] == (k + HALF) % (2 * HALF);
+  test_case_all(good && code == REDIST_OK, "places that change sides in place, %s: code %d",
+                s->name, code);
+  redist_plan_free(&plan);
+  free(ranks);
+  free(offsets[0]);
+  free(offsets[1]);
 }
 
 /* ---- lists that the caller frees ---- */
 
 /* A number made of the layouts that the report of a plan shows on rank 0. */
-static int64_t shown_layouts(redist_plan *plan)
-{
-    FILE *file = tmpfile();
-    char line[256];
-    int64_t sum = 0;
-    int code = plan == NULL ? REDIST_ERR_ARGUMENT : redist_plan_print(plan, file);
-    rewind(file);
-    while (code == REDIST_OK && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, "  from", 6) == 0 || strncmp(line, "  to", 4) == 0)
-            for (char *c = line; *c != '\0'; c++)
-                sum = 31 * sum % 1000003 + *c;
-    fclose(file);
-    return sum;
+static int64_t shown_layouts(redist_plan *plan) {
+  FILE *file = tmpfile();
+  char line[256];
+  int64_t sum = 0;
+  int code = plan == NULL ? REDIST_ERR_ARGUMENT : redist_plan_print(plan, file);
+  rewind(file);
+  while (code == REDIST_OK && fgets(line, sizeof line, file) != NULL)
+    if (strncmp(line, "  from", 6) == 0 || strncmp(line, "  to", 4) == 0)
+      for (char *c = line; *c != '\0'; c++) sum = 31 * sum % 1000003 + *c;
+  fclose(file);
+  return sum;
 }
 
-static void check_lists(void)
-{
-    const int size = test_size();
-    int64_t *cuts = malloc(((size_t)size + 1) * sizeof *cuts), n = 3 * size, k;
-    redist_box *box = malloc((size_t)size * sizeof *box);
-    redist_layout a, b;
-    redist_plan *plan = NULL;
-    int64_t from[3] = {0}, to[6] = {0}, told[2];
-    int code, good;
-    memset(box, 0, (size_t)size * sizeof *box);
-    for (k = 0; k < size; k++) {
-        cuts[k] = 3 * k;
-        box[k].low[0] = 3 * ((k + 1) % size);
-        box[k].high[0] = box[k].low[0] + 3;
-    }
-    cuts[size] = n;
-    a = redist_layout_1d(redist_cuts(cuts, size));
-    b = redist_layout_boxes(1, &n, size, box);
-    code = redist_plan_create(MPI_COMM_WORLD, &a, &b, MPI_INT64_T, NULL, &plan);
-    told[0] = shown_layouts(plan);
-    memset(cuts, -1, ((size_t)size + 1) * sizeof *cuts);
-    memset(box, -1, (size_t)size * sizeof *box);
-    free(cuts);
-    free(box);
-    for (k = 0; k < 3; k++)
-        from[k] = 3 * test_rank() + k;
-    if (code == REDIST_OK)
-        code = redist_execute(plan, from, to);
-    told[1] = shown_layouts(plan);
-    redist_plan_free(&plan);
-    good = told[0] == told[1];
-    for (k = 0; k < 3; k++)
-        good = good && to[k] == 3 * ((test_rank() + 1) % size) + k;
-    test_case_all(good && code == REDIST_OK, "cuts and boxes that are freed: code %d", code);
+static void check_lists(void) {
+  const int size = test_size();
+  int64_t *cuts = malloc(((size_t)size + 1) * sizeof *cuts), n = 3 * size, k;
+  redist_box *box = malloc((size_t)size * sizeof *box);
+  redist_layout a, b;
+  redist_plan *plan = NULL;
+  int64_t from[3] = {0}, to[6] = {0}, told[2];
+  int code, good;
+  memset(box, 0, (size_t)size * sizeof *box);
+  for (k = 0; k < size; k++) {
+    cuts[k] = 3 * k;
+    box[k].low[0] = 3 * ((k + 1) % size);
+    box[k].high[0] = box[k].low[0] + 3;
+  }
+  cuts[size] = n;
+  a = redist_layout_1d(redist_cuts(cuts, size));
+  b = redist_layout_boxes(1, &n, size, box);
+  code = redist_plan_create(MPI_COMM_WORLD, &a, &b, MPI_INT64_T, NULL, &plan);
+  told[0] = shown_layouts(plan);
+  memset(cuts, -1, ((size_t)size + 1) * sizeof *cuts);
+  memset(box, -1, (size_t)size * sizeof *box);
+  free(cuts);
+  free(box);
+  for (k = 0; k < 3; k++) from[k] = 3 * test_rank() + k;
+  if (code == REDIST_OK) code = redist_execute(plan, from, to);
+  told[1] = shown_layouts(plan);
+  redist_plan_free(&plan);
+  good = told[0] == told[1];
+  for (k = 0; k < 3; k++) good = good && to[k] == 3 * ((test_rank() + 1) % size) + k;
+  test_case_all(good && code == REDIST_OK, "cuts and boxes that are freed: code %d", code);
 }
 
 /* ---- bad input ---- */
 
 static void check_refused(int wanted, const char *sentence, const redist_layout *from,
-                          const redist_layout *to)
-{
-    char message[256] = "";
-    redist_options options;
-    redist_plan *plan = NULL;
-    int code;
-    memset(&options, 0, sizeof options);
-    options.message = message;
-    options.message_size = sizeof message;
-    code = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_INT, &options, &plan);
-    test_case_all(code == wanted && plan == NULL && strstr(message, sentence) != NULL,
-                  "refused: code %d, wanted %d: '%s', wanted '%s'", code, wanted, message,
-                  sentence);
-    redist_plan_free(&plan);
+                          const redist_layout *to) {
+  char message[256] = "";
+  redist_options options;
+  redist_plan *plan = NULL;
+  int code;
+  memset(&options, 0, sizeof options);
+  options.message = message;
+  options.message_size = sizeof message;
+  code = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_INT, &options, &plan);
+  test_case_all(code == wanted && plan == NULL && strstr(message, sentence) != NULL,
+                "refused: code %d, wanted %d: '%s', wanted '%s'", code, wanted, message, sentence);
+  redist_plan_free(&plan);
 }
 
-static void check_bad_input(void)
-{
-    enum { N = 12 };
-    const redist_layout rows = redist_layout_1d(redist_block(N, test_size()));
-    redist_layout x = redist_on_ranks(redist_layout_1d(redist_block(N, 4)), (const int[4]){0}), y;
-    redist_layout ghosts = redist_with_ghosts(redist_with_halo(x, 0, 1, 1), 0, REDIST_PERIODIC);
-    static const int64_t close[4] = {6, 0, 2, 12}, negative[4] = {0, 3, -6, 9},
-                         apart[4] = {9, 6, 3, 0}, fours[4] = {0, 4, 8, 12};
-    int coords[1] = {2};
-    redist_schedule schedule;
-    y = redist_at_offsets(x, close);
-    check_refused(REDIST_ERR_LAYOUT,
-                  "rank 0: source: places 1 and 2 overlap in the array, at "
-                  "offsets 0 and 2",
-                  &y, &rows);
-    check_refused(REDIST_ERR_LAYOUT, "destination: places 1 and 2 overlap", &rows, &y);
-    y = redist_at_offsets(x, negative);
-    check_refused(REDIST_ERR_LAYOUT, "source: the offset of place 2 is -6", &y, &rows);
-    y = redist_at_offsets(ghosts, fours);
-    check_refused(REDIST_ERR_LAYOUT, "destination: places 0 and 1 overlap", &rows, &y);
-    y = redist_at_offsets(x, apart);
-    test_case(redist_relabel(&rows, &y, coords) == REDIST_ERR_RANK &&
-                  redist_relabel(&y, &rows, coords) == REDIST_ERR_RANK,
-              "no relabelling where a rank holds several places");
-    test_case(redist_layout_rank(&x, coords) == 0, "the rank of place 2");
-    test_case(redist_schedule_create(&rows, &x, &schedule) == REDIST_ERR_RANK &&
-                  redist_schedule_create(&x, &rows, &schedule) == REDIST_ERR_RANK,
-              "no schedule where a rank holds several places");
-    y = redist_at_offsets(rows, NULL);
-    test_case(redist_layout_check(&y) == REDIST_ERR_LAYOUT, "offsets that are NULL");
-    test_case(redist_layout_on_rank(&y, 0, 0, NULL) == 0 &&
-                  redist_layout_on_rank(NULL, 0, 0, NULL) == 0,
-              "places of a layout that is refused");
+static void check_bad_input(void) {
+  enum { N = 12 };
+  const redist_layout rows = redist_layout_1d(redist_block(N, test_size()));
+  redist_layout x = redist_on_ranks(redist_layout_1d(redist_block(N, 4)), (const int[4]){0}), y;
+  redist_layout ghosts = redist_with_ghosts(redist_with_halo(x, 0, 1, 1), 0, REDIST_PERIODIC);
+  static const int64_t close[4] = {6, 0, 2, 12}, negative[4] = {0, 3, -6, 9},
+                       apart[4] = {9, 6, 3, 0}, fours[4] = {0, 4, 8, 12};
+  int coords[1] = {2};
+  redist_schedule schedule;
+  y = redist_at_offsets(x, close);
+  check_refused(REDIST_ERR_LAYOUT,
+                "rank 0: source: places 1 and 2 overlap in the array, at "
+                "offsets 0 and 2",
+                &y, &rows);
+  check_refused(REDIST_ERR_LAYOUT, "destination: places 1 and 2 overlap", &rows, &y);
+  y = redist_at_offsets(x, negative);
+  check_refused(REDIST_ERR_LAYOUT, "source: the offset of place 2 is -6", &y, &rows);
+  y = redist_at_offsets(ghosts, fours);
+  check_refused(REDIST_ERR_LAYOUT, "destination: places 0 and 1 overlap", &rows, &y);
+  y = redist_at_offsets(x, apart);
+  test_case(redist_relabel(&rows, &y, coords) == REDIST_ERR_RANK &&
+                redist_relabel(&y, &rows, coords) == REDIST_ERR_RANK,
+            "no relabelling where a rank holds several places");
+  test_case(redist_layout_rank(&x, coords) == 0, "the rank of place 2");
+  test_case(redist_schedule_create(&rows, &x, &schedule) == REDIST_ERR_RANK &&
+                redist_schedule_create(&x, &rows, &schedule) == REDIST_ERR_RANK,
+            "no schedule where a rank holds several places");
+  y = redist_at_offsets(rows, NULL);
+  test_case(redist_layout_check(&y) == REDIST_ERR_LAYOUT, "offsets that are NULL");
+  test_case(redist_layout_on_rank(&y, 0, 0, NULL) == 0 &&
+                redist_layout_on_rank(NULL, 0, 0, NULL) == 0,
+            "places of a layout that is refused");
 }
 
-int main(int argc, char **argv)
-{
-    int k, cases = argc > 1 ? atoi(argv[1]) : 24;
-    MPI_Init(&argc, &argv);
-    redist_arena_create(MPI_COMM_WORLD, ARENA_BYTES, &arena);
-    for (k = 0; k < cases; k++)
-        check_random(k);
-    for (k = 0; k < SETTINGS; k++) {
-        check_tiles(&settings[k]);
-        check_swap(&settings[k]);
-    }
-    check_lists();
-    check_bad_input();
-    redist_arena_free(&arena);
-    k = test_report_all("plan_places");
-    MPI_Finalize();
-    return k;
+int main(int argc, char **argv) {
+  int k, cases = argc > 1 ? atoi(argv[1]) : 24;
+  MPI_Init(&argc, &argv);
+  redist_arena_create(MPI_COMM_WORLD, ARENA_BYTES, &arena);
+  for (k = 0; k < cases; k++) check_random(k);
+  for (k = 0; k < SETTINGS; k++) {
+    check_tiles(&settings[k]);
+    check_swap(&settings[k]);
+  }
+  check_lists();
+  check_bad_input();
+  redist_arena_free(&arena);
+  k = test_report_all("plan_places");
+  MPI_Finalize();
+  return k;
 }

@@ -21,27 +21,24 @@ static void point_after(uint64_t value); /* what was then read */
 
 #define REDIST_COPIED(bytes) point((uint64_t)(bytes))
 #ifndef RINGS_SANITIZED /* the sanitizer sees the flags as they are */
-static inline int64_t load_flag(const int64_t *flag)
-{
-    int64_t value;
-    point(1);
-    value = __atomic_load_n(flag, __ATOMIC_ACQUIRE);
-    point_after((uint64_t)value);
-    return value;
+static inline int64_t load_flag(const int64_t *flag) {
+  int64_t value;
+  point(1);
+  value = __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+  point_after((uint64_t)value);
+  return value;
 }
-static inline void store_flag(int64_t *flag, int64_t value)
-{
-    point(2);
-    __atomic_store_n(flag, value, __ATOMIC_RELEASE);
+static inline void store_flag(int64_t *flag, int64_t value) {
+  point(2);
+  __atomic_store_n(flag, value, __ATOMIC_RELEASE);
 }
-static inline int exchange_flag(int64_t *flag, int64_t *expected, int64_t value)
-{
-    int stored;
-    point(3);
-    stored =
-        __atomic_compare_exchange_n(flag, expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-    point_after((uint64_t)*expected * 2 + (uint64_t)stored);
-    return stored;
+static inline int exchange_flag(int64_t *flag, int64_t *expected, int64_t value) {
+  int stored;
+  point(3);
+  stored =
+      __atomic_compare_exchange_n(flag, expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  point_after((uint64_t)*expected * 2 + (uint64_t)stored);
+  return stored;
 }
 #define REDIST_PRIV_ACQUIRE(pointer) load_flag(pointer)
 #define REDIST_PRIV_RELEASE(pointer, value) store_flag(pointer, value)
@@ -65,20 +62,20 @@ enum { ARRAYS = 2, PLANS = 2, MOST = 2048, MOST_POLLS = 5000000, NEAR = 50, FAR 
    messages interleave with what stays. arena[round % 8]: bit r is set when rank r's arrays then lie
    in the arena; bits 4 + r of its sources only. */
 typedef struct {
-    const char *name;
-    int ranks, n, arrays, in_place, rounds, piece;
-    int slots; /* > 0: of every ring, instead of what the plan chose */
-    unsigned char arena[8];
-    /* the cores share no cache; plans: that are started at a time, 0 for 1 */
-    int far, interleaved, plans;
+  const char *name;
+  int ranks, n, arrays, in_place, rounds, piece;
+  int slots; /* > 0: of every ring, instead of what the plan chose */
+  unsigned char arena[8];
+  /* the cores share no cache; plans: that are started at a time, 0 for 1 */
+  int far, interleaved, plans;
 } ring_case;
 
 typedef struct {
-    redist_arena *arena;
-    redist_plan *plan[PLANS];
-    double *held[PLANS][2][2][ARRAYS]; /* [plan][in the arena][side][array] */
-    int wrong;
-    uint64_t random;
+  redist_arena *arena;
+  redist_plan *plan[PLANS];
+  double *held[PLANS][2][2][ARRAYS]; /* [plan][in the arena][side][array] */
+  int wrong;
+  uint64_t random;
 } crew_member;
 
 static ring_case now;
@@ -86,128 +83,115 @@ static crew_member crew[CREW];
 
 static int plans(void) { return now.plans > 0 ? now.plans : 1; }
 
-static double element(int round, int plan, int array, int i)
-{
-    return (double)(((round * PLANS + plan) * ARRAYS + array) * MOST + i + 1);
+static double element(int round, int plan, int array, int i) {
+  return (double)(((round * PLANS + plan) * ARRAYS + array) * MOST + i + 1);
 }
 
-static double *array_of(int rank, int round, int plan, int side, int array)
-{
-    const int bits = now.arena[round % 8] >> rank,
-              in_arena = side == 0 ? (bits | bits >> 4) & 1 : bits & 1;
-    return crew[rank].held[plan][in_arena][now.in_place ? 0 : side][array];
+static double *array_of(int rank, int round, int plan, int side, int array) {
+  const int bits = now.arena[round % 8] >> rank,
+            in_arena = side == 0 ? (bits | bits >> 4) & 1 : bits & 1;
+  return crew[rank].held[plan][in_arena][now.in_place ? 0 : side][array];
 }
 
 /* The number of a rank's k-th element of a side. */
-static int global(int rank, int side, int k)
-{
-    return side == now.interleaved ? rank * (now.n / now.ranks) + k : k * now.ranks + rank;
+static int global(int rank, int side, int k) {
+  return side == now.interleaved ? rank * (now.n / now.ranks) + k : k * now.ranks + rank;
 }
 
 /* What a rank owns at the start is rewritten as soon as its execution before is done. */
-static void fill(int rank, int round)
-{
-    const int own = now.n / now.ranks;
-    int p, a, k;
-    for (p = 0; p < plans(); p++)
-        for (a = 0; a < now.arrays; a++)
-            for (k = 0; k < own; k++)
-                array_of(rank, round, p, 0, a)[k] = element(round, p, a, global(rank, 0, k));
-}
-
-static int arrived(int rank, int round, int plan)
-{
-    const int own = now.n / now.ranks;
-    int a, k, good = 1;
+static void fill(int rank, int round) {
+  const int own = now.n / now.ranks;
+  int p, a, k;
+  for (p = 0; p < plans(); p++)
     for (a = 0; a < now.arrays; a++)
-        for (k = 0; k < own; k++)
-            good = good && array_of(rank, round, plan, 1, a)[k] ==
-                               element(round, plan, a, global(rank, 1, k));
-    return good;
+      for (k = 0; k < own; k++)
+        array_of(rank, round, p, 0, a)[k] = element(round, p, a, global(rank, 0, k));
 }
 
-static int start(int rank, int round, int plan)
-{
-    const void *from[ARRAYS];
-    void *to[ARRAYS];
-    int a;
-    for (a = 0; a < now.arrays; a++) {
-        from[a] = array_of(rank, round, plan, 0, a);
-        to[a] = array_of(rank, round, plan, 1, a);
-    }
-    return redist_start_many(crew[rank].plan[plan], from, to);
+static int arrived(int rank, int round, int plan) {
+  const int own = now.n / now.ranks;
+  int a, k, good = 1;
+  for (a = 0; a < now.arrays; a++)
+    for (k = 0; k < own; k++)
+      good = good &&
+             array_of(rank, round, plan, 1, a)[k] == element(round, plan, a, global(rank, 1, k));
+  return good;
+}
+
+static int start(int rank, int round, int plan) {
+  const void *from[ARRAYS];
+  void *to[ARRAYS];
+  int a;
+  for (a = 0; a < now.arrays; a++) {
+    from[a] = array_of(rank, round, plan, 0, a);
+    to[a] = array_of(rank, round, plan, 1, a);
+  }
+  return redist_start_many(crew[rank].plan[plan], from, to);
 }
 
 /* Ranks start their plans in different orders, and ask for them in others. */
 static int nth_plan(int rank, int round, int k) { return (k + rank + round) % plans(); }
 
-static void create_plans(int rank)
-{
-    crew_member *m = &crew[rank];
-    const redist_layout blocks = redist_layout_1d(redist_block(now.n, now.ranks)),
-                        cycles = redist_layout_1d(redist_cyclic(now.n, now.ranks));
-    const redist_layout *from = now.interleaved ? &cycles : &blocks,
-                        *to = now.interleaved ? &blocks : &cycles;
-    redist_options options;
-    int64_t k;
-    int p;
-    memset(&options, 0, sizeof options);
-    options.method = REDIST_SHARED;
-    options.arrays = now.arrays;
-    options.in_place = now.in_place;
-    options.arena = m->arena;
-    for (p = 0; p < plans(); p++) {
-        m->wrong |= redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options,
-                                       &m->plan[p]) != REDIST_OK;
-        for (k = 0; k < m->plan[p]->rings->links && now.slots > 0; k++)
-            m->plan[p]->rings->link[k].slots = now.slots;
-    }
+static void create_plans(int rank) {
+  crew_member *m = &crew[rank];
+  const redist_layout blocks = redist_layout_1d(redist_block(now.n, now.ranks)),
+                      cycles = redist_layout_1d(redist_cyclic(now.n, now.ranks));
+  const redist_layout *from = now.interleaved ? &cycles : &blocks,
+                      *to = now.interleaved ? &blocks : &cycles;
+  redist_options options;
+  int64_t k;
+  int p;
+  memset(&options, 0, sizeof options);
+  options.method = REDIST_SHARED;
+  options.arrays = now.arrays;
+  options.in_place = now.in_place;
+  options.arena = m->arena;
+  for (p = 0; p < plans(); p++) {
+    m->wrong |= redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &m->plan[p]) !=
+                REDIST_OK;
+    for (k = 0; k < m->plan[p]->rings->links && now.slots > 0; k++)
+      m->plan[p]->rings->link[k].slots = now.slots;
+  }
 }
 
-static void free_plans(int rank)
-{
-    int p;
-    for (p = 0; p < plans(); p++)
-        crew[rank].wrong |= redist_plan_free(&crew[rank].plan[p]) != REDIST_OK;
+static void free_plans(int rank) {
+  int p;
+  for (p = 0; p < plans(); p++)
+    crew[rank].wrong |= redist_plan_free(&crew[rank].plan[p]) != REDIST_OK;
 }
 
-static void create(int rank)
-{
-    crew_member *m = &crew[rank];
-    const size_t bytes = (size_t)(now.n / now.ranks) * sizeof(double);
-    int p, side, a;
-    m->wrong = redist_arena_create(MPI_COMM_WORLD, 32768, &m->arena) != REDIST_OK;
-    m->arena->home.distance[REDIST_PRIV_FETCH] = now.far ? FAR : NEAR;
-    m->arena->home.distance[REDIST_PRIV_STREAM] = 100;
-    for (p = 0; p < plans(); p++)
-        for (side = 0; side < 2; side++)
-            for (a = 0; a < now.arrays; a++) {
-                m->held[p][0][side][a] = calloc(bytes, 1);
-                m->held[p][1][side][a] = redist_arena_alloc(m->arena, bytes);
-                memset(m->held[p][1][side][a], 0, bytes);
-            }
-    create_plans(rank);
-    crew_barrier();
+static void create(int rank) {
+  crew_member *m = &crew[rank];
+  const size_t bytes = (size_t)(now.n / now.ranks) * sizeof(double);
+  int p, side, a;
+  m->wrong = redist_arena_create(MPI_COMM_WORLD, 32768, &m->arena) != REDIST_OK;
+  m->arena->home.distance[REDIST_PRIV_FETCH] = now.far ? FAR : NEAR;
+  m->arena->home.distance[REDIST_PRIV_STREAM] = 100;
+  for (p = 0; p < plans(); p++)
+    for (side = 0; side < 2; side++)
+      for (a = 0; a < now.arrays; a++) {
+        m->held[p][0][side][a] = calloc(bytes, 1);
+        m->held[p][1][side][a] = redist_arena_alloc(m->arena, bytes);
+        memset(m->held[p][1][side][a], 0, bytes);
+      }
+  create_plans(rank);
+  crew_barrier();
 }
 
-static void destroy(int rank)
-{
-    crew_member *m = &crew[rank];
-    int p, side, a;
-    free_plans(rank);
-    m->wrong |= redist_arena_free(&m->arena) != REDIST_OK;
-    for (p = 0; p < plans(); p++)
-        for (side = 0; side < 2; side++)
-            for (a = 0; a < now.arrays; a++)
-                free(m->held[p][0][side][a]);
+static void destroy(int rank) {
+  crew_member *m = &crew[rank];
+  int p, side, a;
+  free_plans(rank);
+  m->wrong |= redist_arena_free(&m->arena) != REDIST_OK;
+  for (p = 0; p < plans(); p++)
+    for (side = 0; side < 2; side++)
+      for (a = 0; a < now.arrays; a++) free(m->held[p][0][side][a]);
 }
 
-static int all_right(void)
-{
-    int r, wrong = 0;
-    for (r = 0; r < now.ranks; r++)
-        wrong |= crew[r].wrong;
-    return !wrong;
+static int all_right(void) {
+  int r, wrong = 0;
+  for (r = 0; r < now.ranks; r++) wrong |= crew[r].wrong;
+  return !wrong;
 }
 
 /* ---- threads ---- */
@@ -215,76 +199,68 @@ static int all_right(void)
 static __thread int thread_rank = -1; /* -1: a coroutine */
 static pthread_barrier_t threads_barrier;
 
-static void delay(void)
-{
-    test_random r = {crew[thread_rank].random};
-    const int64_t draw = test_between(&r, 0, 63);
-    struct timespec some = {0, 0};
-    some.tv_nsec = (long)test_between(&r, 1, 300000);
-    crew[thread_rank].random = r.state;
-    if (draw == 0)
-        nanosleep(&some, NULL);
-    else if (draw < 16)
-        sched_yield();
+static void delay(void) {
+  test_random r = {crew[thread_rank].random};
+  const int64_t draw = test_between(&r, 0, 63);
+  struct timespec some = {0, 0};
+  some.tv_nsec = (long)test_between(&r, 1, 300000);
+  crew[thread_rank].random = r.state;
+  if (draw == 0)
+    nanosleep(&some, NULL);
+  else if (draw < 16)
+    sched_yield();
 }
 
 /* Some rank waits for ever: the others would, too. */
-static void give_up(int round)
-{
-    test_case(0, "%s: rank %d finds no end in execution %d", now.name, thread_rank, round);
-    exit(test_report("rings"));
+static void give_up(int round) {
+  test_case(0, "%s: rank %d finds no end in execution %d", now.name, thread_rank, round);
+  exit(test_report("rings"));
 }
 
-static void *thread_work(void *argument)
-{
-    crew_member *m = argument;
-    int round, k, done, code;
-    long polls;
-    thread_rank = (int)(m - crew);
-    m->random = (uint64_t)(thread_rank + 100 * now.n + now.rounds);
-    create(thread_rank);
-    for (round = 0; round < now.rounds; round++) {
-        fill(thread_rank, round);
-        delay();
-        for (k = 0, code = REDIST_OK; k < plans() && code == REDIST_OK; k++)
-            code = start(thread_rank, round, nth_plan(thread_rank, round, k));
-        for (k = plans() - 1; k >= 0; k--) {
-            const int plan = nth_plan(thread_rank, round / 2, k);
-            for (done = 0, polls = 0; code == REDIST_OK && !done; delay()) {
-                code = redist_test(m->plan[plan], &done);
-                if (!done)
-                    sched_yield();
-                if (++polls > MOST_POLLS)
-                    give_up(round);
-            }
-            m->wrong |= code != REDIST_OK || !arrived(thread_rank, round, plan);
-        }
-        /* freed at once, whatever the others are at, and made again in the same room */
-        if (round % 16 == 15) {
-            free_plans(thread_rank);
-            create_plans(thread_rank);
-        }
+static void *thread_work(void *argument) {
+  crew_member *m = argument;
+  int round, k, done, code;
+  long polls;
+  thread_rank = (int)(m - crew);
+  m->random = (uint64_t)(thread_rank + 100 * now.n + now.rounds);
+  create(thread_rank);
+  for (round = 0; round < now.rounds; round++) {
+    fill(thread_rank, round);
+    delay();
+    for (k = 0, code = REDIST_OK; k < plans() && code == REDIST_OK; k++)
+      code = start(thread_rank, round, nth_plan(thread_rank, round, k));
+    for (k = plans() - 1; k >= 0; k--) {
+      const int plan = nth_plan(thread_rank, round / 2, k);
+      for (done = 0, polls = 0; code == REDIST_OK && !done; delay()) {
+        code = redist_test(m->plan[plan], &done);
+        if (!done) sched_yield();
+        if (++polls > MOST_POLLS) give_up(round);
+      }
+      m->wrong |= code != REDIST_OK || !arrived(thread_rank, round, plan);
     }
-    pthread_barrier_wait(&threads_barrier);
-    destroy(thread_rank);
-    return NULL;
+    /* freed at once, whatever the others are at, and made again in the same room */
+    if (round % 16 == 15) {
+      free_plans(thread_rank);
+      create_plans(thread_rank);
+    }
+  }
+  pthread_barrier_wait(&threads_barrier);
+  destroy(thread_rank);
+  return NULL;
 }
 
-static void run_threads(const ring_case *c)
-{
-    pthread_t thread[CREW];
-    int r;
-    now = *c;
-    memset(crew, 0, sizeof crew);
-    crew_size = c->ranks;
-    test_piece_bytes = c->piece;
-    pthread_barrier_init(&threads_barrier, NULL, (unsigned)c->ranks);
-    for (r = 0; r < c->ranks; r++)
-        pthread_create(&thread[r], NULL, thread_work, &crew[r]);
-    for (r = 0; r < c->ranks; r++)
-        pthread_join(thread[r], NULL);
-    pthread_barrier_destroy(&threads_barrier);
-    test_case(all_right(), "%d threads, %s", c->ranks, c->name);
+static void run_threads(const ring_case *c) {
+  pthread_t thread[CREW];
+  int r;
+  now = *c;
+  memset(crew, 0, sizeof crew);
+  crew_size = c->ranks;
+  test_piece_bytes = c->piece;
+  pthread_barrier_init(&threads_barrier, NULL, (unsigned)c->ranks);
+  for (r = 0; r < c->ranks; r++) pthread_create(&thread[r], NULL, thread_work, &crew[r]);
+  for (r = 0; r < c->ranks; r++) pthread_join(thread[r], NULL);
+  pthread_barrier_destroy(&threads_barrier);
+  test_case(all_right(), "%d threads, %s", c->ranks, c->name);
 }
 
 /* ---- coroutines ---- */
@@ -292,455 +268,394 @@ static void run_threads(const ring_case *c)
 enum { STATES = 1 << 20 };
 
 static struct {
-    int round;
-    uint64_t trace; /* what this rank did and saw since its last public call began */
+  int round;
+  uint64_t trace; /* what this rank did and saw since its last public call began */
 } history[CREW];
 static int exploring;
 
-static void point(uint64_t what)
-{
-    if (thread_rank >= 0)
-        delay();
-    if (thread_rank >= 0 || !exploring)
-        return;
-    history[running].trace = (history[running].trace ^ what) * UINT64_C(0x9E3779B97F4A7C15) + 1;
-    hand_over();
+static void point(uint64_t what) {
+  if (thread_rank >= 0) delay();
+  if (thread_rank >= 0 || !exploring) return;
+  history[running].trace = (history[running].trace ^ what) * UINT64_C(0x9E3779B97F4A7C15) + 1;
+  hand_over();
 }
 
-static void point_after(uint64_t value)
-{
-    if (thread_rank < 0 && exploring)
-        history[running].trace =
-            (history[running].trace ^ value) * UINT64_C(0xD6E8FEB86659FD93) + 1;
+static void point_after(uint64_t value) {
+  if (thread_rank < 0 && exploring)
+    history[running].trace = (history[running].trace ^ value) * UINT64_C(0xD6E8FEB86659FD93) + 1;
 }
 
 static int crew_rank(void) { return thread_rank >= 0 ? thread_rank : running; }
 
-static void crew_barrier(void)
-{
-    if (thread_rank >= 0)
-        pthread_barrier_wait(&threads_barrier);
-    else
-        coroutine_barrier();
+static void crew_barrier(void) {
+  if (thread_rank >= 0)
+    pthread_barrier_wait(&threads_barrier);
+  else
+    coroutine_barrier();
 }
 
-static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
-{
-    const unsigned char *at = data;
-    uint64_t word;
-    for (; bytes >= sizeof word; bytes -= sizeof word, at += sizeof word) {
-        memcpy(&word, at, sizeof word);
-        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 29;
-    }
-    for (; bytes > 0; bytes--)
-        hash = (hash ^ *at++) * UINT64_C(1099511628211);
-    return hash;
+static uint64_t mix(uint64_t hash, const void *data, size_t bytes) {
+  const unsigned char *at = data;
+  uint64_t word;
+  for (; bytes >= sizeof word; bytes -= sizeof word, at += sizeof word) {
+    memcpy(&word, at, sizeof word);
+    hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    hash ^= hash >> 29;
+  }
+  for (; bytes > 0; bytes--) hash = (hash ^ *at++) * UINT64_C(1099511628211);
+  return hash;
 }
 
 /* Where this rank is with each of its messages. */
-static uint64_t mix_links(uint64_t hash, int rank)
-{
-    int64_t k;
-    int p;
-    for (p = 0; p < plans(); p++) {
-        const redist_priv_rings *r = crew[rank].plan[p]->rings;
-        hash = mix(hash, &r->idle, sizeof r->idle);
-        hash = mix(hash, &r->received, sizeof r->received);
-        hash = mix(hash, &crew[rank].plan[p]->active, sizeof crew[rank].plan[p]->active);
-        for (k = 0; k < r->links; k++)
-            hash = mix(hash, &r->link[k], sizeof r->link[k]);
-    }
-    return hash;
+static uint64_t mix_links(uint64_t hash, int rank) {
+  int64_t k;
+  int p;
+  for (p = 0; p < plans(); p++) {
+    const redist_priv_rings *r = crew[rank].plan[p]->rings;
+    hash = mix(hash, &r->idle, sizeof r->idle);
+    hash = mix(hash, &r->received, sizeof r->received);
+    hash = mix(hash, &crew[rank].plan[p]->active, sizeof crew[rank].plan[p]->active);
+    for (k = 0; k < r->links; k++) hash = mix(hash, &r->link[k], sizeof r->link[k]);
+  }
+  return hash;
 }
 
-static void begin_call(int rank, uint64_t call)
-{
-    history[rank].trace = mix_links(call + 10 * (uint64_t)history[rank].round, rank);
+static void begin_call(int rank, uint64_t call) {
+  history[rank].trace = mix_links(call + 10 * (uint64_t)history[rank].round, rank);
 }
 
-static void rank_work(void)
-{
-    const int rank = running;
-    int round, k, plan, done, code = REDIST_OK;
-    for (round = 0; round < now.rounds; round++) {
-        history[rank].round = round;
-        fill(rank, round);
-        for (k = 0; k < plans() && code == REDIST_OK; k++) {
-            begin_call(rank, 1 + 2 * (uint64_t)k);
-            code = start(rank, round, nth_plan(rank, round, k));
-        }
-        for (k = 0; k < plans(); k++) {
-            plan = nth_plan(rank, round, plans() - 1 - k);
-            for (done = 0; code == REDIST_OK && !done;) {
-                begin_call(rank, 2 + 2 * (uint64_t)k);
-                code = redist_test(crew[rank].plan[plan], &done);
-            }
-            crew[rank].wrong |= code != REDIST_OK || !arrived(rank, round, plan);
-        }
-    }
+static void rank_work(void) {
+  const int rank = running;
+  int round, k, plan, done, code = REDIST_OK;
+  for (round = 0; round < now.rounds; round++) {
     history[rank].round = round;
-    history[rank].trace = 0;
-    finish();
+    fill(rank, round);
+    for (k = 0; k < plans() && code == REDIST_OK; k++) {
+      begin_call(rank, 1 + 2 * (uint64_t)k);
+      code = start(rank, round, nth_plan(rank, round, k));
+    }
+    for (k = 0; k < plans(); k++) {
+      plan = nth_plan(rank, round, plans() - 1 - k);
+      for (done = 0; code == REDIST_OK && !done;) {
+        begin_call(rank, 2 + 2 * (uint64_t)k);
+        code = redist_test(crew[rank].plan[plan], &done);
+      }
+      crew[rank].wrong |= code != REDIST_OK || !arrived(rank, round, plan);
+    }
+  }
+  history[rank].round = round;
+  history[rank].trace = 0;
+  finish();
 }
 
-static void rank_create(void)
-{
-    create(running);
-    finish();
+static void rank_create(void) {
+  create(running);
+  finish();
 }
 
-static void rank_destroy(void)
-{
-    destroy(running);
-    finish();
+static void rank_destroy(void) {
+  destroy(running);
+  finish();
 }
 
-static void run_in_turns(void (*work)(void))
-{
-    int r;
-    memset(history, 0, sizeof history);
-    begin_coroutines(work);
-    while (!all_finished())
-        for (r = 0; r < now.ranks; r++)
-            if (!coroutine[r].finished)
-                resume(r);
+static void run_in_turns(void (*work)(void)) {
+  int r;
+  memset(history, 0, sizeof history);
+  begin_coroutines(work);
+  while (!all_finished())
+    for (r = 0; r < now.ranks; r++)
+      if (!coroutine[r].finished) resume(r);
 }
 
 /* ---- everything that executions change, to be put back ---- */
 
 enum { OWN = 5 }; /* regions of each rank's plans that nobody else sees, at the end */
 static struct {
-    char *at, *kept;
-    size_t bytes;
+  char *at, *kept;
+  size_t bytes;
 } region[128];
 static int regions;
 
-static void remember(void *at, size_t bytes)
-{
-    region[regions].at = at;
-    region[regions].bytes = bytes;
-    region[regions].kept = malloc(bytes + 1);
-    memcpy(region[regions++].kept, at, bytes);
+static void remember(void *at, size_t bytes) {
+  region[regions].at = at;
+  region[regions].bytes = bytes;
+  region[regions].kept = malloc(bytes + 1);
+  memcpy(region[regions++].kept, at, bytes);
 }
 
-static void remember_plan(redist_plan *p)
-{
-    remember(p->peer, (size_t)p->peers * sizeof *p->peer);
-    remember(p->pointers, 2 * (size_t)p->arrays * sizeof *p->pointers);
-    remember(p->rings, sizeof *p->rings + (size_t)p->peers * sizeof *p->rings->link);
-    remember(p->options.arena, sizeof *p->options.arena);
-    remember(p, sizeof *p);
+static void remember_plan(redist_plan *p) {
+  remember(p->peer, (size_t)p->peers * sizeof *p->peer);
+  remember(p->pointers, 2 * (size_t)p->arrays * sizeof *p->pointers);
+  remember(p->rings, sizeof *p->rings + (size_t)p->peers * sizeof *p->rings->link);
+  remember(p->options.arena, sizeof *p->options.arena);
+  remember(p, sizeof *p);
 }
 
-static void remember_all(void)
-{
-    int r, w, p, side, a;
-    regions = 0;
-    for (w = 0; w < CREW_WINDOWS; w++)
-        for (r = 0; r < now.ranks; r++)
-            if (crew_window[w].base[r] != NULL)
-                remember(crew_window[w].base[r], (size_t)crew_window[w].size[r]);
+static void remember_all(void) {
+  int r, w, p, side, a;
+  regions = 0;
+  for (w = 0; w < CREW_WINDOWS; w++)
     for (r = 0; r < now.ranks; r++)
-        for (p = 0; p < plans(); p++)
-            for (side = 0; side < 2; side++)
-                for (a = 0; a < now.arrays; a++)
-                    remember(crew[r].held[p][0][side][a],
-                             (size_t)(now.n / now.ranks) * sizeof(double));
-    for (r = 0; r < now.ranks; r++)
-        for (p = 0; p < plans(); p++)
-            remember_plan(crew[r].plan[p]);
+      if (crew_window[w].base[r] != NULL)
+        remember(crew_window[w].base[r], (size_t)crew_window[w].size[r]);
+  for (r = 0; r < now.ranks; r++)
+    for (p = 0; p < plans(); p++)
+      for (side = 0; side < 2; side++)
+        for (a = 0; a < now.arrays; a++)
+          remember(crew[r].held[p][0][side][a], (size_t)(now.n / now.ranks) * sizeof(double));
+  for (r = 0; r < now.ranks; r++)
+    for (p = 0; p < plans(); p++) remember_plan(crew[r].plan[p]);
 }
 
-static void put_back(void)
-{
-    int k;
-    for (k = 0; k < regions; k++)
-        memcpy(region[k].at, region[k].kept, region[k].bytes);
+static void put_back(void) {
+  int k;
+  for (k = 0; k < regions; k++) memcpy(region[k].at, region[k].kept, region[k].bytes);
 }
 
-static void forget_all(void)
-{
-    while (regions > 0)
-        free(region[--regions].kept);
+static void forget_all(void) {
+  while (regions > 0) free(region[--regions].kept);
 }
 
 /* Of the memory that ranks share or fill, and where each rank is in what it does. */
-static uint64_t state_hash(void)
-{
-    const int memories = regions - OWN * now.ranks * plans();
-    uint64_t hash = 7;
-    int k, r;
-    for (k = 0; k < memories; k++)
-        hash = mix(hash, region[k].at, region[k].bytes);
-    for (r = 0; r < now.ranks; r++) {
-        hash = mix_links(hash, r);
-        hash = mix(hash, &history[r].trace, sizeof history[r].trace);
-        hash = mix(hash, &history[r].round, sizeof history[r].round);
-    }
-    return hash | 1;
+static uint64_t state_hash(void) {
+  const int memories = regions - OWN * now.ranks * plans();
+  uint64_t hash = 7;
+  int k, r;
+  for (k = 0; k < memories; k++) hash = mix(hash, region[k].at, region[k].bytes);
+  for (r = 0; r < now.ranks; r++) {
+    hash = mix_links(hash, r);
+    hash = mix(hash, &history[r].trace, sizeof history[r].trace);
+    hash = mix(hash, &history[r].round, sizeof history[r].round);
+  }
+  return hash | 1;
 }
 
 /* ---- all interleavings ---- */
 
 /* States by number; next[s][r]: where rank r's step leads from s, -1 when it has none. */
 static struct {
-    uint64_t *hash;
-    int *slot, (*next)[CREW], *parent;
-    unsigned char *by, *reaches;
-    int n;
+  uint64_t *hash;
+  int *slot, (*next)[CREW], *parent;
+  unsigned char *by, *reaches;
+  int n;
 } graph;
 
 /* The number of a state, new or not. */
-static int number_of(uint64_t hash, int *is_new)
-{
-    size_t at = (size_t)(hash % (2 * STATES));
-    while (graph.slot[at] >= 0 && graph.hash[graph.slot[at]] != hash)
-        at = (at + 1) % (2 * STATES);
-    *is_new = graph.slot[at] < 0;
-    if (*is_new) {
-        graph.slot[at] = graph.n;
-        graph.hash[graph.n] = hash;
-        memset(graph.next[graph.n], -1, sizeof graph.next[graph.n]);
-        graph.reaches[graph.n] = 0;
-        graph.n++;
-    }
-    return graph.slot[at];
+static int number_of(uint64_t hash, int *is_new) {
+  size_t at = (size_t)(hash % (2 * STATES));
+  while (graph.slot[at] >= 0 && graph.hash[graph.slot[at]] != hash) at = (at + 1) % (2 * STATES);
+  *is_new = graph.slot[at] < 0;
+  if (*is_new) {
+    graph.slot[at] = graph.n;
+    graph.hash[graph.n] = hash;
+    memset(graph.next[graph.n], -1, sizeof graph.next[graph.n]);
+    graph.reaches[graph.n] = 0;
+    graph.n++;
+  }
+  return graph.slot[at];
 }
 
 /* Brings everything to a state, the way it was first reached. */
-static void replay(int state)
-{
-    static unsigned char path[STATES];
-    int length = 0;
-    for (; state > 0; state = graph.parent[state])
-        path[length++] = graph.by[state];
-    put_back();
-    memset(history, 0, sizeof history);
-    begin_coroutines(rank_work);
-    while (length > 0)
-        resume(path[--length]);
+static void replay(int state) {
+  static unsigned char path[STATES];
+  int length = 0;
+  for (; state > 0; state = graph.parent[state]) path[length++] = graph.by[state];
+  put_back();
+  memset(history, 0, sizeof history);
+  begin_coroutines(rank_work);
+  while (length > 0) resume(path[--length]);
 }
 
 /* From a state whose memory is at hand, one step of `rank`; returns the state it leads to. */
-static int step(int state, int rank, int *is_new)
-{
-    int there;
-    resume(rank);
-    there = number_of(state_hash(), is_new);
-    graph.next[state][rank] = there;
-    if (*is_new) {
-        graph.parent[there] = state;
-        graph.by[there] = (unsigned char)rank;
-        graph.reaches[there] = (unsigned char)all_finished();
-    }
-    return there;
+static int step(int state, int rank, int *is_new) {
+  int there;
+  resume(rank);
+  there = number_of(state_hash(), is_new);
+  graph.next[state][rank] = there;
+  if (*is_new) {
+    graph.parent[there] = state;
+    graph.by[there] = (unsigned char)rank;
+    graph.reaches[there] = (unsigned char)all_finished();
+  }
+  return there;
 }
 
 /* Explores on from a step, first ranks first, until something known comes. What is left waits for
    its turn. */
-static void follow(int state, int rank)
-{
-    int r, is_new = 1;
-    for (; is_new && graph.n < STATES && all_right(); rank = r) {
-        state = step(state, rank, &is_new);
-        for (r = 0; r < now.ranks && coroutine[r].finished; r++)
-            continue;
-        for (rank = r + 1; is_new && rank < now.ranks; rank++)
-            if (!coroutine[rank].finished)
-                graph.next[state][rank] = -2;
-        if (r == now.ranks)
-            return;
-    }
+static void follow(int state, int rank) {
+  int r, is_new = 1;
+  for (; is_new && graph.n < STATES && all_right(); rank = r) {
+    state = step(state, rank, &is_new);
+    for (r = 0; r < now.ranks && coroutine[r].finished; r++) continue;
+    for (rank = r + 1; is_new && rank < now.ranks; rank++)
+      if (!coroutine[rank].finished) graph.next[state][rank] = -2;
+    if (r == now.ranks) return;
+  }
 }
 
 /* How many states cannot reach the end. */
-static int stuck_states(void)
-{
-    int s, r, changed = 1, stuck = 0;
-    while (changed)
-        for (s = graph.n - 1, changed = 0; s >= 0; s--)
-            for (r = 0; r < now.ranks && !graph.reaches[s]; r++)
-                if (graph.next[s][r] >= 0 && graph.reaches[graph.next[s][r]])
-                    changed = graph.reaches[s] = 1;
-    for (s = 0; s < graph.n; s++)
-        stuck += !graph.reaches[s];
-    return stuck;
+static int stuck_states(void) {
+  int s, r, changed = 1, stuck = 0;
+  while (changed)
+    for (s = graph.n - 1, changed = 0; s >= 0; s--)
+      for (r = 0; r < now.ranks && !graph.reaches[s]; r++)
+        if (graph.next[s][r] >= 0 && graph.reaches[graph.next[s][r]])
+          changed = graph.reaches[s] = 1;
+  for (s = 0; s < graph.n; s++) stuck += !graph.reaches[s];
+  return stuck;
 }
 
-static void explore(void)
-{
-    int s, r, is_new;
-    size_t k;
-    for (k = 0; k < 2 * STATES; k++)
-        graph.slot[k] = -1;
-    graph.n = 0;
-    exploring = 1;
-    replay(0);
-    number_of(state_hash(), &is_new);
-    for (r = 1; r < now.ranks; r++)
-        graph.next[0][r] = -2;
-    follow(0, 0);
-    for (s = 0; s < graph.n && graph.n < STATES && all_right(); s++)
-        for (r = 0; r < now.ranks && all_right(); r++)
-            if (graph.next[s][r] == -2) {
-                replay(s);
-                follow(s, r);
-            }
-    exploring = 0;
+static void explore(void) {
+  int s, r, is_new;
+  size_t k;
+  for (k = 0; k < 2 * STATES; k++) graph.slot[k] = -1;
+  graph.n = 0;
+  exploring = 1;
+  replay(0);
+  number_of(state_hash(), &is_new);
+  for (r = 1; r < now.ranks; r++) graph.next[0][r] = -2;
+  follow(0, 0);
+  for (s = 0; s < graph.n && graph.n < STATES && all_right(); s++)
+    for (r = 0; r < now.ranks && all_right(); r++)
+      if (graph.next[s][r] == -2) {
+        replay(s);
+        follow(s, r);
+      }
+  exploring = 0;
 }
 
-static void allocate_graph(void)
-{
-    graph.hash = malloc(STATES * sizeof *graph.hash);
-    graph.slot = malloc(2 * STATES * sizeof *graph.slot);
-    graph.next = malloc(STATES * sizeof *graph.next);
-    graph.parent = malloc(STATES * sizeof *graph.parent);
-    graph.by = malloc(STATES);
-    graph.reaches = malloc(STATES);
-    allocate_stacks();
+static void allocate_graph(void) {
+  graph.hash = malloc(STATES * sizeof *graph.hash);
+  graph.slot = malloc(2 * STATES * sizeof *graph.slot);
+  graph.next = malloc(STATES * sizeof *graph.next);
+  graph.parent = malloc(STATES * sizeof *graph.parent);
+  graph.by = malloc(STATES);
+  graph.reaches = malloc(STATES);
+  allocate_stacks();
 }
 
-static void free_graph(void)
-{
-    free(graph.hash);
-    free(graph.slot);
-    free(graph.next);
-    free(graph.parent);
-    free(graph.by);
-    free(graph.reaches);
-    free_stacks();
+static void free_graph(void) {
+  free(graph.hash);
+  free(graph.slot);
+  free(graph.next);
+  free(graph.parent);
+  free(graph.by);
+  free(graph.reaches);
+  free_stacks();
 }
 
-static void run_coroutines(const ring_case *c)
-{
-    int right;
-    now = *c;
-    memset(crew, 0, sizeof crew);
-    crew_size = c->ranks;
-    test_piece_bytes = c->piece;
-    run_in_turns(rank_create);
-    if (!test_case(all_right(), "coroutines make a plan, %s", c->name))
-        return;
-    remember_all();
-    explore();
-    right = all_right();
-    test_case(right && graph.n > 100 && graph.n < STATES - 1 && stuck_states() == 0,
-              "every interleaving, %s: %d states, %s, %d cannot end", c->name, graph.n,
-              right ? "data right" : "DATA WRONG", right ? stuck_states() : -1);
-    if (getenv("RINGS_VERBOSE") != NULL)
-        printf("%s: %d states\n", c->name, graph.n);
-    put_back();
-    forget_all();
-    memset(crew_word, 0, sizeof crew_word);
-    run_in_turns(rank_destroy);
+static void run_coroutines(const ring_case *c) {
+  int right;
+  now = *c;
+  memset(crew, 0, sizeof crew);
+  crew_size = c->ranks;
+  test_piece_bytes = c->piece;
+  run_in_turns(rank_create);
+  if (!test_case(all_right(), "coroutines make a plan, %s", c->name)) return;
+  remember_all();
+  explore();
+  right = all_right();
+  test_case(right && graph.n > 100 && graph.n < STATES - 1 && stuck_states() == 0,
+            "every interleaving, %s: %d states, %s, %d cannot end", c->name, graph.n,
+            right ? "data right" : "DATA WRONG", right ? stuck_states() : -1);
+  if (getenv("RINGS_VERBOSE") != NULL) printf("%s: %d states\n", c->name, graph.n);
+  put_back();
+  forget_all();
+  memset(crew_word, 0, sizeof crew_word);
+  run_in_turns(rank_destroy);
 }
 
-int main(void)
-{
-    static const ring_case threads[] = {
-        {"ring", 2, 480, 1, 0, 60, 128, 0, {0}, 0, 0, 0},
-        {"several arrays", 3, 480, 2, 0, 40, 128, 0, {0}, 0, 0, 0},
-        {"short messages", 4, 64, 1, 0, 60, 4096, 0, {0}, 0, 0, 0},
-        {"in place", 3, 480, 2, 1, 40, 128, 0, {0}, 0, 0, 0},
-        {"arena", 3, 480, 1, 0, 60, 128, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 0, 0, 0},
-        {"arena, far", 3, 480, 1, 0, 60, 4096, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 1, 0, 0},
-        {"arena, interleaved",
-         3,
-         480,
-         1,
-         0,
-         60,
-         4096,
-         0,
-         {15, 15, 15, 15, 15, 15, 15, 15},
-         0,
-         1,
-         0},
-        {"arena, far, interleaved",
-         3,
-         480,
-         1,
-         0,
-         60,
-         128,
-         0,
-         {15, 15, 15, 15, 15, 15, 15, 15},
-         1,
-         1,
-         0},
-        {"arena and ring alternately", 2, 480, 2, 0, 60, 128, 0, {0, 3, 3, 0, 0, 1, 2, 3}, 0, 0, 0},
-        {"arena and ring alternately",
-         4,
-         480,
-         1,
-         0,
-         60,
-         128,
-         0,
-         {0, 15, 5, 10, 1, 14, 15, 0},
-         1,
-         0,
-         0},
-        {"sources in the arena",
-         4,
-         480,
-         1,
-         0,
-         60,
-         4096,
-         0,
-         {0, 255, 80, 160, 31, 14, 240, 0},
-         0,
-         0,
-         0},
-        {"arena and short messages alternately",
-         3,
-         48,
-         1,
-         0,
-         60,
-         4096,
-         0,
-         {0, 7, 0, 7, 1, 6, 3, 0},
-         0,
-         0,
-         0},
-        {"two plans", 3, 480, 1, 0, 60, 128, 0, {15, 15, 15, 0, 15, 3, 15, 15}, 0, 0, 2},
-        {"two plans, far", 3, 480, 1, 0, 60, 4096, 0, {15, 15, 15, 0, 15, 3, 15, 15}, 1, 0, 2},
-    };
-    static const ring_case small[] = {
-        {"2 slots, 3 pieces, 2 executions", 2, 96, 1, 0, 2, 64, 2, {0}, 0, 0, 0},
-        {"1 slot, 2 pieces, 3 executions", 2, 64, 1, 0, 3, 64, 1, {0}, 0, 0, 0},
-        {"short messages, 4 executions", 2, 32, 1, 0, 4, 4096, 0, {0}, 0, 0, 0},
-        {"in place, 2 pieces, 3 executions", 2, 64, 1, 1, 3, 64, 0, {0}, 0, 0, 0},
-        {"in place, short messages, 3 executions", 2, 32, 1, 1, 3, 4096, 0, {0}, 0, 0, 0},
-        {"arena, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 0, 0, 0},
-        {"arena, far, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 1, 0, 0},
-        {"arena, interleaved, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 0, 1, 0},
-        {"arena, far, interleaved, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 1, 1, 0},
-        {"ring, arena, ring", 2, 64, 1, 0, 3, 64, 2, {0, 3, 0}, 0, 0, 0},
-        {"arena, ring, arena", 2, 64, 1, 0, 3, 64, 2, {3, 0, 3}, 1, 0, 0},
-        {"one in the arena, then the other", 2, 64, 1, 0, 3, 64, 2, {1, 2, 1}, 0, 0, 0},
-        {"sources in the arena, then all, far", 2, 32, 1, 0, 3, 64, 0, {16 + 2, 3, 32}, 1, 0, 0},
-        {"two plans in different orders", 2, 32, 1, 0, 1, 64, 0, {3}, 0, 0, 2},
-    };
-    size_t k;
+int main(void) {
+  static const ring_case threads[] = {
+      {"ring", 2, 480, 1, 0, 60, 128, 0, {0}, 0, 0, 0},
+      {"several arrays", 3, 480, 2, 0, 40, 128, 0, {0}, 0, 0, 0},
+      {"short messages", 4, 64, 1, 0, 60, 4096, 0, {0}, 0, 0, 0},
+      {"in place", 3, 480, 2, 1, 40, 128, 0, {0}, 0, 0, 0},
+      {"arena", 3, 480, 1, 0, 60, 128, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 0, 0, 0},
+      {"arena, far", 3, 480, 1, 0, 60, 4096, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 1, 0, 0},
+      {"arena, interleaved", 3, 480, 1, 0, 60, 4096, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 0, 1, 0},
+      {"arena, far, interleaved",
+       3,
+       480,
+       1,
+       0,
+       60,
+       128,
+       0,
+       {15, 15, 15, 15, 15, 15, 15, 15},
+       1,
+       1,
+       0},
+      {"arena and ring alternately", 2, 480, 2, 0, 60, 128, 0, {0, 3, 3, 0, 0, 1, 2, 3}, 0, 0, 0},
+      {"arena and ring alternately",
+       4,
+       480,
+       1,
+       0,
+       60,
+       128,
+       0,
+       {0, 15, 5, 10, 1, 14, 15, 0},
+       1,
+       0,
+       0},
+      {"sources in the arena",
+       4,
+       480,
+       1,
+       0,
+       60,
+       4096,
+       0,
+       {0, 255, 80, 160, 31, 14, 240, 0},
+       0,
+       0,
+       0},
+      {"arena and short messages alternately",
+       3,
+       48,
+       1,
+       0,
+       60,
+       4096,
+       0,
+       {0, 7, 0, 7, 1, 6, 3, 0},
+       0,
+       0,
+       0},
+      {"two plans", 3, 480, 1, 0, 60, 128, 0, {15, 15, 15, 0, 15, 3, 15, 15}, 0, 0, 2},
+      {"two plans, far", 3, 480, 1, 0, 60, 4096, 0, {15, 15, 15, 0, 15, 3, 15, 15}, 1, 0, 2},
+  };
+  static const ring_case small[] = {
+      {"2 slots, 3 pieces, 2 executions", 2, 96, 1, 0, 2, 64, 2, {0}, 0, 0, 0},
+      {"1 slot, 2 pieces, 3 executions", 2, 64, 1, 0, 3, 64, 1, {0}, 0, 0, 0},
+      {"short messages, 4 executions", 2, 32, 1, 0, 4, 4096, 0, {0}, 0, 0, 0},
+      {"in place, 2 pieces, 3 executions", 2, 64, 1, 1, 3, 64, 0, {0}, 0, 0, 0},
+      {"in place, short messages, 3 executions", 2, 32, 1, 1, 3, 4096, 0, {0}, 0, 0, 0},
+      {"arena, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 0, 0, 0},
+      {"arena, far, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 1, 0, 0},
+      {"arena, interleaved, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 0, 1, 0},
+      {"arena, far, interleaved, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 1, 1, 0},
+      {"ring, arena, ring", 2, 64, 1, 0, 3, 64, 2, {0, 3, 0}, 0, 0, 0},
+      {"arena, ring, arena", 2, 64, 1, 0, 3, 64, 2, {3, 0, 3}, 1, 0, 0},
+      {"one in the arena, then the other", 2, 64, 1, 0, 3, 64, 2, {1, 2, 1}, 0, 0, 0},
+      {"sources in the arena, then all, far", 2, 32, 1, 0, 3, 64, 0, {16 + 2, 3, 32}, 1, 0, 0},
+      {"two plans in different orders", 2, 32, 1, 0, 1, 64, 0, {3}, 0, 0, 2},
+  };
+  size_t k;
 #ifndef RINGS_SANITIZED
-    allocate_graph();
-    for (k = 0; k < sizeof small / sizeof *small; k++)
-        run_coroutines(&small[k]);
-    free_graph();
-    test_ring_bytes = 65536;
+  allocate_graph();
+  for (k = 0; k < sizeof small / sizeof *small; k++) run_coroutines(&small[k]);
+  free_graph();
+  test_ring_bytes = 65536;
 #else
-    test_ring_bytes = 65536;
-    (void)small;
-    (void)run_coroutines;
-    (void)allocate_graph;
-    (void)free_graph;
-    (void)point_after;
+  test_ring_bytes = 65536;
+  (void)small;
+  (void)run_coroutines;
+  (void)allocate_graph;
+  (void)free_graph;
+  (void)point_after;
 #endif
-    for (k = 0; k < sizeof threads / sizeof *threads; k++)
-        run_threads(&threads[k]);
-    return test_report("rings");
+  for (k = 0; k < sizeof threads / sizeof *threads; k++) run_threads(&threads[k]);
+  return test_report("rings");
 }

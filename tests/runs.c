@@ -4,10 +4,9 @@
 
 static size_t largest_block;
 
-static void *watched_malloc(size_t bytes)
-{
-    largest_block = bytes > largest_block ? bytes : largest_block;
-    return malloc(bytes);
+static void *watched_malloc(size_t bytes) {
+  largest_block = bytes > largest_block ? bytes : largest_block;
+  return malloc(bytes);
 }
 
 #define REDIST_MALLOC watched_malloc
@@ -20,144 +19,130 @@ enum { MOST = 60, PROCS = 5 };
 /* An axis of n indices and a view of it; the oracle is a table filled by dealing one index after
    the other. */
 typedef struct {
-    redist_layout layout; /* of rank 1: sections are made of layouts */
-    int owner[MOST];
-    int64_t local[MOST], count;
+  redist_layout layout; /* of rank 1: sections are made of layouts */
+  int owner[MOST];
+  int64_t local[MOST], count;
 } dealt_axis;
 
-static void deal(dealt_axis *a, int64_t n, int64_t block, int procs, int first)
-{
-    int64_t owned[PROCS] = {0}, i;
-    a->layout = redist_layout_1d(redist_starting_at(redist_block_cyclic(n, block, procs), first));
-    a->count = n;
-    for (i = 0; i < n; i++) {
-        a->owner[i] = (int)((i / block + first) % procs);
-        a->local[i] = owned[a->owner[i]]++;
-    }
+static void deal(dealt_axis *a, int64_t n, int64_t block, int procs, int first) {
+  int64_t owned[PROCS] = {0}, i;
+  a->layout = redist_layout_1d(redist_starting_at(redist_block_cyclic(n, block, procs), first));
+  a->count = n;
+  for (i = 0; i < n; i++) {
+    a->owner[i] = (int)((i / block + first) % procs);
+    a->local[i] = owned[a->owner[i]]++;
+  }
 }
 
 /* Keeps count indices: start, start + step, ... */
-static void keep(dealt_axis *a, int64_t start, int64_t count, int64_t step)
-{
-    dealt_axis old = *a;
-    int64_t i;
-    a->layout = redist_section(a->layout, 0, start, count, step);
-    a->count = count;
-    for (i = 0; i < count; i++) {
-        a->owner[i] = old.owner[start + i * step];
-        a->local[i] = old.local[start + i * step];
-    }
+static void keep(dealt_axis *a, int64_t start, int64_t count, int64_t step) {
+  dealt_axis old = *a;
+  int64_t i;
+  a->layout = redist_section(a->layout, 0, start, count, step);
+  a->count = count;
+  for (i = 0; i < count; i++) {
+    a->owner[i] = old.owner[start + i * step];
+    a->local[i] = old.local[start + i * step];
+  }
 }
 
-static void draw(dealt_axis *a, test_random *r, int64_t count)
-{
-    int64_t step = test_between(r, 1, 4), start = test_between(r, 0, 3), n;
-    int procs = (int)test_between(r, 1, PROCS);
-    if (test_between(r, 0, 2) > 0)
-        step = 1;
-    n = start + (count > 0 ? (count - 1) * step + 1 : 0) + test_between(r, 0, 3);
-    deal(a, n, test_between(r, 1, 9), procs, (int)test_between(r, 0, procs - 1));
-    if (test_between(r, 0, 1))
-        keep(a, start, count, step);
-    else
-        keep(a, count > 0 ? start + (count - 1) * step : 0, count, -step);
+static void draw(dealt_axis *a, test_random *r, int64_t count) {
+  int64_t step = test_between(r, 1, 4), start = test_between(r, 0, 3), n;
+  int procs = (int)test_between(r, 1, PROCS);
+  if (test_between(r, 0, 2) > 0) step = 1;
+  n = start + (count > 0 ? (count - 1) * step + 1 : 0) + test_between(r, 0, 3);
+  deal(a, n, test_between(r, 1, 9), procs, (int)test_between(r, 0, procs - 1));
+  if (test_between(r, 0, 1))
+    keep(a, start, count, step);
+  else
+    keep(a, count > 0 ? start + (count - 1) * step : 0, count, -step);
 }
 
-static void add(void *to, const void *from, int64_t n, void *context)
-{
-    int64_t k, a, b;
-    (void)context;
-    for (k = 0; k < n; k++) {
-        memcpy(&a, (const char *)from + k * (int64_t)sizeof a, sizeof a);
-        memcpy(&b, (char *)to + k * (int64_t)sizeof b, sizeof b);
-        b += a;
-        memcpy((char *)to + k * (int64_t)sizeof b, &b, sizeof b);
-    }
+static void add(void *to, const void *from, int64_t n, void *context) {
+  int64_t k, a, b;
+  (void)context;
+  for (k = 0; k < n; k++) {
+    memcpy(&a, (const char *)from + k * (int64_t)sizeof a, sizeof a);
+    memcpy(&b, (char *)to + k * (int64_t)sizeof b, sizeof b);
+    b += a;
+    memcpy((char *)to + k * (int64_t)sizeof b, &b, sizeof b);
+  }
 }
 
 /* Adds what every coordinate holds, a number per index, to what those of the other side hold: each
    index must arrive exactly once, and nothing else. */
-static int check_pair(const dealt_axis *from, const dealt_axis *to)
-{
-    int64_t source[PROCS][MOST] = {{0}}, target[PROCS][MOST] = {{0}}, expected[PROCS][MOST] = {{0}},
-            i;
-    const void *sources[PROCS];
-    void *targets[PROCS];
-    int k;
-    for (k = 0; k < PROCS; k++) {
-        sources[k] = source[k];
-        targets[k] = target[k];
-        for (i = 0; i < MOST; i++)
-            source[k][i] = 1 << 20;
-    }
-    for (i = 0; i < from->count; i++) {
-        source[from->owner[i]][from->local[i]] = i + 1;
-        expected[to->owner[i]][to->local[i]] = i + 1;
-    }
-    return redist_move_combining(&from->layout, sources, &to->layout, targets, sizeof(int64_t), add,
-                                 NULL) == REDIST_OK &&
-           memcmp(target, expected, sizeof target) == 0;
+static int check_pair(const dealt_axis *from, const dealt_axis *to) {
+  int64_t source[PROCS][MOST] = {{0}}, target[PROCS][MOST] = {{0}}, expected[PROCS][MOST] = {{0}},
+          i;
+  const void *sources[PROCS];
+  void *targets[PROCS];
+  int k;
+  for (k = 0; k < PROCS; k++) {
+    sources[k] = source[k];
+    targets[k] = target[k];
+    for (i = 0; i < MOST; i++) source[k][i] = 1 << 20;
+  }
+  for (i = 0; i < from->count; i++) {
+    source[from->owner[i]][from->local[i]] = i + 1;
+    expected[to->owner[i]][to->local[i]] = i + 1;
+  }
+  return redist_move_combining(&from->layout, sources, &to->layout, targets, sizeof(int64_t), add,
+                               NULL) == REDIST_OK &&
+         memcmp(target, expected, sizeof target) == 0;
 }
 
 /* What two coordinates share must be as many indices as the tables say. */
-static int check_volumes(const dealt_axis *from, const dealt_axis *to)
-{
-    int64_t shared[PROCS][PROCS] = {{0}}, i;
-    int f, t, good = 1;
-    for (i = 0; i < from->count; i++)
-        shared[from->owner[i]][to->owner[i]]++;
-    for (f = 0; f < PROCS; f++)
-        for (t = 0; t < PROCS; t++)
-            good &= redist_volume(&from->layout, f, &to->layout, t) == shared[f][t];
-    return good;
+static int check_volumes(const dealt_axis *from, const dealt_axis *to) {
+  int64_t shared[PROCS][PROCS] = {{0}}, i;
+  int f, t, good = 1;
+  for (i = 0; i < from->count; i++) shared[from->owner[i]][to->owner[i]]++;
+  for (f = 0; f < PROCS; f++)
+    for (t = 0; t < PROCS; t++)
+      good &= redist_volume(&from->layout, f, &to->layout, t) == shared[f][t];
+  return good;
 }
 
-static void check_random(void)
-{
-    test_random r = {7};
-    dealt_axis from, to;
-    int k;
-    for (k = 0; k < 20000; k++) {
-        int64_t count = test_between(&r, 0, 14);
-        draw(&from, &r, count);
-        draw(&to, &r, count);
-        test_case(redist_layout_check(&from.layout) == REDIST_OK &&
-                      redist_layout_check(&to.layout) == REDIST_OK && check_pair(&from, &to) &&
-                      check_volumes(&from, &to),
-                  "random pair %d", k);
-    }
+static void check_random(void) {
+  test_random r = {7};
+  dealt_axis from, to;
+  int k;
+  for (k = 0; k < 20000; k++) {
+    int64_t count = test_between(&r, 0, 14);
+    draw(&from, &r, count);
+    draw(&to, &r, count);
+    test_case(redist_layout_check(&from.layout) == REDIST_OK &&
+                  redist_layout_check(&to.layout) == REDIST_OK && check_pair(&from, &to) &&
+                  check_volumes(&from, &to),
+              "random pair %d", k);
+  }
 }
 
 /* Pairs that must be found without going through their elements: no list has room for more than
    `most` entries of 128 bytes. The elements must add up. */
-static void check_short(const char *name, redist_axis from, redist_axis to, int most)
-{
-    const redist_layout a = redist_layout_1d(from), b = redist_layout_1d(to);
-    int64_t elements = 0;
-    int k;
-    largest_block = 0;
-    for (k = 0; k < to.procs; k++)
-        elements += redist_volume(&a, 0, &b, k);
-    test_case(largest_block <= 128 * (size_t)most && elements == redist_count(&from, 0),
-              "%s: a list of %d bytes for %" PRId64 " elements", name, (int)largest_block,
-              elements);
+static void check_short(const char *name, redist_axis from, redist_axis to, int most) {
+  const redist_layout a = redist_layout_1d(from), b = redist_layout_1d(to);
+  int64_t elements = 0;
+  int k;
+  largest_block = 0;
+  for (k = 0; k < to.procs; k++) elements += redist_volume(&a, 0, &b, k);
+  test_case(largest_block <= 128 * (size_t)most && elements == redist_count(&from, 0),
+            "%s: a list of %d bytes for %" PRId64 " elements", name, (int)largest_block, elements);
 }
 
-int main(void)
-{
-    const int64_t large = INT64_C(1) << 60;
-    check_random();
-    check_short("BLOCK to CYCLIC(1), 10^9 on 2", redist_block(1000000000, 2),
-                redist_cyclic(1000000000, 2), 4);
-    check_short("CYCLIC(1) to BLOCK, 10^9 on 2", redist_cyclic(1000000000, 2),
-                redist_block(1000000000, 2), 4);
-    check_short("BLOCK to CYCLIC(64), 2^60 on 1000", redist_block(large, 1000),
-                redist_block_cyclic(large, 64, 1000), 4);
-    check_short("CYCLIC(3) to CYCLIC(2), 2^60 on 7", redist_block_cyclic(large, 3, 7),
-                redist_block_cyclic(large, 2, 7), 8);
-    check_short("CYCLIC(5), 2^60, the same", redist_block_cyclic(large, 5, 9),
-                redist_block_cyclic(large, 5, 9), 4);
-    check_short("CYCLIC(1) to balanced, 2^60", redist_cyclic(large, 3),
-                redist_balanced(large, 1000), 4);
-    return test_report("runs");
+int main(void) {
+  const int64_t large = INT64_C(1) << 60;
+  check_random();
+  check_short("BLOCK to CYCLIC(1), 10^9 on 2", redist_block(1000000000, 2),
+              redist_cyclic(1000000000, 2), 4);
+  check_short("CYCLIC(1) to BLOCK, 10^9 on 2", redist_cyclic(1000000000, 2),
+              redist_block(1000000000, 2), 4);
+  check_short("BLOCK to CYCLIC(64), 2^60 on 1000", redist_block(large, 1000),
+              redist_block_cyclic(large, 64, 1000), 4);
+  check_short("CYCLIC(3) to CYCLIC(2), 2^60 on 7", redist_block_cyclic(large, 3, 7),
+              redist_block_cyclic(large, 2, 7), 8);
+  check_short("CYCLIC(5), 2^60, the same", redist_block_cyclic(large, 5, 9),
+              redist_block_cyclic(large, 5, 9), 4);
+  check_short("CYCLIC(1) to balanced, 2^60", redist_cyclic(large, 3), redist_balanced(large, 1000),
+              4);
+  return test_report("runs");
 }

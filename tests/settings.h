@@ -6,11 +6,11 @@
 #include "redist_plan.h"
 
 typedef struct {
-    const char *name;
-    redist_method method;
-    /* dear: sets up shared memory, which takes long when ranks outnumber cores */
-    int node_ranks, dear, arena;
-    int64_t max_buffer;
+  const char *name;
+  redist_method method;
+  /* dear: sets up shared memory, which takes long when ranks outnumber cores */
+  int node_ranks, dear, arena;
+  int64_t max_buffer;
 } setting;
 
 /* MULTIPHASE, which takes no parts, comes last. */

@@ -9,91 +9,80 @@ enum { PLANS = 8, ARENAS = 2, ARENA_BYTES = 20000000 };
 static double element(int64_t i, int64_t j, int round) { return (double)(i * 100000 + j + round); }
 
 /* Blocks of rows of an n x n matrix. */
-static void fill_rows(double *a, int64_t n, int round)
-{
-    const redist_axis rows = redist_block(n, test_size());
-    const int64_t mine = redist_count(&rows, test_rank());
-    int64_t i, j;
-    for (i = 0; i < mine; i++)
-        for (j = 0; j < n; j++)
-            a[i * n + j] = element(redist_global(&rows, test_rank(), i), j, round);
+static void fill_rows(double *a, int64_t n, int round) {
+  const redist_axis rows = redist_block(n, test_size());
+  const int64_t mine = redist_count(&rows, test_rank());
+  int64_t i, j;
+  for (i = 0; i < mine; i++)
+    for (j = 0; j < n; j++) a[i * n + j] = element(redist_global(&rows, test_rank(), i), j, round);
 }
 
 /* Blocks of its columns. */
-static int columns_are_right(const double *b, int64_t n, int round)
-{
-    const redist_axis columns = redist_block(n, test_size());
-    const int64_t mine = redist_count(&columns, test_rank());
-    int64_t i, j;
-    for (i = 0; i < n; i++)
-        for (j = 0; j < mine; j++)
-            if (b[i * mine + j] != element(i, redist_global(&columns, test_rank(), j), round))
-                return 0;
-    return 1;
+static int columns_are_right(const double *b, int64_t n, int round) {
+  const redist_axis columns = redist_block(n, test_size());
+  const int64_t mine = redist_count(&columns, test_rank());
+  int64_t i, j;
+  for (i = 0; i < n; i++)
+    for (j = 0; j < mine; j++)
+      if (b[i * mine + j] != element(i, redist_global(&columns, test_rank(), j), round)) return 0;
+  return 1;
 }
 
 /* Many plans with default options, all alive, each executed. Returns how many use shared memory. */
-static int check_plans(int64_t n)
-{
-    const redist_layout from = redist_layout_2d(redist_block(n, test_size()), redist_whole(n));
-    const redist_layout to = redist_layout_2d(redist_whole(n), redist_block(n, test_size()));
-    double *a = malloc((size_t)redist_layout_alloc(&from, test_rank()) * sizeof *a);
-    double *b = malloc((size_t)redist_layout_alloc(&to, test_rank()) * sizeof *b);
-    redist_plan *plan[PLANS];
-    redist_stats stats;
-    int k, code, shared = 0;
-    for (k = 0; k < PLANS; k++) {
-        code = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, NULL, &plan[k]);
-        test_case_all(code == REDIST_OK, "plan %d: %s", k, redist_strerror(code));
-    }
-    for (k = 0; k < PLANS; k++) {
-        fill_rows(a, n, k);
-        test_case_all(redist_execute(plan[k], a, b) == REDIST_OK && columns_are_right(b, n, k),
-                      "execution of plan %d", k);
-        redist_plan_stats(plan[k], &stats);
-        shared += stats.method == REDIST_SHARED;
-    }
-    for (k = 0; k < PLANS; k++)
-        redist_plan_free(&plan[k]);
-    free(a);
-    free(b);
-    return shared;
+static int check_plans(int64_t n) {
+  const redist_layout from = redist_layout_2d(redist_block(n, test_size()), redist_whole(n));
+  const redist_layout to = redist_layout_2d(redist_whole(n), redist_block(n, test_size()));
+  double *a = malloc((size_t)redist_layout_alloc(&from, test_rank()) * sizeof *a);
+  double *b = malloc((size_t)redist_layout_alloc(&to, test_rank()) * sizeof *b);
+  redist_plan *plan[PLANS];
+  redist_stats stats;
+  int k, code, shared = 0;
+  for (k = 0; k < PLANS; k++) {
+    code = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, NULL, &plan[k]);
+    test_case_all(code == REDIST_OK, "plan %d: %s", k, redist_strerror(code));
+  }
+  for (k = 0; k < PLANS; k++) {
+    fill_rows(a, n, k);
+    test_case_all(redist_execute(plan[k], a, b) == REDIST_OK && columns_are_right(b, n, k),
+                  "execution of plan %d", k);
+    redist_plan_stats(plan[k], &stats);
+    shared += stats.method == REDIST_SHARED;
+  }
+  for (k = 0; k < PLANS; k++) redist_plan_free(&plan[k]);
+  free(a);
+  free(b);
+  return shared;
 }
 
 /* Arenas that fit one by one, before anything is written. */
-static void check_arenas(void)
-{
-    redist_arena *arena[ARENAS];
-    unsigned char *memory[ARENAS];
-    size_t b;
-    int k, good;
-    for (k = 0; k < ARENAS; k++) {
-        test_case_all(redist_arena_create(MPI_COMM_WORLD, ARENA_BYTES, &arena[k]) == REDIST_OK,
-                      "arena %d", k);
-        memory[k] = redist_arena_alloc(arena[k], ARENA_BYTES);
-        test_case_all(memory[k] != NULL, "memory of arena %d", k);
-    }
-    for (k = 0; k < ARENAS; k++)
-        memset(memory[k], k + 1, ARENA_BYTES);
-    for (k = 0; k < ARENAS; k++) {
-        for (b = 0, good = 1; b < ARENA_BYTES; b += 1000)
-            good = good && memory[k][b] == k + 1;
-        test_case_all(good && redist_arena_free(&arena[k]) == REDIST_OK,
-                      "arena %d keeps what is written", k);
-    }
+static void check_arenas(void) {
+  redist_arena *arena[ARENAS];
+  unsigned char *memory[ARENAS];
+  size_t b;
+  int k, good;
+  for (k = 0; k < ARENAS; k++) {
+    test_case_all(redist_arena_create(MPI_COMM_WORLD, ARENA_BYTES, &arena[k]) == REDIST_OK,
+                  "arena %d", k);
+    memory[k] = redist_arena_alloc(arena[k], ARENA_BYTES);
+    test_case_all(memory[k] != NULL, "memory of arena %d", k);
+  }
+  for (k = 0; k < ARENAS; k++) memset(memory[k], k + 1, ARENA_BYTES);
+  for (k = 0; k < ARENAS; k++) {
+    for (b = 0, good = 1; b < ARENA_BYTES; b += 1000) good = good && memory[k][b] == k + 1;
+    test_case_all(good && redist_arena_free(&arena[k]) == REDIST_OK,
+                  "arena %d keeps what is written", k);
+  }
 }
 
 /* Arguments: the length of the matrix; "small" when not all plans fit, but some do. */
-int main(int count, char **arguments)
-{
-    int status, shared;
-    MPI_Init(&count, &arguments);
-    shared = check_plans(count > 1 ? atoi(arguments[1]) : 500);
-    check_arenas();
-    if (count > 2)
-        test_case_all(shared > 0 && shared < PLANS, "%d of %d plans use shared memory", shared,
-                      PLANS);
-    status = test_report_all("small_shm");
-    MPI_Finalize();
-    return status;
+int main(int count, char **arguments) {
+  int status, shared;
+  MPI_Init(&count, &arguments);
+  shared = check_plans(count > 1 ? atoi(arguments[1]) : 500);
+  check_arenas();
+  if (count > 2)
+    test_case_all(shared > 0 && shared < PLANS, "%d of %d plans use shared memory", shared, PLANS);
+  status = test_report_all("small_shm");
+  MPI_Finalize();
+  return status;
 }

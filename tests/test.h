@@ -11,55 +11,49 @@
 static long test_passed, test_failed, test_skipped;
 
 /* Counts one test case; says what went wrong when it failed (the first 20 failures only). */
-static inline int test_case(int ok, const char *format, ...)
-{
-    va_list args;
-    if (ok) {
-        test_passed++;
-        return 1;
-    }
-    if (++test_failed <= 20) {
-        printf("FAILED: ");
-        va_start(args, format);
-        vprintf(format, args);
-        va_end(args);
-        printf("\n");
-        fflush(stdout);
-    }
-    return 0;
+static inline int test_case(int ok, const char *format, ...) {
+  va_list args;
+  if (ok) {
+    test_passed++;
+    return 1;
+  }
+  if (++test_failed <= 20) {
+    printf("FAILED: ");
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    printf("\n");
+    fflush(stdout);
+  }
+  return 0;
 }
 
-static inline void test_skip(const char *why)
-{
-    test_skipped++;
-    printf("skipped: %s\n", why);
+static inline void test_skip(const char *why) {
+  test_skipped++;
+  printf("skipped: %s\n", why);
 }
 
 /* The last line of every test program, which tests/run adds up. Returns the exit status. */
-static inline int test_report(const char *name)
-{
-    printf("%s: %ld passed, %ld failed, %ld skipped\n", name, test_passed, test_failed,
-           test_skipped);
-    return test_failed != 0;
+static inline int test_report(const char *name) {
+  printf("%s: %ld passed, %ld failed, %ld skipped\n", name, test_passed, test_failed, test_skipped);
+  return test_failed != 0;
 }
 
 /* A small generator (splitmix64), so that every rank and every machine draws the same cases. */
 typedef struct {
-    uint64_t state;
+  uint64_t state;
 } test_random;
 
-static inline uint64_t test_next(test_random *r)
-{
-    uint64_t z = (r->state += UINT64_C(0x9E3779B97F4A7C15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
+static inline uint64_t test_next(test_random *r) {
+  uint64_t z = (r->state += UINT64_C(0x9E3779B97F4A7C15));
+  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+  return z ^ (z >> 31);
 }
 
 /* low <= result <= high */
-static inline int64_t test_between(test_random *r, int64_t low, int64_t high)
-{
-    return low + (int64_t)(test_next(r) % (uint64_t)(high - low + 1));
+static inline int64_t test_between(test_random *r, int64_t low, int64_t high) {
+  return low + (int64_t)(test_next(r) % (uint64_t)(high - low + 1));
 }
 
 #endif

@@ -27,331 +27,294 @@ static const void *crew_data[CREW];
 
 /* windows[w].base[r]: rank r's part */
 static struct {
-    char *base[CREW];
-    MPI_Aint size[CREW];
+  char *base[CREW];
+  MPI_Aint size[CREW];
 } crew_window[CREW_WINDOWS];
 
 static int crew_window_number(MPI_Win window) { return (int)(intptr_t)window - 1; }
 
 /* ---- communicators: there is one ---- */
 
-int MPI_Comm_rank(MPI_Comm comm, int *rank)
-{
-    (void)comm;
-    *rank = crew_rank();
-    return MPI_SUCCESS;
+int MPI_Comm_rank(MPI_Comm comm, int *rank) {
+  (void)comm;
+  *rank = crew_rank();
+  return MPI_SUCCESS;
 }
-int MPI_Comm_size(MPI_Comm comm, int *size)
-{
-    (void)comm;
-    *size = crew_size;
-    return MPI_SUCCESS;
+int MPI_Comm_size(MPI_Comm comm, int *size) {
+  (void)comm;
+  *size = crew_size;
+  return MPI_SUCCESS;
 }
-int MPI_Comm_test_inter(MPI_Comm comm, int *flag)
-{
-    (void)comm;
-    *flag = 0;
-    return MPI_SUCCESS;
+int MPI_Comm_test_inter(MPI_Comm comm, int *flag) {
+  (void)comm;
+  *flag = 0;
+  return MPI_SUCCESS;
 }
-int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
-{
-    (void)comm;
-    (void)handler;
-    return MPI_SUCCESS;
+int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
+  (void)comm;
+  (void)handler;
+  return MPI_SUCCESS;
 }
-int MPI_Comm_free(MPI_Comm *comm)
-{
-    *comm = MPI_COMM_NULL;
-    return MPI_SUCCESS;
+int MPI_Comm_free(MPI_Comm *comm) {
+  *comm = MPI_COMM_NULL;
+  return MPI_SUCCESS;
 }
 
-int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
-{
-    *made = comm;
-    *request = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
+int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request) {
+  *made = comm;
+  *request = MPI_REQUEST_NULL;
+  return MPI_SUCCESS;
 }
 
-int MPI_Comm_compare(MPI_Comm a, MPI_Comm b, int *result)
-{
-    *result = a == b ? MPI_IDENT : MPI_UNEQUAL;
-    return MPI_SUCCESS;
+int MPI_Comm_compare(MPI_Comm a, MPI_Comm b, int *result) {
+  *result = a == b ? MPI_IDENT : MPI_UNEQUAL;
+  return MPI_SUCCESS;
 }
 
-int MPI_Comm_get_attr(MPI_Comm comm, int key, void *value, int *found)
-{
-    (void)comm;
-    (void)key;
-    (void)value;
-    *found = 0;
-    return MPI_SUCCESS;
+int MPI_Comm_get_attr(MPI_Comm comm, int key, void *value, int *found) {
+  (void)comm;
+  (void)key;
+  (void)value;
+  *found = 0;
+  return MPI_SUCCESS;
 }
 
-int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made)
-{
-    (void)type;
-    (void)key;
-    (void)info;
-    *made = comm;
-    return MPI_SUCCESS;
+int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made) {
+  (void)type;
+  (void)key;
+  (void)info;
+  *made = comm;
+  return MPI_SUCCESS;
 }
 
-int MPI_Comm_group(MPI_Comm comm, MPI_Group *group)
-{
-    (void)comm;
-    *group = MPI_GROUP_EMPTY;
-    return MPI_SUCCESS;
+int MPI_Comm_group(MPI_Comm comm, MPI_Group *group) {
+  (void)comm;
+  *group = MPI_GROUP_EMPTY;
+  return MPI_SUCCESS;
 }
-int MPI_Group_free(MPI_Group *group)
-{
-    *group = MPI_GROUP_NULL;
-    return MPI_SUCCESS;
+int MPI_Group_free(MPI_Group *group) {
+  *group = MPI_GROUP_NULL;
+  return MPI_SUCCESS;
 }
 
-int MPI_Group_translate_ranks(MPI_Group a, int n, const int *ranks, MPI_Group b, int *translated)
-{
-    (void)a;
-    (void)b;
-    memcpy(translated, ranks, (size_t)n * sizeof *ranks);
-    return MPI_SUCCESS;
+int MPI_Group_translate_ranks(MPI_Group a, int n, const int *ranks, MPI_Group b, int *translated) {
+  (void)a;
+  (void)b;
+  memcpy(translated, ranks, (size_t)n * sizeof *ranks);
+  return MPI_SUCCESS;
 }
 
-int MPI_Get_processor_name(char *name, int *length)
-{
-    *name = 0;
-    *length = 0;
-    return MPI_SUCCESS;
+int MPI_Get_processor_name(char *name, int *length) {
+  *name = 0;
+  *length = 0;
+  return MPI_SUCCESS;
 }
 
 /* ---- collectives, complete when they return ---- */
 
-int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
-{
-    (void)comm;
-    crew_barrier();
-    *request = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
+  (void)comm;
+  crew_barrier();
+  *request = MPI_REQUEST_NULL;
+  return MPI_SUCCESS;
 }
 
 int MPI_Iallreduce(const void *mine, void *all, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                   MPI_Request *request)
-{
-    int64_t *result = all;
-    int k, r;
-    (void)type;
-    (void)comm;
-    CREW_POINT();
-    memcpy(crew_word[crew_rank()], mine == MPI_IN_PLACE ? all : mine, (size_t)n * sizeof *result);
-    crew_barrier();
-    memcpy(result, crew_word[0], (size_t)n * sizeof *result);
-    for (r = 1; r < crew_size; r++)
-        for (k = 0; k < n; k++) {
-            const int64_t word = crew_word[r][k];
-            result[k] = op == MPI_SUM                           ? result[k] + word
-                        : (word > result[k]) == (op == MPI_MAX) ? word
-                                                                : result[k];
-        }
-    crew_barrier();
-    *request = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
+                   MPI_Request *request) {
+  int64_t *result = all;
+  int k, r;
+  (void)type;
+  (void)comm;
+  CREW_POINT();
+  memcpy(crew_word[crew_rank()], mine == MPI_IN_PLACE ? all : mine, (size_t)n * sizeof *result);
+  crew_barrier();
+  memcpy(result, crew_word[0], (size_t)n * sizeof *result);
+  for (r = 1; r < crew_size; r++)
+    for (k = 0; k < n; k++) {
+      const int64_t word = crew_word[r][k];
+      result[k] = op == MPI_SUM                           ? result[k] + word
+                  : (word > result[k]) == (op == MPI_MAX) ? word
+                                                          : result[k];
+    }
+  crew_barrier();
+  *request = MPI_REQUEST_NULL;
+  return MPI_SUCCESS;
 }
 
 int MPI_Iallgather(const void *mine, int n, MPI_Datatype type, void *all, int all_n,
-                   MPI_Datatype all_type, MPI_Comm comm, MPI_Request *request)
-{
-    const size_t bytes = (size_t)n * sizeof(int64_t);
-    int r;
-    (void)type;
-    (void)all_n;
-    (void)all_type;
-    (void)comm;
-    CREW_POINT();
-    memcpy(crew_word[crew_rank()], mine, bytes);
-    crew_barrier();
-    for (r = 0; r < crew_size; r++)
-        memcpy((char *)all + (size_t)r * bytes, crew_word[r], bytes);
-    crew_barrier();
-    *request = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
+                   MPI_Datatype all_type, MPI_Comm comm, MPI_Request *request) {
+  const size_t bytes = (size_t)n * sizeof(int64_t);
+  int r;
+  (void)type;
+  (void)all_n;
+  (void)all_type;
+  (void)comm;
+  CREW_POINT();
+  memcpy(crew_word[crew_rank()], mine, bytes);
+  crew_barrier();
+  for (r = 0; r < crew_size; r++) memcpy((char *)all + (size_t)r * bytes, crew_word[r], bytes);
+  crew_barrier();
+  *request = MPI_REQUEST_NULL;
+  return MPI_SUCCESS;
 }
 
-int MPI_Ibcast(void *data, int n, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request)
-{
-    (void)type;
-    (void)comm;
-    crew_data[crew_rank()] = data;
-    crew_barrier();
-    if (crew_rank() != root)
-        memcpy(data, crew_data[root], (size_t)n);
-    crew_barrier();
-    *request = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
+int MPI_Ibcast(void *data, int n, MPI_Datatype type, int root, MPI_Comm comm,
+               MPI_Request *request) {
+  (void)type;
+  (void)comm;
+  crew_data[crew_rank()] = data;
+  crew_barrier();
+  if (crew_rank() != root) memcpy(data, crew_data[root], (size_t)n);
+  crew_barrier();
+  *request = MPI_REQUEST_NULL;
+  return MPI_SUCCESS;
 }
 
 /* ---- messages: one at a time from a rank to another, copied when it is sent ---- */
 
 static struct {
-    char text[CREW_LETTER], *into; /* into: where it is awaited */
-    int bytes;                     /* 0: none is under way */
+  char text[CREW_LETTER], *into; /* into: where it is awaited */
+  int bytes;                     /* 0: none is under way */
 } crew_letter[CREW][CREW];
 
 int MPI_Isend(const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-              MPI_Request *request)
-{
-    (void)type;
-    (void)tag;
-    (void)comm;
-    CREW_POINT();
-    assert(n > 0 && n <= CREW_LETTER && crew_letter[crew_rank()][to].bytes == 0);
-    memcpy(crew_letter[crew_rank()][to].text, data, (size_t)n);
-    crew_letter[crew_rank()][to].bytes = n;
-    *request = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
+              MPI_Request *request) {
+  (void)type;
+  (void)tag;
+  (void)comm;
+  CREW_POINT();
+  assert(n > 0 && n <= CREW_LETTER && crew_letter[crew_rank()][to].bytes == 0);
+  memcpy(crew_letter[crew_rank()][to].text, data, (size_t)n);
+  crew_letter[crew_rank()][to].bytes = n;
+  *request = MPI_REQUEST_NULL;
+  return MPI_SUCCESS;
 }
 
 int MPI_Irecv(void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-              MPI_Request *request)
-{
-    (void)n;
-    (void)type;
-    (void)tag;
-    (void)comm;
-    CREW_POINT();
-    crew_letter[from][crew_rank()].into = data;
-    *request = (MPI_Request)(intptr_t)(from + 1);
-    return MPI_SUCCESS;
+              MPI_Request *request) {
+  (void)n;
+  (void)type;
+  (void)tag;
+  (void)comm;
+  CREW_POINT();
+  crew_letter[from][crew_rank()].into = data;
+  *request = (MPI_Request)(intptr_t)(from + 1);
+  return MPI_SUCCESS;
 }
 
-int MPI_Test(MPI_Request *request, int *done, MPI_Status *status)
-{
-    const int from = *request == MPI_REQUEST_NULL ? -1 : (int)(intptr_t)*request - 1;
-    (void)status;
-    *done = from < 0 || crew_letter[from][crew_rank()].bytes > 0;
-    if (!*done)
-        return MPI_SUCCESS;
-    if (from >= 0) {
-        memcpy(crew_letter[from][crew_rank()].into, crew_letter[from][crew_rank()].text,
-               (size_t)crew_letter[from][crew_rank()].bytes);
-        crew_letter[from][crew_rank()].bytes = 0;
-    }
-    *request = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
+int MPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
+  const int from = *request == MPI_REQUEST_NULL ? -1 : (int)(intptr_t)*request - 1;
+  (void)status;
+  *done = from < 0 || crew_letter[from][crew_rank()].bytes > 0;
+  if (!*done) return MPI_SUCCESS;
+  if (from >= 0) {
+    memcpy(crew_letter[from][crew_rank()].into, crew_letter[from][crew_rank()].text,
+           (size_t)crew_letter[from][crew_rank()].bytes);
+    crew_letter[from][crew_rank()].bytes = 0;
+  }
+  *request = MPI_REQUEST_NULL;
+  return MPI_SUCCESS;
 }
 
-int MPI_Testsome(int n, MPI_Request *request, int *done, int *index, MPI_Status *status)
-{
-    (void)n;
-    (void)request;
-    (void)index;
-    (void)status;
-    *done = MPI_UNDEFINED;
-    return MPI_SUCCESS;
+int MPI_Testsome(int n, MPI_Request *request, int *done, int *index, MPI_Status *status) {
+  (void)n;
+  (void)request;
+  (void)index;
+  (void)status;
+  *done = MPI_UNDEFINED;
+  return MPI_SUCCESS;
 }
 
-int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
-{
-    (void)source;
-    (void)tag;
-    (void)comm;
-    (void)status;
-    *flag = 0;
-    return MPI_SUCCESS;
+int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status) {
+  (void)source;
+  (void)tag;
+  (void)comm;
+  (void)status;
+  *flag = 0;
+  return MPI_SUCCESS;
 }
 
 double MPI_Wtime(void) { return 0; }
 
 /* ---- datatypes: bytes and doubles ---- */
 
-int MPI_Type_size(MPI_Datatype type, int *size)
-{
-    *size = type == MPI_BYTE ? 1 : (int)sizeof(double);
-    return MPI_SUCCESS;
+int MPI_Type_size(MPI_Datatype type, int *size) {
+  *size = type == MPI_BYTE ? 1 : (int)sizeof(double);
+  return MPI_SUCCESS;
 }
 
-int MPI_Type_get_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent)
-{
-    *lower = 0;
-    *extent = type == MPI_BYTE ? 1 : (MPI_Aint)sizeof(double);
-    return MPI_SUCCESS;
+int MPI_Type_get_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent) {
+  *lower = 0;
+  *extent = type == MPI_BYTE ? 1 : (MPI_Aint)sizeof(double);
+  return MPI_SUCCESS;
 }
 
-int MPI_Type_get_true_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent)
-{
-    return MPI_Type_get_extent(type, lower, extent);
+int MPI_Type_get_true_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent) {
+  return MPI_Type_get_extent(type, lower, extent);
 }
 
 /* ---- windows ---- */
 
-int MPI_Info_create(MPI_Info *info)
-{
-    *info = MPI_INFO_NULL;
-    return MPI_SUCCESS;
+int MPI_Info_create(MPI_Info *info) {
+  *info = MPI_INFO_NULL;
+  return MPI_SUCCESS;
 }
-int MPI_Info_set(MPI_Info info, const char *key, const char *value)
-{
-    (void)info;
-    (void)key;
-    (void)value;
-    return MPI_SUCCESS;
+int MPI_Info_set(MPI_Info info, const char *key, const char *value) {
+  (void)info;
+  (void)key;
+  (void)value;
+  return MPI_SUCCESS;
 }
-int MPI_Info_free(MPI_Info *info)
-{
-    *info = MPI_INFO_NULL;
-    return MPI_SUCCESS;
+int MPI_Info_free(MPI_Info *info) {
+  *info = MPI_INFO_NULL;
+  return MPI_SUCCESS;
 }
-int MPI_Win_lock_all(int mode, MPI_Win window)
-{
-    (void)mode;
-    (void)window;
-    return MPI_SUCCESS;
+int MPI_Win_lock_all(int mode, MPI_Win window) {
+  (void)mode;
+  (void)window;
+  return MPI_SUCCESS;
 }
-int MPI_Win_unlock_all(MPI_Win window)
-{
-    (void)window;
-    return MPI_SUCCESS;
+int MPI_Win_unlock_all(MPI_Win window) {
+  (void)window;
+  return MPI_SUCCESS;
 }
-int MPI_Win_sync(MPI_Win window)
-{
-    (void)window;
-    return MPI_SUCCESS;
+int MPI_Win_sync(MPI_Win window) {
+  (void)window;
+  return MPI_SUCCESS;
 }
 
 int MPI_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base,
-                            MPI_Win *window)
-{
-    int w = 0;
-    (void)unit;
-    (void)info;
-    (void)comm;
-    crew_barrier();
-    while (crew_window[w].base[0] != NULL)
-        w++;
-    crew_barrier();
-    crew_window[w].base[crew_rank()] = calloc((size_t)size + 1, 1);
-    crew_window[w].size[crew_rank()] = size;
-    crew_barrier();
-    memcpy(base, &crew_window[w].base[crew_rank()], sizeof(char *));
-    *window = (MPI_Win)(intptr_t)(w + 1);
-    return MPI_SUCCESS;
+                            MPI_Win *window) {
+  int w = 0;
+  (void)unit;
+  (void)info;
+  (void)comm;
+  crew_barrier();
+  while (crew_window[w].base[0] != NULL) w++;
+  crew_barrier();
+  crew_window[w].base[crew_rank()] = calloc((size_t)size + 1, 1);
+  crew_window[w].size[crew_rank()] = size;
+  crew_barrier();
+  memcpy(base, &crew_window[w].base[crew_rank()], sizeof(char *));
+  *window = (MPI_Win)(intptr_t)(w + 1);
+  return MPI_SUCCESS;
 }
 
-int MPI_Win_shared_query(MPI_Win window, int rank, MPI_Aint *size, int *unit, void *base)
-{
-    *size = crew_window[crew_window_number(window)].size[rank];
-    *unit = 1;
-    memcpy(base, &crew_window[crew_window_number(window)].base[rank], sizeof(char *));
-    return MPI_SUCCESS;
+int MPI_Win_shared_query(MPI_Win window, int rank, MPI_Aint *size, int *unit, void *base) {
+  *size = crew_window[crew_window_number(window)].size[rank];
+  *unit = 1;
+  memcpy(base, &crew_window[crew_window_number(window)].base[rank], sizeof(char *));
+  return MPI_SUCCESS;
 }
 
-int MPI_Win_free(MPI_Win *window)
-{
-    const int w = crew_window_number(*window);
-    crew_barrier();
-    free(crew_window[w].base[crew_rank()]);
-    crew_window[w].base[crew_rank()] = NULL;
-    crew_barrier();
-    *window = MPI_WIN_NULL;
-    return MPI_SUCCESS;
+int MPI_Win_free(MPI_Win *window) {
+  const int w = crew_window_number(*window);
+  crew_barrier();
+  free(crew_window[w].base[crew_rank()]);
+  crew_window[w].base[crew_rank()] = NULL;
+  crew_barrier();
+  *window = MPI_WIN_NULL;
+  return MPI_SUCCESS;
 }
 
 #endif

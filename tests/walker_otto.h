@@ -10,10 +10,10 @@ typedef enum { WALKER_BLOCK, WALKER_PROCESS, WALKER_PLACE } walker_entry;
 /* What each process (column) sends, or receives, at each step (row): the global block, its partner,
    the block's local place. */
 typedef struct {
-    int receives;
-    walker_entry entry;
-    int procs, ratio;
-    int number[WALKER_STEPS][WALKER_PROCS];
+  int receives;
+  walker_entry entry;
+  int procs, ratio;
+  int number[WALKER_STEPS][WALKER_PROCS];
 } walker_figure;
 
 static const walker_figure walker_figures[] = {

@@ -7,12 +7,10 @@
 
 /* MPI's own waits may spin, which starves the other ranks when there are more of them than
    cores. */
-static inline void wait_yielding(MPI_Request *request)
-{
-    int done = 0, tries = 0;
-    while (MPI_Test(request, &done, MPI_STATUS_IGNORE), !done)
-        if (++tries > 20)
-            sched_yield();
+static inline void wait_yielding(MPI_Request *request) {
+  int done = 0, tries = 0;
+  while (MPI_Test(request, &done, MPI_STATUS_IGNORE), !done)
+    if (++tries > 20) sched_yield();
 }
 
 #endif
