@@ -69,6 +69,7 @@
 #define REDIST_H
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -80,7 +81,6 @@
 #include <errno.h>
 #include <float.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #if defined __SSE2__
@@ -273,13 +273,11 @@ typedef struct {
   X(low, "low depth of the ghost cells") \
   X(high, "high depth of the ghost cells")
 
-/* What is wrong with a layout: the axis and its value. */
+/* The first error that was found, where, and what the user is told. */
 typedef struct {
-  int code;         /* REDIST_OK: nothing wrong */
-  int axis;         /* -1: no axis in particular */
-  const char *what; /* is out of bounds; NULL: something else is wrong */
-  const char *sentence;
-  int64_t value, low, high; /* the numbers of its sentence */
+  int code;                     /* REDIST_OK: none */
+  int rank, part, column, axis; /* -1: not of one in particular; column: of a text */
+  char text[256];
 } redist_priv_error;
 
 /* An axis of a view, and how the local array stores it. */
@@ -845,37 +843,68 @@ REDIST_PRIV_APART void *redist_priv_append(void *array, int64_t *used, int64_t *
   (UINT64_C(0x72647374) << 32 | (uint64_t)REDIST_VERSION_MAJOR << 24 | \
    (uint64_t)REDIST_VERSION_MINOR << 16 | (uint64_t)REDIST_MAX_DIMS)
 
-/* Keeps the first mistake: its code, the axis, -1 where it is none's, and its sentence with the
-   numbers. */
-REDIST_PRIV_COLD void redist_priv_error_if(redist_priv_error *error, int wrong, int code, int axis,
-                                           const char *sentence, int64_t value, int64_t beside) {
-  const redist_priv_error found = {code, axis, NULL, sentence, value, beside, 0};
-  if (wrong && error->code == REDIST_OK) *error = found;
+/* Errors have one idiom. A function that can fail returns a code, and its caller stops at the first
+   that is not REDIST_OK. Where the user should be told which axis, rank or value is to blame, a
+   sentence is recorded as well; only the first is kept. */
+
+REDIST_PRIV_FAST redist_priv_error redist_priv_no_error(int rank) {
+  redist_priv_error error;
+  error.code = REDIST_OK;
+  error.rank = rank;
+  error.part = error.column = error.axis = -1;
+  error.text[0] = '\0';
+  return error;
 }
 
-/* The same where a number is not low <= value <= high; high may be INT64_MAX. */
+/* Records an error as "rank 3: part 2: axis 1: sentence". */
+REDIST_PRIV_COLD void redist_priv_record(redist_priv_error *error, int code, const char *sentence,
+                                         va_list values) {
+  static const char *const name[] = {"rank", "part", "column", "axis"};
+  const int where[] = {error->rank, error->part, error->column, error->axis};
+  size_t used = 0;
+  int k;
+  if (error->code != REDIST_OK || code == REDIST_OK) return;
+  error->code = code;
+  for (k = 0; k < 4; k++)
+    if (where[k] >= 0)
+      used += (size_t)snprintf(error->text + used, sizeof error->text - used, "%s %d: ", name[k],
+                               where[k]);
+  vsnprintf(error->text + used, sizeof error->text - used, sentence, values);
+}
+
+REDIST_PRIV_COLD void redist_priv_fail(redist_priv_error *error, int code, const char *sentence,
+                                       ...) {
+  va_list values;
+  va_start(values, sentence);
+  redist_priv_record(error, code, sentence, values);
+  va_end(values);
+}
+
+/* The same, of an axis. */
+REDIST_PRIV_COLD void redist_priv_fail_axis(redist_priv_error *error, int code, int axis,
+                                            const char *sentence, ...) {
+  va_list values;
+  if (error->code == REDIST_OK) error->axis = axis;
+  va_start(values, sentence);
+  redist_priv_record(error, code, sentence, values);
+  va_end(values);
+}
+
+/* Requires low <= value <= high, where high may be INT64_MAX; axis -1: of none. */
 REDIST_PRIV_COLD void redist_priv_require(redist_priv_error *error, int code, int axis,
                                           const char *what, int64_t value, int64_t low,
                                           int64_t high) {
-  const char *sentence = high == INT64_MAX ? "%" PRId64 ", must be at least %" PRId64
-                                           : "%" PRId64 ", must be at least %" PRId64
-                                             " and at most %" PRId64;
-  const redist_priv_error found = {code, axis, what, sentence, value, low, high};
-  if ((value < low || value > high) && error->code == REDIST_OK) *error = found;
+  char most[48] = "";
+  if (value >= low && value <= high) return;
+  if (high < INT64_MAX) snprintf(most, sizeof most, " and at most %" PRId64, high);
+  redist_priv_fail_axis(error, code, axis, "%s is %" PRId64 ", must be at least %" PRId64 "%s",
+                        what, value, low, most);
 }
 
 #ifdef REDIST_PRIV_BODIES
-/* Writes the sentence of an error, "axis 1: block is 0, must be at least 1"; returns its code. */
-REDIST_PRIV_COLD int redist_priv_format_error(const redist_priv_error *error, char *text,
-                                              size_t size) {
-  size_t used = 0;
-  if (size > 0 && text != NULL) text[0] = '\0';
-  if (size == 0 || text == NULL || error->code == REDIST_OK) return error->code;
-  if (error->axis >= 0) used = (size_t)snprintf(text, size, "axis %d: ", error->axis);
-  if (error->what != NULL && used < size)
-    used += (size_t)snprintf(text + used, size - used, "%s is ", error->what);
-  if (used < size)
-    snprintf(text + used, size - used, error->sentence, error->value, error->low, error->high);
+/* Copies the sentence of an error, cut short to fit; returns its code. */
+REDIST_PRIV_COLD int redist_priv_tell(const redist_priv_error *error, char *text, size_t size) {
+  if (text != NULL && size > 0) snprintf(text, size, "%s", error->text);
   return error->code;
 }
 
@@ -962,16 +991,17 @@ REDIST_PRIV_COLD void redist_priv_check_axis(const redist_axis *x, int axis,
                                              redist_priv_error *error) {
   const int listed = x->kind == REDIST_PRIV_CUTS;
   int k;
-  redist_priv_error_if(error, (unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS, REDIST_ERR_LAYOUT,
-                       axis, "the axis was never built", 0, 0);
+  if ((unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS)
+    redist_priv_fail_axis(error, REDIST_ERR_LAYOUT, axis, "the axis was never built");
   redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "the number of processes", x->procs, 1,
                       INT64_MAX);
-  redist_priv_error_if(error, listed && x->cuts == NULL, REDIST_ERR_LAYOUT, axis,
-                       "cuts is NULL for %" PRId64 " processes", x->procs, 0);
+  if (listed && x->cuts == NULL)
+    redist_priv_fail_axis(error, REDIST_ERR_LAYOUT, axis, "cuts is NULL for %d processes",
+                          x->procs);
   for (k = 0; listed && k <= x->procs && error->code == REDIST_OK; k++)
-    redist_priv_error_if(error, k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1],
-                         REDIST_ERR_LAYOUT, axis,
-                         "cuts must start at 0 and never fall, but one is %" PRId64, x->cuts[k], 0);
+    if (k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1])
+      redist_priv_fail_axis(error, REDIST_ERR_LAYOUT, axis,
+                            "cuts must start at 0 and never fall, but one is %" PRId64, x->cuts[k]);
   redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "extent", x->extent, 0, INT64_MAX);
   redist_priv_require(error, REDIST_ERR_OVERFLOW, axis, "extent", x->extent, 0,
                       REDIST_PRIV_MAX_ELEMENTS);
@@ -1013,7 +1043,7 @@ REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs) {
 }
 
 REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord) {
-  redist_priv_error error = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
+  redist_priv_error error = redist_priv_no_error(-1);
   x.first = coord;
   redist_priv_check_axis(&x, -1, &error);
   x.count = error.code == REDIST_OK ? x.extent : 0;
@@ -1150,12 +1180,21 @@ REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout) {
   return (int)places;
 }
 
+/* Refuses an argument of a builder unless low <= value <= high; axis -1: of none. */
+REDIST_PRIV_COLD void redist_priv_expect(redist_layout *layout, int axis, const char *what,
+                                         int64_t value, int64_t low, int64_t high) {
+  redist_priv_require(&layout->error, REDIST_ERR_LAYOUT, axis, what, value, low, high);
+}
+
+REDIST_PRIV_COLD void redist_priv_expect_list(redist_layout *layout, const void *list) {
+  if (list == NULL) redist_priv_fail(&layout->error, REDIST_ERR_LAYOUT, "a builder was given NULL");
+}
+
 /* The dimension that a builder changes; zeros when there is none, or the layout is invalid. */
 REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis) {
   if (redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim) return &layout->dim[axis];
-  redist_priv_error_if(&layout->error, 1, REDIST_ERR_LAYOUT, axis,
-                       "a builder was given axis %" PRId64 ", which the layout does not have", axis,
-                       0);
+  redist_priv_fail_axis(&layout->error, REDIST_ERR_LAYOUT, axis,
+                        "a builder was given axis %d, which the layout does not have", axis);
   return (redist_priv_dimension *)memset(layout->dim, 0, sizeof layout->dim[0]);
 }
 
@@ -1181,10 +1220,12 @@ REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout) {
     local = redist_priv_product(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1),
                                 limit);
   }
-  redist_priv_error_if(&layout->error, redist_priv_grid_places(layout) == 0, REDIST_ERR_OVERFLOW,
-                       -1, "the process grid has more than INT_MAX places", 0, 0);
-  redist_priv_error_if(&layout->error, all >= limit || local >= limit, REDIST_ERR_OVERFLOW, -1,
-                       "the array or a local array has 2^62 elements or more", 0, 0);
+  if (redist_priv_grid_places(layout) == 0)
+    redist_priv_fail(&layout->error, REDIST_ERR_OVERFLOW,
+                     "the process grid has more than INT_MAX places");
+  if (all >= limit || local >= limit)
+    redist_priv_fail(&layout->error, REDIST_ERR_OVERFLOW,
+                     "the array or a local array has 2^62 elements or more");
 }
 
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes) {
@@ -1192,11 +1233,10 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes) {
   int d;
   memset(&layout, 0, sizeof layout);
   layout.mark = REDIST_PRIV_MARK;
+  layout.error = redist_priv_no_error(-1);
   layout.copies = 1;
-  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, -1, "the number of axes", ndim, 1,
-                      REDIST_MAX_DIMS);
-  redist_priv_error_if(&layout.error, axes == NULL, REDIST_ERR_LAYOUT, -1,
-                       "a builder was given NULL", 0, 0);
+  redist_priv_expect(&layout, -1, "the number of axes", ndim, 1, REDIST_MAX_DIMS);
+  redist_priv_expect_list(&layout, axes);
   layout.ndim = layout.error.code == REDIST_OK ? ndim : 0;
   for (d = 0; d < layout.ndim; d++) {
     layout.dim[d].axis = axes[d];
@@ -1211,18 +1251,16 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes) {
 REDIST_PRIV_COLD void redist_priv_set_boxes(redist_layout *layout, int boxes,
                                             const redist_box *box) {
   int d, k;
-  redist_priv_require(&layout->error, REDIST_ERR_LAYOUT, -1, "the number of boxes", boxes, 1,
-                      INT64_MAX);
-  redist_priv_error_if(&layout->error, box == NULL, REDIST_ERR_LAYOUT, -1,
-                       "a builder was given NULL", 0, 0);
+  redist_priv_expect(layout, -1, "the number of boxes", boxes, 1, INT64_MAX);
+  redist_priv_expect_list(layout, box);
   for (k = 0; k < boxes && layout->error.code == REDIST_OK; k++)
     for (d = 0; d < layout->ndim; d++) {
       const int64_t extent = layout->dim[d].axis.extent;
       const int64_t low = box[k].low[layout->dim[d].stored],
                     high = box[k].high[layout->dim[d].stored];
-      redist_priv_error_if(&layout->error, low < high && (low < 0 || high > extent),
-                           REDIST_ERR_LAYOUT, d,
-                           "box %" PRId64 " reaches outside the extent %" PRId64, k, extent);
+      if (low < high && (low < 0 || high > extent))
+        redist_priv_fail_axis(&layout->error, REDIST_ERR_LAYOUT, d,
+                              "box %d reaches outside the extent %" PRId64, k, extent);
     }
   for (d = 0; d < layout->ndim && layout->error.code == REDIST_OK; d++) {
     layout->dim[d].axis.kind = REDIST_PRIV_BOXES;
@@ -1256,15 +1294,13 @@ REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_a
 }
 
 REDIST_API redist_layout redist_grid_order(redist_layout layout, redist_order order) {
-  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, -1, "the order of the grid", (int64_t)order,
-                      0, 1);
+  redist_priv_expect(&layout, -1, "the order of the grid", (int64_t)order, 0, 1);
   layout.grid_order = order;
   return layout;
 }
 
 REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order order) {
-  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, -1, "the order of memory", (int64_t)order,
-                      0, 1);
+  redist_priv_expect(&layout, -1, "the order of memory", (int64_t)order, 0, 1);
   layout.memory_order = order;
   return layout;
 }
@@ -1278,15 +1314,13 @@ REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank) 
 }
 
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks) {
-  redist_priv_error_if(&layout.error, ranks == NULL, REDIST_ERR_LAYOUT, -1,
-                       "a builder was given NULL", 0, 0);
+  redist_priv_expect_list(&layout, ranks);
   layout.ranks = ranks;
   return layout;
 }
 
 REDIST_API redist_layout redist_at_offsets(redist_layout layout, const int64_t *offsets) {
-  redist_priv_error_if(&layout.error, offsets == NULL, REDIST_ERR_LAYOUT, -1,
-                       "a builder was given NULL", 0, 0);
+  redist_priv_expect_list(&layout, offsets);
   layout.offsets = offsets;
   return layout;
 }
@@ -1294,8 +1328,7 @@ REDIST_API redist_layout redist_at_offsets(redist_layout layout, const int64_t *
 REDIST_API redist_layout redist_replicated(redist_layout layout, int copies) {
   const int64_t places = redist_priv_grid_places(&layout),
                 most = INT_MAX / redist_priv_max(places, 1);
-  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, -1, "the number of copies", copies, 1,
-                      INT64_MAX);
+  redist_priv_expect(&layout, -1, "the number of copies", copies, 1, INT64_MAX);
   redist_priv_require(&layout.error, REDIST_ERR_OVERFLOW, -1, "the number of copies", copies, 1,
                       most);
   if (layout.ranks == NULL)
@@ -1308,10 +1341,8 @@ REDIST_API redist_layout redist_replicated(redist_layout layout, int copies) {
 REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low,
                                           int64_t high) {
   redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "a halo", low, 0,
-                      REDIST_PRIV_MAX_ELEMENTS);
-  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "a halo", high, 0,
-                      REDIST_PRIV_MAX_ELEMENTS);
+  redist_priv_expect(&layout, axis, "a halo", low, 0, REDIST_PRIV_MAX_ELEMENTS);
+  redist_priv_expect(&layout, axis, "a halo", high, 0, REDIST_PRIV_MAX_ELEMENTS);
   dim->low = low;
   dim->high = high;
   redist_priv_check_overflow(&layout);
@@ -1323,15 +1354,14 @@ REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_
 REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redist_edge edge) {
   redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
   redist_axis *x = &dim->axis;
-  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the edge of ghost cells",
-                      (int64_t)edge, 0, 1);
-  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the width of ghost cells",
-                      redist_priv_max(dim->low, dim->high), 1, x->extent);
+  redist_priv_expect(&layout, axis, "the edge of ghost cells", (int64_t)edge, 0, 1);
+  redist_priv_expect(&layout, axis, "the width of ghost cells",
+                     redist_priv_max(dim->low, dim->high), 1, x->extent);
   if (layout.error.code == REDIST_OK && !redist_priv_is_interval(x))
-    redist_priv_error_if(&layout.error, 1, REDIST_ERR_LAYOUT, axis,
-                         "ghost cells need one interval per process, "
-                         "but a process owns several blocks of %" PRId64,
-                         x->block, 0);
+    redist_priv_fail_axis(&layout.error, REDIST_ERR_LAYOUT, axis,
+                          "ghost cells need one interval per process, "
+                          "but a process owns several blocks of %" PRId64,
+                          x->block);
   x->ghosts = edge == REDIST_PERIODIC ? 2 : 1;
   x->low = dim->low;
   x->high = dim->high;
@@ -1341,30 +1371,28 @@ REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redi
 REDIST_API redist_layout redist_ghost_depth(redist_layout layout, int axis, int64_t low,
                                             int64_t high) {
   redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-  redist_priv_error_if(&layout.error, dim->axis.ghosts == 0, REDIST_ERR_LAYOUT, axis,
-                       "a ghost depth of %" PRId64 " and %" PRId64
-                       ", but redist_with_ghosts comes before redist_ghost_depth",
-                       low, high);
-  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the depth of low ghost cells", low,
-                      0, dim->low);
-  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the depth of high ghost cells", high,
-                      0, dim->high);
+  if (dim->axis.ghosts == 0)
+    redist_priv_fail_axis(&layout.error, REDIST_ERR_LAYOUT, axis,
+                          "a ghost depth of %" PRId64 " and %" PRId64
+                          ", but redist_with_ghosts comes before redist_ghost_depth",
+                          low, high);
+  redist_priv_expect(&layout, axis, "the depth of low ghost cells", low, 0, dim->low);
+  redist_priv_expect(&layout, axis, "the depth of high ghost cells", high, 0, dim->high);
   dim->axis.low = low;
   dim->axis.high = high;
   return layout;
 }
 
 REDIST_API redist_layout redist_partial(redist_layout layout) {
-  redist_priv_error_if(&layout.error, !redist_priv_is_boxes(&layout), REDIST_ERR_LAYOUT, -1,
-                       "only boxes may be partial", 0, 0);
+  if (!redist_priv_is_boxes(&layout))
+    redist_priv_fail(&layout.error, REDIST_ERR_LAYOUT, "only boxes may be partial");
   layout.partial = 1;
   return layout;
 }
 
 REDIST_API redist_layout redist_with_allocated(redist_layout layout, int axis, int64_t allocated) {
   redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
-  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the allocated extent", allocated, 0,
-                      INT64_MAX);
+  redist_priv_expect(&layout, axis, "the allocated extent", allocated, 0, INT64_MAX);
   dim->allocated = allocated;
   redist_priv_check_overflow(&layout);
   return layout;
@@ -1382,13 +1410,12 @@ REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int
 REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes) {
   const redist_layout given = layout;
   int d, seen[REDIST_MAX_DIMS] = {0};
-  redist_priv_error_if(&layout.error, axes == NULL, REDIST_ERR_LAYOUT, -1,
-                       "a builder was given NULL", 0, 0);
+  redist_priv_expect_list(&layout, axes);
   for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++) {
     const int from = axes[d], there = from >= 0 && from < layout.ndim;
-    redist_priv_error_if(&layout.error, !there || seen[from]++, REDIST_ERR_LAYOUT, d,
-                         "a permutation names axis %" PRId64 ", outside the layout or twice", from,
-                         0);
+    if (!there || seen[from]++)
+      redist_priv_fail_axis(&layout.error, REDIST_ERR_LAYOUT, d,
+                            "a permutation names axis %d, outside the layout or twice", from);
     layout.dim[d] = given.dim[there ? from : d];
   }
   return layout;
@@ -1418,15 +1445,14 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
                                         int64_t count, int64_t step) {
   redist_axis *x = &redist_priv_pick(&layout, axis)->axis;
   int64_t most = 0;
-  redist_priv_error_if(&layout.error, step == 0, REDIST_ERR_LAYOUT, axis,
-                       "the step of a section is %" PRId64 ", must not be 0", step, 0);
-  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the start of a section", start, 0,
-                      x->count - (count > 0));
+  if (step == 0)
+    redist_priv_fail_axis(&layout.error, REDIST_ERR_LAYOUT, axis,
+                          "the step of a section is 0, must not be 0");
+  redist_priv_expect(&layout, axis, "the start of a section", start, 0, x->count - (count > 0));
   if (layout.error.code == REDIST_OK)
     most =
         1 + (step > 0 ? (x->count - 1 - start) / step : start / -redist_priv_max(step, -INT64_MAX));
-  redist_priv_require(&layout.error, REDIST_ERR_LAYOUT, axis, "the count of a section", count, 0,
-                      most);
+  redist_priv_expect(&layout, axis, "the count of a section", count, 0, most);
   if (layout.error.code != REDIST_OK) return layout;
   x->start = count == 0 ? 0 : x->start + start * x->step;
   x->step = count <= 1 ? 1 : x->step * step;
@@ -1500,17 +1526,15 @@ REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout,
   const int places = redist_layout_places(layout), code = redist_priv_list_ranks(layout, &sorted);
   const int grid = redist_priv_grid_places(layout);
   int k;
-  redist_priv_error_if(error, code != REDIST_OK, REDIST_ERR_MEMORY, -1,
-                       "no memory to check the ranks", 0, 0);
+  if (code != REDIST_OK) redist_priv_fail(error, REDIST_ERR_MEMORY, "no memory to check the ranks");
   if (code != REDIST_OK) return;
   redist_priv_require(error, REDIST_ERR_RANK, -1, "a rank", sorted[0].rank, 0, INT_MAX);
   for (k = 0; k < places; k++) sorted[k].place %= grid;
   if (grid < places) qsort(sorted, (size_t)places, sizeof *sorted, redist_priv_compare_rank_places);
   for (k = 1; k < places; k++)
-    redist_priv_error_if(error, redist_priv_compare_rank_places(&sorted[k - 1], &sorted[k]) == 0,
-                         REDIST_ERR_RANK, -1,
-                         "two replicas of place %" PRId64 " are on rank %" PRId64, sorted[k].place,
-                         sorted[k].rank);
+    if (redist_priv_compare_rank_places(&sorted[k - 1], &sorted[k]) == 0)
+      redist_priv_fail(error, REDIST_ERR_RANK, "two replicas of place %d are on rank %d",
+                       sorted[k].place, sorted[k].rank);
   REDIST_FREE(sorted);
 }
 
@@ -1584,25 +1608,25 @@ REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout,
   const redist_box **sorted = (const redist_box **)redist_priv_alloc(x->procs, sizeof *sorted);
   redist_box all = {{0}, {0}};
   int a, b, d;
-  redist_priv_error_if(error, sorted == NULL, REDIST_ERR_MEMORY, -1, "no memory to check the boxes",
-                       0, 0);
+  if (sorted == NULL) redist_priv_fail(error, REDIST_ERR_MEMORY, "no memory to check the boxes");
   if (sorted == NULL) return;
   for (a = 0; a < x->procs; a++) sorted[a] = &x->box[a];
   qsort(sorted, (size_t)x->procs, sizeof *sorted, redist_priv_compare_boxes);
   for (a = 0; a < x->procs; a++)
     for (b = a + 1;
-         b < x->procs && sorted[b]->low[0] < sorted[a]->high[0] && error->code == REDIST_OK; b++)
-      redist_priv_error_if(error, redist_priv_in_both(layout->ndim, sorted[a], sorted[b]) > 0,
-                           REDIST_ERR_LAYOUT, -1, "box %" PRId64 " overlaps box %" PRId64,
-                           (sorted[a] < sorted[b] ? sorted[a] : sorted[b]) - x->box,
-                           (sorted[a] < sorted[b] ? sorted[b] : sorted[a]) - x->box);
+         b < x->procs && sorted[b]->low[0] < sorted[a]->high[0] && error->code == REDIST_OK;
+         b++)
+      if (redist_priv_in_both(layout->ndim, sorted[a], sorted[b]) > 0)
+        redist_priv_fail(error, REDIST_ERR_LAYOUT, "box %d overlaps box %d",
+                         (int)((sorted[a] < sorted[b] ? sorted[a] : sorted[b]) - x->box),
+                         (int)((sorted[a] < sorted[b] ? sorted[b] : sorted[a]) - x->box));
   REDIST_FREE(sorted);
   for (d = 0; d < layout->ndim; d++)
     all.high[layout->dim[d].axis.along] = layout->dim[d].axis.extent;
   if (error->code == REDIST_OK && !layout->partial && redist_priv_in_none(layout, &all) > 0)
-    redist_priv_error_if(error, 1, REDIST_ERR_LAYOUT, -1,
-                         "no box holds element %" PRId64 ", counted row by row of the array",
-                         redist_priv_find_hole(layout, all), 0);
+    redist_priv_fail(error, REDIST_ERR_LAYOUT,
+                     "no box holds element %" PRId64 ", counted row by row of the array",
+                     redist_priv_find_hole(layout, all));
 }
 
 REDIST_API int redist_layout_check(const redist_layout *layout) {
@@ -1611,17 +1635,16 @@ REDIST_API int redist_layout_check(const redist_layout *layout) {
 
 /* What is wrong with a layout, if anything. */
 REDIST_PRIV_COLD redist_priv_error redist_priv_error_of(const redist_layout *layout) {
-  redist_priv_error error = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
+  redist_priv_error error = redist_priv_no_error(-1);
   const uint64_t mark = layout == NULL ? 0 : layout->mark;
-  redist_priv_error_if(&error, layout == NULL, REDIST_ERR_ARGUMENT, -1, "the layout is NULL", 0, 0);
-  redist_priv_error_if(
-      &error, (mark ^ REDIST_PRIV_MARK) >> 32 == 0 && mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT,
-      -1,
-      "the layout is from a file compiled with another version, or REDIST_MAX_DIMS: "
-      "there %" PRId64 ", here %" PRId64,
-      (int64_t)(mark % 65536), REDIST_MAX_DIMS);
-  redist_priv_error_if(&error, mark != REDIST_PRIV_MARK, REDIST_ERR_LAYOUT, -1,
-                       "the layout was never built", 0, 0);
+  if (layout == NULL) redist_priv_fail(&error, REDIST_ERR_ARGUMENT, "the layout is NULL");
+  if ((mark ^ REDIST_PRIV_MARK) >> 32 == 0 && mark != REDIST_PRIV_MARK)
+    redist_priv_fail(&error, REDIST_ERR_LAYOUT,
+                     "the layout is from a file compiled with another version, or REDIST_MAX_DIMS: "
+                     "there %d, here %d",
+                     (int)(mark % 65536), REDIST_MAX_DIMS);
+  if (mark != REDIST_PRIV_MARK)
+    redist_priv_fail(&error, REDIST_ERR_LAYOUT, "the layout was never built");
   if (error.code == REDIST_OK) error = layout->error;
   if (error.code == REDIST_OK && redist_priv_is_boxes(layout))
     redist_priv_check_boxes(layout, &error);
@@ -1631,7 +1654,7 @@ REDIST_PRIV_COLD redist_priv_error redist_priv_error_of(const redist_layout *lay
 
 REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size) {
   const redist_priv_error error = redist_priv_error_of(layout);
-  return redist_priv_format_error(&error, text, size);
+  return redist_priv_tell(&error, text, size);
 }
 
 /* The axes of the view from the slowest to the fastest in a storage order. */
@@ -1828,16 +1851,14 @@ REDIST_PRIV_COLD int64_t redist_priv_least(const redist_priv_dimension *dim, int
 }
 
 /* Whether an extent given by redist_with_allocated is too small for what a place holds. */
-REDIST_PRIV_COLD int redist_priv_check_extent(const redist_layout *layout, const int *coords,
-                                              char *text, size_t size) {
-  redist_priv_error error = {REDIST_OK, -1, NULL, NULL, 0, 0, 0};
+REDIST_PRIV_COLD void redist_priv_check_extents(const redist_layout *layout, const int *coords,
+                                                redist_priv_error *error) {
   int d;
   for (d = 0; d < layout->ndim; d++)
     if (layout->dim[d].allocated > 0)
-      redist_priv_require(&error, REDIST_ERR_LAYOUT, d, "the allocated extent",
+      redist_priv_require(error, REDIST_ERR_LAYOUT, d, "the allocated extent",
                           layout->dim[d].allocated, redist_priv_least(&layout->dim[d], coords[d]),
                           INT64_MAX);
-  return redist_priv_format_error(&error, text, size);
 }
 
 REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64_t *index) {
@@ -4078,15 +4099,16 @@ REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pai
 /* Whether every place that owns elements has an array with enough room. */
 REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout,
                                               const void *const *arrays) {
+  redist_priv_error error = redist_priv_no_error(-1);
   int coords[REDIST_MAX_DIMS];
   int place, places = redist_layout_places(layout);
-  for (place = 0; place < places; place++) {
+  for (place = 0; place < places && error.code == REDIST_OK; place++) {
     redist_priv_coords_of_place(layout, place, coords);
     if (arrays[place] == NULL && redist_priv_held_at(layout, coords) > 0)
       return REDIST_ERR_ARGUMENT;
-    if (redist_priv_check_extent(layout, coords, NULL, 0) != REDIST_OK) return REDIST_ERR_LAYOUT;
+    redist_priv_check_extents(layout, coords, &error);
   }
-  return REDIST_OK;
+  return error.code;
 }
 
 REDIST_API int redist_move_combining(const redist_layout *from, const void *const *from_arrays,
@@ -5660,9 +5682,7 @@ REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file) {
 /* A text that is being read. After the first mistake nothing more is read. */
 typedef struct {
   const char *text, *at; /* at: what comes next */
-  int code;
-  char *message;
-  size_t message_size;
+  redist_priv_error error;
   char *storage;
   size_t room, used; /* bytes; used > room: it does not fit, and only the bytes are counted */
   int ndim;
@@ -5688,21 +5708,18 @@ REDIST_PRIV_COLD char redist_priv_lower(char c) {
   return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Records a mistake, if it is the first; at: where, NULL when it is not one of the text. */
+/* Records an error; at: where, NULL when it is not one of the text. */
 REDIST_PRIV_COLD void redist_priv_parse_error(redist_priv_reader *r, const char *at,
-                                              const char *format, ...) {
+                                              const char *sentence, ...) {
   va_list values;
-  int used = 0;
-  if (r->code != REDIST_OK) return;
-  r->code = at != NULL          ? REDIST_ERR_LAYOUT
-            : r->used > r->room ? REDIST_ERR_MEMORY
-                                : REDIST_ERR_ARGUMENT;
-  if (r->message_size > 0 && at != NULL)
-    used =
-        snprintf(r->message, r->message_size, "column %" PRId64 ": ", (int64_t)(at - r->text) + 1);
-  va_start(values, format);
-  if (used >= 0 && (size_t)used < r->message_size)
-    vsnprintf(r->message + used, r->message_size - (size_t)used, format, values);
+  if (r->error.code == REDIST_OK && at != NULL)
+    r->error.column = (int)redist_priv_min(at - r->text, INT_MAX - 1) + 1;
+  va_start(values, sentence);
+  redist_priv_record(&r->error,
+                     at != NULL          ? REDIST_ERR_LAYOUT
+                     : r->used > r->room ? REDIST_ERR_MEMORY
+                                         : REDIST_ERR_ARGUMENT,
+                     sentence, values);
   va_end(values);
 }
 
@@ -5737,7 +5754,7 @@ REDIST_PRIV_COLD int redist_priv_parse_accept(redist_priv_reader *r, const char 
   const size_t n = strlen(word);
   size_t k = 0;
   while (k < n && redist_priv_lower(at[k]) == word[k]) k++;
-  if (k < n || r->code != REDIST_OK ||
+  if (k < n || r->error.code != REDIST_OK ||
       (redist_priv_is_letter(word[n - 1]) && redist_priv_is_letter(at[n])))
     return 0;
   r->at += n;
@@ -5771,7 +5788,7 @@ REDIST_PRIV_COLD int64_t redist_priv_parse_number(redist_priv_reader *r, const c
   if (after != NULL) redist_priv_parse_expect(r, after, quote);
   r->number_at = redist_priv_parse_next(r);
   if (!redist_priv_is_digit(r->at[*r->at == '-'])) redist_priv_parse_unexpected(r, what);
-  if (r->code != REDIST_OK) return 0;
+  if (r->error.code != REDIST_OK) return 0;
   errno = 0;
   value = strtoll(r->at, &end, 10);
   if (errno == ERANGE || value > most || value < -most - 1) {
@@ -5816,8 +5833,9 @@ REDIST_PRIV_COLD const void *redist_priv_parse_list(redist_priv_reader *r, const
     if (r->used <= r->room) memcpy(r->storage + r->used - bytes, entry[kind], bytes);
     if (++r->listed == INT_MAX) redist_priv_parse_error(r, r->at, "a list of INT_MAX numbers");
     redist_priv_parse_next(r);
-  } while (redist_priv_parse_accept(r, ",") || (r->spaced && kind < 2 && r->code == REDIST_OK &&
-                                                (*r->at == '-' || redist_priv_is_digit(*r->at))));
+  } while (redist_priv_parse_accept(r, ",") ||
+           (r->spaced && kind < 2 && r->error.code == REDIST_OK &&
+            (*r->at == '-' || redist_priv_is_digit(*r->at))));
   return r->used <= r->room ? r->storage + begin : NULL;
 }
 
@@ -5947,7 +5965,7 @@ REDIST_PRIV_COLD void redist_priv_parse_axes(redist_priv_reader *r) {
   redist_axis axes[REDIST_MAX_DIMS];
   char expected[128];
   int d;
-  for (d = 0; d < r->ndim && r->code == REDIST_OK; d++) {
+  for (d = 0; d < r->ndim && r->error.code == REDIST_OK; d++) {
     snprintf(expected, sizeof expected, "',' and axis %d of %d, or " REDIST_PRIV_SUFFIXES, d,
              r->ndim);
     if (d > 0) redist_priv_parse_expect(r, ",", expected);
@@ -6043,7 +6061,7 @@ REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r) {
     redist_priv_parse_error(r, r->at,
                             "%d of %d axes are 'box', and boxes are%s listed: all or none must be",
                             r->box_axes, r->ndim, r->boxes > 0 ? "" : " not");
-  if (r->boxes > 0 && r->code == REDIST_OK) { /* else the axes may be no whole ones */
+  if (r->boxes > 0 && r->error.code == REDIST_OK) { /* else the axes may be no whole ones */
     redist_priv_set_boxes(&r->layout, r->boxes, r->box);
     r->layout = redist_replicated(r->layout, r->layout.copies); /* of as many places */
   }
@@ -6066,8 +6084,7 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
   redist_priv_reader r;
   memset(&r, 0, sizeof r);
   r.text = r.at = text;
-  r.message = message;
-  r.message_size = message == NULL ? 0 : message_size;
+  r.error = redist_priv_no_error(-1);
   r.storage = (char *)storage;
   r.room = storage == NULL ? 0 : storage_bytes;
   if (layout != NULL) *layout = redist_layout_nd(0, NULL);
@@ -6080,9 +6097,11 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
   if (r.used > r.room)
     redist_priv_parse_error(&r, NULL, "the cuts and ranks need %" PRIu64 " bytes of storage",
                             (uint64_t)r.used);
-  if (r.code != REDIST_OK) return r.code;
-  *layout = r.layout;
-  return redist_layout_explain(layout, r.message, r.message_size);
+  if (r.error.code == REDIST_OK) {
+    *layout = r.layout;
+    r.error = redist_priv_error_of(layout);
+  }
+  return redist_priv_tell(&r.error, message, message_size);
 }
 
 #endif /* REDIST_PRIV_BODIES */

@@ -72,7 +72,6 @@
 #include <mpi.h>
 
 #ifdef REDIST_PRIV_BODIES
-#include <stdarg.h>
 #if defined __linux__
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -506,27 +505,6 @@ REDIST_PRIV int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, i
 
 /* --------------------------------------------------------------------------------------- errors */
 
-/* An error: its code and its sentence. */
-typedef struct {
-  int code, rank; /* rank: where it happened; -1: unknown, or everywhere */
-  int part;       /* of a plan of several, that is being checked; -1: none */
-  char text[256];
-} redist_priv_plan_error;
-
-/* Records this rank's first error, as "rank 3: part 2: ...". */
-REDIST_PRIV_COLD void redist_priv_fail(redist_priv_plan_error *v, int code, const char *format,
-                                       ...) {
-  va_list args;
-  int n;
-  if (v->code != REDIST_OK || code == REDIST_OK) return;
-  v->code = code;
-  n = v->rank < 0 ? 0 : snprintf(v->text, sizeof v->text, "rank %d: ", v->rank);
-  n += v->part < 0 ? 0 : snprintf(v->text + n, sizeof v->text - (size_t)n, "part %d: ", v->part);
-  va_start(args, format);
-  vsnprintf(v->text + n, sizeof v->text - (size_t)n, format, args);
-  va_end(args);
-}
-
 /* What a rank knows of its plan; and what all have agreed on, the maxima over ranks, so that all
    make the same choices. All members are int64_t; the maxima of a number and of its negative say
    whether all ranks have the same. */
@@ -548,7 +526,7 @@ typedef struct {
 
 /* Agrees on the error of the lowest failing rank and on the maxima of values[n]. Collective.
    Returns the error's code. A rank that does not know its number passes 0, which wins. */
-REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_plan_error *v, int64_t *values,
+REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_error *v, int64_t *values,
                                        size_t n) {
   int64_t all[1 + sizeof(redist_priv_facts) / sizeof(int64_t)];
   all[0] = v->code == REDIST_OK ? 0 : INT_MAX - redist_priv_max(v->rank, 0);
@@ -976,7 +954,7 @@ struct redist_plan {
   double predicted[REDIST_PRIV_METHODS];
   /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
   double seconds[REDIST_PRIV_METHODS];
-  char message[128]; /* redist_plan_message */
+  redist_priv_error error; /* of the call that failed last; redist_plan_message */
 };
 
 /* The a-th array of a side: of the execution in progress, or fixed. */
@@ -996,12 +974,13 @@ REDIST_PRIV const char *redist_priv_side_name(int side) {
 /* NULL for a method that does not exist, REDIST_AUTO included. */
 REDIST_PRIV const redist_priv_transport *redist_priv_transport_of(int method);
 
-/* Keeps the sentence of an error. Returns its code. */
-REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(p->message, sizeof p->message, format, args);
-  va_end(args);
+/* Records why a call for the plan fails, in place of an earlier failure. Returns the code. */
+REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *sentence, ...) {
+  va_list values;
+  p->error = redist_priv_no_error(-1);
+  va_start(values, sentence);
+  redist_priv_record(&p->error, code, sentence, values);
+  va_end(values);
   return code;
 }
 
@@ -1121,7 +1100,7 @@ typedef struct {
   /* first[first_n]: rank 0's, which it writes here; none while they are only hashed */
   int64_t *first;
   int64_t first_n;
-  redist_priv_plan_error *error;
+  redist_priv_error *error;
 } redist_priv_words;
 
 /* index: in a list of such words; -1: a single word. */
@@ -1237,7 +1216,7 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
 
 /* Reports the first of this rank's words that differs from rank 0's. Collective. */
 REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm,
-                                                   redist_priv_plan_error *v) {
+                                                   redist_priv_error *v) {
   const int64_t n = redist_priv_min(p->agreed.words, INT_MAX / (int)sizeof(int64_t));
   redist_priv_words words = {0, 0, 0, 0, (int64_t *)redist_priv_zeroed(n, sizeof(int64_t)), n, v};
   if (words.first != NULL && p->rank == 0) redist_priv_list_plan(&words, p);
@@ -1254,13 +1233,13 @@ REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm
 
 /* Checks how this rank stores its places in a valid layout. */
 REDIST_PRIV_COLD void redist_priv_check_held(const redist_layout *layout, int rank,
-                                             const char *name, redist_priv_plan_error *v) {
-  char text[160];
-  int k = -1, code, coords[REDIST_MAX_DIMS];
+                                             const char *name, redist_priv_error *v) {
+  redist_priv_error error = redist_priv_no_error(-1);
+  int k = -1, coords[REDIST_MAX_DIMS];
   while ((k = redist_priv_next_place(layout, NULL, rank, k)) >= 0) {
     redist_priv_coords_of_place(layout, k, coords);
-    code = redist_priv_check_extent(layout, coords, text, sizeof text);
-    redist_priv_fail(v, code, "%s %s", name, text);
+    redist_priv_check_extents(layout, coords, &error);
+    redist_priv_fail(v, error.code, "%s %s", name, error.text);
     if (layout->offsets != NULL &&
         (layout->offsets[k] < 0 || layout->offsets[k] > REDIST_PRIV_MAX_ELEMENTS))
       redist_priv_fail(v, REDIST_ERR_LAYOUT,
@@ -1272,14 +1251,13 @@ REDIST_PRIV_COLD void redist_priv_check_held(const redist_layout *layout, int ra
 
 REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int64_t element_bytes,
                                                int side, const redist_layout *layout,
-                                               redist_priv_plan_error *v) {
+                                               redist_priv_error *v) {
   const int64_t limit = INT64_MAX / 4 / redist_priv_max(element_bytes, 1) / p->arrays;
   const char *name = redist_priv_side_name(side);
-  char text[160];
   const redist_priv_error error = redist_priv_error_of(layout);
-  int k, code = redist_priv_format_error(&error, text, sizeof text);
-  redist_priv_fail(v, code, "%s%s %s", name, error.axis >= 0 ? "" : ":", text);
-  if (code != REDIST_OK) return;
+  int k;
+  redist_priv_fail(v, error.code, "%s%s %s", name, error.axis >= 0 ? "" : ":", error.text);
+  if (error.code != REDIST_OK) return;
   for (k = layout->ranks == NULL ? redist_layout_places(layout) - 1 : 0;
        k < redist_layout_places(layout); k++) {
     const int rank = redist_priv_rank_at(layout, k);
@@ -1330,7 +1308,7 @@ REDIST_PRIV_COLD size_t redist_priv_keep_lists(char *room, const redist_layout *
 
 /* Copies a valid layout, whose lists the caller may free; an invalid one may have another size. */
 REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *layout, int ghosts,
-                                                        redist_priv_plan_error *v) {
+                                                        redist_priv_error *v) {
   redist_layout counted;
   char *room = (char *)redist_priv_alloc(
       1, redist_priv_keep_lists(NULL, layout, redist_priv_copy_to(&counted, layout, 1)));
@@ -1342,8 +1320,7 @@ REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *lay
   return copy;
 }
 
-REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_priv_part *part,
-                                               redist_priv_plan_error *v) {
+REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_priv_part *part, redist_priv_error *v) {
   int d;
   if (part->from->ndim != part->to->ndim)
     redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d",
@@ -1438,7 +1415,7 @@ REDIST_PRIV_COLD int redist_priv_cells_meet(const redist_priv_cells *a,
 
 /* Checks that this rank's places share no cells: of a kept layout. */
 REDIST_PRIV_COLD void redist_priv_check_apart(const redist_layout *layout, int side, int rank,
-                                              redist_priv_plan_error *v) {
+                                              redist_priv_error *v) {
   const int places = layout->offsets == NULL ? 0 : redist_layout_on_rank(layout, rank, 0, NULL);
   redist_priv_cells *cells;
   redist_priv_held_place held;
@@ -1465,7 +1442,7 @@ REDIST_PRIV_COLD void redist_priv_check_apart(const redist_layout *layout, int s
 }
 
 /* The bytes of an element. */
-REDIST_PRIV_COLD int redist_priv_check_element(MPI_Datatype element, redist_priv_plan_error *v) {
+REDIST_PRIV_COLD int redist_priv_check_element(MPI_Datatype element, redist_priv_error *v) {
   MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
   int size = 0;
   if (element == MPI_DATATYPE_NULL)
@@ -1484,7 +1461,7 @@ REDIST_PRIV_COLD int redist_priv_check_element(MPI_Datatype element, redist_priv
   return size;
 }
 
-REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_plan_error *v) {
+REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_error *v) {
   const redist_options *o = &p->options;
   const int method = (int)o->method, fixed = o->fixed_from != NULL || o->fixed_to != NULL;
   if (method != REDIST_AUTO && redist_priv_transport_of(method) == NULL)
@@ -1518,7 +1495,7 @@ REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_plan
 
 /* Checks that a combining function of the library supports the element type. */
 REDIST_PRIV_COLD void redist_priv_check_combine(const redist_priv_part *part,
-                                                redist_priv_plan_error *v) {
+                                                redist_priv_error *v) {
   static const int bytes[] = {4, 8, 8, 16};
   redist_combine *const function = part->policy.function;
   const redist_axpby *axpby = (const redist_axpby *)part->policy.context;
@@ -4454,7 +4431,7 @@ REDIST_PRIV_COLD void redist_priv_free_copies(redist_plan *p) {
 }
 
 /* Decides what is staged, and allocates it. Local. */
-REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_plan_error *v) {
+REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_error *v) {
   redist_priv_staging *s = p->staging;
   int side, k, code = REDIST_OK;
   for (side = 0; side < 2 && p->transport->plan_staging != NULL && code == REDIST_OK; side++)
@@ -4490,9 +4467,9 @@ REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p) {
 /* Opens what the transport needs of the system, stages, creates and connects. Where that fails on
    any rank, or no rank needs shared memory, the plan falls back to messages; where memory for a
    method not asked for by name is exhausted, to one that needs less. Collective. */
-REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_plan_error *v) {
+REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_error *v) {
   enum { UNFIT, USED, OUTCOMES };
-  const redist_priv_plan_error good = *v;
+  const redist_priv_error good = *v;
   for (;; *v = good) {
     const redist_priv_transport *t = p->transport, *next;
     int64_t outcome[OUTCOMES];
@@ -4526,8 +4503,7 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_pla
 
 /* A communicator for a plan: the arena's, with a tag, where that has comm's ranks; or its own.
    Collective over comm. */
-REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm,
-                                            redist_priv_plan_error *v) {
+REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redist_priv_error *v) {
   redist_arena *arena = p->options.arena;
   const double begin = MPI_Wtime();
   if (!p->agreed.own_comm) {
@@ -4643,7 +4619,7 @@ REDIST_PRIV_COLD void redist_priv_set_policy(redist_plan *p, redist_priv_part *p
 
 /* Checks a part that the caller gave, and copies it. */
 REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *part,
-                                            const redist_part *given, redist_priv_plan_error *v) {
+                                            const redist_part *given, redist_priv_error *v) {
   const int size = redist_priv_check_element(given->element, v);
   int several;
   part->element = given->element;
@@ -4672,7 +4648,7 @@ REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *pa
 
 /* Checks the caller's arguments, and finds the peers and what the ranks must agree on. Local. */
 REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const redist_part *given,
-                                          redist_priv_facts *own, redist_priv_plan_error *v) {
+                                          redist_priv_facts *own, redist_priv_error *v) {
   int k, code;
   p->given = given;
   p->alignment = 1;
@@ -4697,8 +4673,7 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const r
 
 /* Chooses the method and opens it. Collective over comm, the caller's. */
 REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm,
-                                            const redist_priv_facts *agreed,
-                                            redist_priv_plan_error *v) {
+                                            const redist_priv_facts *agreed, redist_priv_error *v) {
   p->agreed = *agreed;
   if (p->agreed.hash != -p->agreed.not_hash)
     redist_priv_explain_mismatch(p, comm, v);
@@ -4748,7 +4723,7 @@ REDIST_PRIV_COLD void redist_priv_created(redist_plan *p) {
 REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, int parts, const redist_part *part,
                                         const redist_options *options, redist_plan **plan) {
   const char *error = redist_priv_comm_error(comm);
-  redist_priv_plan_error v = {REDIST_OK, -1, -1, ""};
+  redist_priv_error v = redist_priv_no_error(-1);
   redist_priv_facts facts;
   redist_plan *p = NULL;
   int size;
@@ -4776,8 +4751,7 @@ REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, int parts, const redist_p
   else if (p != NULL)
     redist_priv_created(p);
   if (plan != NULL) *plan = v.code == REDIST_OK ? p : NULL;
-  if (options != NULL && options->message != NULL && options->message_size > 0)
-    snprintf(options->message, options->message_size, "%s", v.text);
+  if (options != NULL) redist_priv_tell(&v, options->message, options->message_size);
   return v.code;
 }
 
@@ -4971,7 +4945,7 @@ REDIST_API int redist_plan_free(redist_plan **plan) {
 }
 
 REDIST_API const char *redist_plan_message(const redist_plan *p) {
-  return p == NULL ? "the plan is NULL" : p->message;
+  return p == NULL ? "the plan is NULL" : p->error.text;
 }
 
 REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats) {
@@ -5648,7 +5622,7 @@ REDIST_PRIV_COLD int redist_priv_commit_types(const MPI_Aint *extent, MPI_Dataty
 
 REDIST_API int redist_layout_types(const redist_layout *layout, int rank, MPI_Datatype element,
                                    MPI_Datatype *file, MPI_Datatype *memory) {
-  redist_priv_plan_error v = {REDIST_OK, -1, -1, ""};
+  redist_priv_error v = redist_priv_no_error(-1);
   MPI_Datatype type[2] = {MPI_BYTE, MPI_BYTE};
   MPI_Aint extent[2];
   redist_layout own;
