@@ -72,6 +72,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #if defined REDIST_IMPLEMENTATION
 #define REDIST_PRIV_IMPLEMENTS 1
@@ -82,7 +83,6 @@
 #include <float.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #if defined __SSE2__
 #include <emmintrin.h>
 #ifndef REDIST_NO_STREAMING
@@ -235,30 +235,26 @@ typedef struct {
 } redist_box;
 
 /* How an axis is cut into blocks. */
-typedef enum {
-  REDIST_PRIV_CYCLIC,
-  REDIST_PRIV_BALANCED,
-  REDIST_PRIV_CUTS,
-  REDIST_PRIV_BOXES
-} redist_priv_kind;
+typedef enum { REDIST_PRIV_CYCLIC, REDIST_PRIV_BALANCED, REDIST_PRIV_LISTED } redist_priv_kind;
 
 /* One dimension of an array. Block k lives at coordinate (k + first) mod procs; view index i is
    axis index start + i * step. Fill it with the builders below. */
 typedef struct {
   redist_priv_kind kind;
-  int procs;             /* processes along the axis; of boxes, how many there are      */
-  int first;             /* coordinate of block 0                                       */
-  int64_t extent;        /* indices of the whole axis                                   */
-  int64_t block;         /* indices per block (REDIST_PRIV_CYCLIC), at most max(extent, 1) */
-  const int64_t *cuts;   /* cuts[procs + 1] (REDIST_PRIV_CUTS)                          */
-  const redist_box *box; /* box[procs] (REDIST_PRIV_BOXES), of which this is axis `along` */
-  int along;
+  int procs;      /* processes along the axis; of boxes, how many there are         */
+  int first;      /* coordinate of block 0                                          */
+  int64_t extent; /* indices of the whole axis                                      */
+  int64_t block;  /* indices per block (REDIST_PRIV_CYCLIC), at most max(extent, 1) */
+  /* REDIST_PRIV_LISTED: block k is begin[k * apart] <= index < end[k * apart]. Ascending with
+     apart 1, cuts; else one side of the layout's boxes, of which empty ones may lie anywhere */
+  const int64_t *begin, *end;
+  int64_t apart;
   int ghosts;                 /* ghost cells hold elements: 1 + redist_edge; 0: they do not  */
   int64_t low, high;          /* how many of them, nearest to what a coordinate owns         */
   int64_t start, step, count; /* the view; count is 0 when the axis is invalid               */
 } redist_axis;
 
-/* X(field, name): the numbers that make an axis, beside its cuts or boxes and its ghost cells. */
+/* X(field, name): the numbers that make an axis, beside its list and its ghost cells. */
 #define REDIST_PRIV_AXIS_FIELDS(X) \
   X(extent, "extent")              \
   X(kind, "kind of blocks")        \
@@ -277,7 +273,7 @@ typedef struct {
 typedef struct {
   int code;                     /* REDIST_OK: none */
   int rank, part, column, axis; /* -1: not of one in particular; column: of a text */
-  char text[256];
+  char text[224];
 } redist_priv_error;
 
 /* An axis of a view, and how the local array stores it. */
@@ -299,8 +295,10 @@ typedef struct {
   const int *ranks; /* place k lives on ranks[k], or on first_rank + k when NULL */
   /* place k begins at offsets[k] of its rank's array; NULL: a rank's places one after another */
   const int64_t *offsets;
-  int copies;  /* of the grid: copy c of its place k is place k + c * (places of the grid) */
-  int partial; /* elements may lie in no box                                               */
+  int copies; /* replicas of the grid: c of its place k is place k + c * (places of the grid) */
+  int boxes;  /* box[boxes]: what each place owns; 0: what its coordinates own together */
+  const redist_box *box;
+  int partial; /* elements may lie in no box */
   redist_priv_error error;
   /* in the order of the view; last: plans keep but ndim of them */
   redist_priv_dimension dim[REDIST_MAX_DIMS];
@@ -904,7 +902,10 @@ REDIST_PRIV_COLD void redist_priv_require(redist_priv_error *error, int code, in
 #ifdef REDIST_PRIV_BODIES
 /* Copies the sentence of an error, cut short to fit; returns its code. */
 REDIST_PRIV_COLD int redist_priv_tell(const redist_priv_error *error, char *text, size_t size) {
-  if (text != NULL && size > 0) snprintf(text, size, "%s", error->text);
+  const size_t length = strlen(error->text), fits = length < size ? length : size - 1;
+  if (text == NULL || size == 0) return error->code;
+  memcpy(text, error->text, fits);
+  text[fits] = '\0';
   return error->code;
 }
 
@@ -926,12 +927,16 @@ REDIST_PRIV_FAST int64_t redist_priv_blocks(const redist_axis *x) {
 }
 
 REDIST_PRIV_FAST int64_t redist_priv_block_start(const redist_axis *x, int64_t k) {
-  if (x->kind == REDIST_PRIV_CUTS) return x->cuts[k];
-  if (x->kind == REDIST_PRIV_BOXES) /* empty boxes may lie anywhere */
-    return redist_priv_clamp(x->box[k].low[x->along], 0, x->extent);
+  if (x->kind == REDIST_PRIV_LISTED) return redist_priv_clamp(x->begin[k * x->apart], 0, x->extent);
   if (x->kind == REDIST_PRIV_BALANCED)
     return k * (x->extent / x->procs) + redist_priv_min(k, x->extent % x->procs);
   return k > x->extent / x->block ? x->extent : k * x->block;
+}
+
+REDIST_PRIV_FAST int64_t redist_priv_block_end(const redist_axis *x, int64_t k) {
+  return x->kind == REDIST_PRIV_LISTED
+             ? redist_priv_clamp(x->end[k * x->apart], redist_priv_block_start(x, k), x->extent)
+             : redist_priv_block_start(x, k + 1);
 }
 
 /* The last block that starts at or before g and is not empty. */
@@ -939,7 +944,7 @@ REDIST_PRIV_FAST int64_t redist_priv_cut_of(const redist_axis *x, int64_t g) {
   int64_t low = 0, high = x->procs;
   while (high - low > 1) {
     int64_t middle = low + (high - low) / 2;
-    if (x->cuts[middle] <= g)
+    if (x->begin[middle * x->apart] <= g)
       low = middle;
     else
       high = middle;
@@ -952,7 +957,7 @@ REDIST_PRIV_FAST int64_t redist_priv_block_of(const redist_axis *x, int64_t g) {
   int64_t small = x->extent / x->procs, larger = x->extent % x->procs;
   REDIST_ASSERT(g >= 0 && g < x->extent);
   if (x->kind == REDIST_PRIV_CYCLIC) return g / x->block;
-  if (x->kind == REDIST_PRIV_CUTS) return redist_priv_cut_of(x, g);
+  if (x->kind == REDIST_PRIV_LISTED) return redist_priv_cut_of(x, g);
   return g < larger * (small + 1) ? g / (small + 1) : larger + (g - larger * (small + 1)) / small;
 }
 
@@ -972,9 +977,7 @@ REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int6
   int64_t mine = redist_priv_first_block(x, coord), k, inside;
   if (x->kind != REDIST_PRIV_CYCLIC) {
     const int64_t start = redist_priv_block_start(x, mine);
-    const int64_t end = x->kind == REDIST_PRIV_BOXES
-                            ? redist_priv_max(start, x->box[mine].high[x->along])
-                            : redist_priv_block_start(x, mine + 1);
+    const int64_t end = redist_priv_block_end(x, mine);
     return redist_priv_clamp(g, start, end) - start;
   }
   k = g / x->block;
@@ -989,19 +992,20 @@ REDIST_PRIV_FAST int64_t redist_priv_size(const redist_axis *x, int coord) {
 
 REDIST_PRIV_COLD void redist_priv_check_axis(const redist_axis *x, int axis,
                                              redist_priv_error *error) {
-  const int listed = x->kind == REDIST_PRIV_CUTS;
+  const int listed = x->kind == REDIST_PRIV_LISTED;
   int k;
-  if ((unsigned)x->kind > (unsigned)REDIST_PRIV_CUTS)
+  if ((unsigned)x->kind > (unsigned)REDIST_PRIV_LISTED || (listed && x->apart != 1))
     redist_priv_fail_axis(error, REDIST_ERR_LAYOUT, axis, "the axis was never built");
   redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "the number of processes", x->procs, 1,
                       INT64_MAX);
-  if (listed && x->cuts == NULL)
+  if (listed && x->begin == NULL)
     redist_priv_fail_axis(error, REDIST_ERR_LAYOUT, axis, "cuts is NULL for %d processes",
                           x->procs);
   for (k = 0; listed && k <= x->procs && error->code == REDIST_OK; k++)
-    if (k == 0 ? x->cuts[0] != 0 : x->cuts[k] < x->cuts[k - 1])
+    if (k == 0 ? x->begin[0] != 0 : x->begin[k] < x->begin[k - 1])
       redist_priv_fail_axis(error, REDIST_ERR_LAYOUT, axis,
-                            "cuts must start at 0 and never fall, but one is %" PRId64, x->cuts[k]);
+                            "cuts must start at 0 and never fall, but one is %" PRId64,
+                            x->begin[k]);
   redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "extent", x->extent, 0, INT64_MAX);
   redist_priv_require(error, REDIST_ERR_OVERFLOW, axis, "extent", x->extent, 0,
                       REDIST_PRIV_MAX_ELEMENTS);
@@ -1012,9 +1016,15 @@ REDIST_PRIV_COLD void redist_priv_check_axis(const redist_axis *x, int axis,
 
 REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, int64_t block,
                                               int procs, const int64_t *cuts) {
-  const int64_t most = redist_priv_max(n, 1);
-  const redist_axis x = {kind, procs, 0, n, redist_priv_min(block, most), cuts, NULL, 0, 0, 0,
-                         0,    0,     1, n};
+  redist_axis x;
+  memset(&x, 0, sizeof x);
+  x.kind = kind;
+  x.procs = procs;
+  x.extent = x.count = n;
+  x.block = redist_priv_min(block, redist_priv_max(n, 1));
+  x.begin = cuts;
+  x.end = cuts == NULL ? NULL : cuts + 1;
+  x.apart = x.step = 1;
   return redist_starting_at(x, 0);
 }
 
@@ -1038,7 +1048,7 @@ REDIST_AXIS_API redist_axis redist_balanced(int64_t n, int procs) {
 }
 
 REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs) {
-  return redist_priv_axis(REDIST_PRIV_CUTS, cuts != NULL && procs > 0 ? cuts[procs] : 0, 1, procs,
+  return redist_priv_axis(REDIST_PRIV_LISTED, cuts != NULL && procs > 0 ? cuts[procs] : 0, 1, procs,
                           cuts);
 }
 
@@ -1155,7 +1165,7 @@ REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x) {
 
 REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y) {
 #define REDIST_PRIV_SAME_FIELD(field, name) &&x->field == y->field
-  return x->cuts == y->cuts && x->box == y->box REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
+  return x->begin == y->begin REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
 }
 
 /* ------------------------------------------------------------------- layouts and views (bodies) */
@@ -1164,17 +1174,12 @@ REDIST_PRIV int redist_priv_usable(const redist_layout *layout) {
   return layout != NULL && layout->mark == REDIST_PRIV_MARK && layout->error.code == REDIST_OK;
 }
 
-/* Whether places own boxes, rather than what the product of their coordinates owns. */
-REDIST_PRIV int redist_priv_is_boxes(const redist_layout *layout) {
-  return layout->dim[0].axis.kind == REDIST_PRIV_BOXES;
-}
-
 /* Places of the grid, one copy of it; 0 when the layout is not usable. */
 REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout) {
   int64_t places = 1;
   int d;
   if (!redist_priv_usable(layout)) return 0;
-  if (redist_priv_is_boxes(layout)) return layout->dim[0].axis.procs;
+  if (layout->boxes > 0) return layout->boxes;
   for (d = 0; d < layout->ndim; d++)
     if ((places *= layout->dim[d].axis.procs) > INT_MAX) return 0;
   return (int)places;
@@ -1202,7 +1207,7 @@ REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, 
 REDIST_PRIV_COLD int64_t redist_priv_largest(const redist_axis *x) {
   int64_t most = redist_priv_size(x, x->first);
   int c;
-  for (c = 0; (x->kind == REDIST_PRIV_CUTS || x->kind == REDIST_PRIV_BOXES) && c < x->procs; c++)
+  for (c = 0; x->kind == REDIST_PRIV_LISTED && c < x->procs; c++)
     most = redist_priv_max(most, redist_priv_size(x, c));
   return most;
 }
@@ -1247,6 +1252,21 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes) {
   return layout;
 }
 
+REDIST_PRIV_COLD void redist_priv_attach_boxes(redist_layout *layout, int boxes,
+                                               const redist_box *box) {
+  int d;
+  layout->boxes = boxes;
+  layout->box = box;
+  for (d = 0; d < layout->ndim; d++) {
+    redist_axis *x = &layout->dim[d].axis;
+    x->kind = REDIST_PRIV_LISTED;
+    x->procs = boxes;
+    x->begin = &box->low[layout->dim[d].stored];
+    x->end = &box->high[layout->dim[d].stored];
+    x->apart = sizeof *box / sizeof *box->low;
+  }
+}
+
 /* Makes a layout of whole axes one of boxes. */
 REDIST_PRIV_COLD void redist_priv_set_boxes(redist_layout *layout, int boxes,
                                             const redist_box *box) {
@@ -1262,12 +1282,7 @@ REDIST_PRIV_COLD void redist_priv_set_boxes(redist_layout *layout, int boxes,
         redist_priv_fail_axis(&layout->error, REDIST_ERR_LAYOUT, d,
                               "box %d reaches outside the extent %" PRId64, k, extent);
     }
-  for (d = 0; d < layout->ndim && layout->error.code == REDIST_OK; d++) {
-    layout->dim[d].axis.kind = REDIST_PRIV_BOXES;
-    layout->dim[d].axis.procs = boxes;
-    layout->dim[d].axis.box = box;
-    layout->dim[d].axis.along = layout->dim[d].stored;
-  }
+  if (layout->error.code == REDIST_OK) redist_priv_attach_boxes(layout, boxes, box);
 }
 
 REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes,
@@ -1384,7 +1399,7 @@ REDIST_API redist_layout redist_ghost_depth(redist_layout layout, int axis, int6
 }
 
 REDIST_API redist_layout redist_partial(redist_layout layout) {
-  if (!redist_priv_is_boxes(&layout))
+  if (layout.boxes == 0)
     redist_priv_fail(&layout.error, REDIST_ERR_LAYOUT, "only boxes may be partial");
   layout.partial = 1;
   return layout;
@@ -1560,10 +1575,10 @@ REDIST_PRIV_COLD int64_t redist_priv_in_both(int ndim, const redist_box *a, cons
 /* How many elements of a region are in no box, when no two boxes overlap. */
 REDIST_PRIV_COLD int64_t redist_priv_in_none(const redist_layout *layout,
                                              const redist_box *region) {
-  const redist_axis *x = &layout->dim[0].axis;
   int64_t left = redist_priv_in_both(layout->ndim, region, region);
   int k;
-  for (k = 0; k < x->procs; k++) left -= redist_priv_in_both(layout->ndim, region, &x->box[k]);
+  for (k = 0; k < layout->boxes; k++)
+    left -= redist_priv_in_both(layout->ndim, region, &layout->box[k]);
   return left;
 }
 
@@ -1592,7 +1607,7 @@ REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout, redi
 REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *indices) {
   int64_t begin, end;
   int d, k;
-  for (k = 0; k < layout->dim[0].axis.procs; k++) {
+  for (k = 0; k < layout->boxes; k++) {
     for (d = 0; d < layout->ndim; d++) {
       redist_priv_interval(&layout->dim[d].axis, k, &begin, &end);
       if (indices[d] < begin || indices[d] >= end) break;
@@ -1604,25 +1619,23 @@ REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *i
 
 REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout,
                                               redist_priv_error *error) {
-  const redist_axis *x = &layout->dim[0].axis;
-  const redist_box **sorted = (const redist_box **)redist_priv_alloc(x->procs, sizeof *sorted);
+  const int boxes = layout->boxes;
+  const redist_box **sorted = (const redist_box **)redist_priv_alloc(boxes, sizeof *sorted);
   redist_box all = {{0}, {0}};
   int a, b, d;
   if (sorted == NULL) redist_priv_fail(error, REDIST_ERR_MEMORY, "no memory to check the boxes");
   if (sorted == NULL) return;
-  for (a = 0; a < x->procs; a++) sorted[a] = &x->box[a];
-  qsort(sorted, (size_t)x->procs, sizeof *sorted, redist_priv_compare_boxes);
-  for (a = 0; a < x->procs; a++)
-    for (b = a + 1;
-         b < x->procs && sorted[b]->low[0] < sorted[a]->high[0] && error->code == REDIST_OK;
+  for (a = 0; a < boxes; a++) sorted[a] = &layout->box[a];
+  qsort(sorted, (size_t)boxes, sizeof *sorted, redist_priv_compare_boxes);
+  for (a = 0; a < boxes; a++)
+    for (b = a + 1; b < boxes && sorted[b]->low[0] < sorted[a]->high[0] && error->code == REDIST_OK;
          b++)
       if (redist_priv_in_both(layout->ndim, sorted[a], sorted[b]) > 0)
         redist_priv_fail(error, REDIST_ERR_LAYOUT, "box %d overlaps box %d",
-                         (int)((sorted[a] < sorted[b] ? sorted[a] : sorted[b]) - x->box),
-                         (int)((sorted[a] < sorted[b] ? sorted[b] : sorted[a]) - x->box));
+                         (int)((sorted[a] < sorted[b] ? sorted[a] : sorted[b]) - layout->box),
+                         (int)((sorted[a] < sorted[b] ? sorted[b] : sorted[a]) - layout->box));
   REDIST_FREE(sorted);
-  for (d = 0; d < layout->ndim; d++)
-    all.high[layout->dim[d].axis.along] = layout->dim[d].axis.extent;
+  for (d = 0; d < layout->ndim; d++) all.high[layout->dim[d].stored] = layout->dim[d].axis.extent;
   if (error->code == REDIST_OK && !layout->partial && redist_priv_in_none(layout, &all) > 0)
     redist_priv_fail(error, REDIST_ERR_LAYOUT,
                      "no box holds element %" PRId64 ", counted row by row of the array",
@@ -1646,8 +1659,7 @@ REDIST_PRIV_COLD redist_priv_error redist_priv_error_of(const redist_layout *lay
   if (mark != REDIST_PRIV_MARK)
     redist_priv_fail(&error, REDIST_ERR_LAYOUT, "the layout was never built");
   if (error.code == REDIST_OK) error = layout->error;
-  if (error.code == REDIST_OK && redist_priv_is_boxes(layout))
-    redist_priv_check_boxes(layout, &error);
+  if (error.code == REDIST_OK && layout->boxes > 0) redist_priv_check_boxes(layout, &error);
   if (error.code == REDIST_OK && layout->ranks != NULL) redist_priv_check_ranks(layout, &error);
   return error;
 }
@@ -1677,7 +1689,7 @@ REDIST_API int redist_layout_places(const redist_layout *layout) {
 REDIST_PRIV_COLD int redist_priv_place_of(const redist_layout *layout, const int *coords) {
   int axes[REDIST_MAX_DIMS];
   int k, place = 0;
-  if (redist_priv_is_boxes(layout)) return coords[0];
+  if (layout->boxes > 0) return coords[0];
   redist_priv_slow_to_fast(layout, layout->grid_order, axes);
   for (k = 0; k < layout->ndim; k++)
     place = place * layout->dim[axes[k]].axis.procs + coords[axes[k]];
@@ -1686,13 +1698,12 @@ REDIST_PRIV_COLD int redist_priv_place_of(const redist_layout *layout, const int
 
 /* The same for every copy of a place. */
 REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int place, int *coords) {
-  const int boxes = redist_priv_is_boxes(layout);
   int axes[REDIST_MAX_DIMS];
   int k;
   redist_priv_slow_to_fast(layout, layout->grid_order, axes);
   for (k = layout->ndim - 1; k >= 0; k--) {
     coords[axes[k]] = place % layout->dim[axes[k]].axis.procs;
-    place /= boxes ? 1 : layout->dim[axes[k]].axis.procs;
+    place /= layout->boxes > 0 ? 1 : layout->dim[axes[k]].axis.procs;
   }
 }
 
@@ -1726,7 +1737,7 @@ REDIST_API int redist_layout_rank(const redist_layout *layout, const int *coords
   if (redist_layout_places(layout) == 0 || coords == NULL) return -1;
   for (d = 0; d < layout->ndim; d++)
     if (coords[d] < 0 || coords[d] >= layout->dim[d].axis.procs ||
-        (redist_priv_is_boxes(layout) && coords[d] != coords[0]))
+        (layout->boxes > 0 && coords[d] != coords[0]))
       return -1;
   return redist_priv_rank_at(layout, redist_priv_place_of(layout, coords));
 }
@@ -1758,7 +1769,7 @@ REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const
   if (redist_layout_places(layout) == 0 || index == NULL) return 0;
   for (d = 0; d < layout->ndim; d++)
     if ((indices[d] = redist_priv_axis_index(&layout->dim[d].axis, index[d])) < 0) return 0;
-  if (redist_priv_is_boxes(layout) && (box = redist_priv_box_of(layout, indices)) < 0) return 0;
+  if (layout->boxes > 0 && (box = redist_priv_box_of(layout, indices)) < 0) return 0;
   for (d = 0; d < layout->ndim; d++)
     coords[d] = box >= 0 ? box : redist_owner(&layout->dim[d].axis, index[d]);
   return 1;
@@ -1913,9 +1924,8 @@ REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const red
 
 /* Whether every element of a copy is at one place, and that follows axis by axis. */
 REDIST_PRIV_COLD int redist_priv_is_partitioned(const redist_layout *layout) {
-  int d, partitioned = 1;
-  for (d = 0; d < layout->ndim; d++)
-    partitioned &= layout->dim[d].axis.ghosts == 0 && layout->dim[d].axis.kind != REDIST_PRIV_BOXES;
+  int d, partitioned = layout->boxes == 0;
+  for (d = 0; d < layout->ndim; d++) partitioned &= layout->dim[d].axis.ghosts == 0;
   return partitioned;
 }
 
@@ -2028,7 +2038,7 @@ REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_
 /* What the view shows of the block of index i, 0 <= i < count. */
 REDIST_PRIV redist_priv_track redist_priv_block_at(const redist_axis *x, int64_t i) {
   const int64_t k = redist_priv_block_of(x, x->start + i * x->step);
-  const int64_t begin = redist_priv_block_start(x, k), end = redist_priv_block_start(x, k + 1);
+  const int64_t begin = redist_priv_block_start(x, k), end = redist_priv_block_end(x, k);
   return x->procs == 1 ? redist_priv_stretch(x, 0)
                        : redist_priv_track_of(x, begin, end, k / x->procs * x->block);
 }
@@ -2490,7 +2500,7 @@ REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const re
                                        redist_priv_place_peers *n) {
   redist_priv_coords list = {NULL, 0, 0};
   int d, k, code = REDIST_OK;
-  for (k = 0; k < other->dim[0].axis.procs && code == REDIST_OK; k++) {
+  for (k = 0; k < other->boxes && code == REDIST_OK; k++) {
     for (d = 0; d < n->ndim && redist_priv_holds_any(&other->dim[d].axis, k, &mine[d]); d++)
       continue;
     if (d == n->ndim) code = redist_priv_append_coord(&list, k);
@@ -2527,7 +2537,7 @@ REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coo
   memset(pattern, 0, sizeof pattern);
   n->own = own;
   n->ndim = mine->ndim;
-  n->listed = redist_priv_is_boxes(other);
+  n->listed = other->boxes > 0;
   n->messages = 1;
   for (d = 0; d < n->ndim && code == REDIST_OK; d++)
     code =
@@ -4494,7 +4504,7 @@ REDIST_PRIV_COLD int redist_priv_traffic_of_flows(const redist_layout *from,
 
 /* The elements that all holders of a destination receive; -1 above 2^62. */
 REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to) {
-  const int boxes = redist_priv_is_boxes(to), axes = boxes ? 1 : to->ndim;
+  const int boxes = to->boxes > 0, axes = boxes ? 1 : to->ndim;
   int64_t elements = to->copies;
   int d, c, coords[REDIST_MAX_DIMS];
   for (d = 0; d < axes; d++) {
@@ -5592,15 +5602,16 @@ REDIST_PRIV_COLD void redist_priv_print(redist_priv_writer *w, const char *forma
 }
 
 REDIST_PRIV_COLD void redist_priv_print_kind(redist_priv_writer *w, const redist_axis *x) {
+  const int cuts = x->kind == REDIST_PRIV_LISTED && x->apart == 1;
   const int balanced = x->kind == REDIST_PRIV_BALANCED;
   const int even = x->block == redist_block(x->extent, x->procs).block;
   int k;
-  for (k = 0; x->kind == REDIST_PRIV_CUTS && k <= x->procs; k++)
-    redist_priv_print(w, "%s%" PRId64, k == 0 ? "cuts(" : ",", x->cuts[k]);
-  if (x->kind == REDIST_PRIV_CUTS)
-    redist_priv_print(w, ")");
-  else if (x->kind == REDIST_PRIV_BOXES || (x->procs == 1 && !balanced))
-    redist_priv_print(w, x->kind == REDIST_PRIV_BOXES ? "box" : "*");
+  for (k = 0; cuts && k <= x->procs; k++)
+    redist_priv_print(w, "%s%" PRId64, k == 0 ? "cuts(" : ",", x->begin[k]);
+  if (x->kind == REDIST_PRIV_LISTED)
+    redist_priv_print(w, cuts ? ")" : "box");
+  else if (x->procs == 1 && !balanced)
+    redist_priv_print(w, "*");
   else if (balanced || even || x->block == 1)
     redist_priv_print(w, "%s@%d", balanced ? "balanced" : even ? "block" : "cyclic", x->procs);
   else
@@ -5627,7 +5638,6 @@ REDIST_PRIV_COLD void redist_priv_print_axis(redist_priv_writer *w,
 }
 
 REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redist_layout *layout) {
-  const redist_axis *x = &layout->dim[0].axis;
   int d, k, permuted = 0;
   for (d = 0; d < layout->ndim; d++)
     redist_priv_print(w, "%s%" PRId64, d == 0 ? "" : "x", layout->dim[d].axis.count);
@@ -5642,13 +5652,13 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
   if (layout->grid_order == REDIST_COLUMN_MAJOR) redist_priv_print(w, "; grid column-major");
   if (layout->memory_order == REDIST_COLUMN_MAJOR) redist_priv_print(w, "; memory column-major");
   if (layout->copies > 1) redist_priv_print(w, "; copies %d", layout->copies);
-  for (k = 0; x->kind == REDIST_PRIV_BOXES && k < x->procs; k++)
+  for (k = 0; k < layout->boxes; k++)
     for (d = 0; d < layout->ndim; d++)
       redist_priv_print(w, "%s%" PRId64 ":%" PRId64,
                         d > 0   ? "x"
                         : k > 0 ? ", "
                                 : "; boxes ",
-                        x->box[k].low[d], x->box[k].high[d]);
+                        layout->box[k].low[d], layout->box[k].high[d]);
   if (layout->partial) redist_priv_print(w, "; partial");
   for (k = 0; layout->ranks != NULL && k < redist_layout_places(layout); k++)
     redist_priv_print(w, "%s%d", k == 0 ? "; ranks " : ",", layout->ranks[k]);
@@ -5841,8 +5851,8 @@ REDIST_PRIV_COLD const void *redist_priv_parse_list(redist_priv_reader *r, const
 
 REDIST_PRIV_COLD void redist_priv_parse_cuts(redist_priv_reader *r, redist_axis *x) {
   redist_priv_parse_expect(r, "(", "'(' and the cuts");
-  x->kind = REDIST_PRIV_CUTS;
-  x->cuts = (const int64_t *)redist_priv_parse_list(r, "a cut", sizeof *x->cuts);
+  x->kind = REDIST_PRIV_LISTED;
+  x->begin = (const int64_t *)redist_priv_parse_list(r, "a cut", sizeof *x->begin);
   x->procs = (int)(r->listed - 1);
   r->last_cut = r->last;
   if (r->listed < 2) redist_priv_parse_expect(r, ",", "',' and a second cut");
@@ -5950,12 +5960,12 @@ REDIST_PRIV_COLD redist_axis redist_priv_parse_axis(redist_priv_reader *r,
     x->low = dim->low;
     x->high = dim->high;
   }
-  if (x->kind == REDIST_PRIV_CUTS && r->last_cut != x->extent)
+  if (x->kind == REDIST_PRIV_LISTED && r->last_cut != x->extent)
     redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64,
                             r->last_cut, x->extent);
-  return redist_starting_at(even
-                                ? redist_block(x->extent, x->procs)
-                                : redist_priv_axis(x->kind, x->extent, x->block, x->procs, x->cuts),
+  return redist_starting_at(even ? redist_block(x->extent, x->procs)
+                                 : redist_priv_axis(x->kind, x->extent, x->block, x->procs,
+                                                    x->begin),
                             x->first);
 }
 

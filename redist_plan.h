@@ -1142,21 +1142,26 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w,
   const redist_axis *x = &dim->axis;
   int64_t k;
   redist_priv_list(w, sizeof name / sizeof name[0], name, value);
-  for (k = 0; x->kind == REDIST_PRIV_CUTS && k <= x->procs; k++)
-    redist_priv_word(w, "cut", k, x->cuts[k]);
-  for (k = 0; x->kind == REDIST_PRIV_BOXES && k < x->procs; k++) {
-    redist_priv_word(w, "the low end of box", k, x->box[k].low[x->along]);
-    redist_priv_word(w, "the high end of box", k, x->box[k].high[x->along]);
+  for (k = 0; x->kind == REDIST_PRIV_LISTED && k < x->procs; k++) {
+    redist_priv_word(w, x->apart == 1 ? "the beginning of block" : "the low end of box", k,
+                     x->begin[k * x->apart]);
+    redist_priv_word(w, x->apart == 1 ? "the end of block" : "the high end of box", k,
+                     x->end[k * x->apart]);
   }
 }
 
 REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side,
                                               const redist_layout *layout) {
-  static const char *const name[] = {"number of axes",   "grid order", "memory order",
-                                     "number of copies", "partial",    "a list of ranks"};
-  const int64_t value[] = {
-      layout->ndim,    (int64_t)layout->grid_order, (int64_t)layout->memory_order, layout->copies,
-      layout->partial, layout->ranks != NULL};
+  static const char *const name[] = {"number of axes",     "grid order",      "memory order",
+                                     "number of replicas", "number of boxes", "partial",
+                                     "a list of ranks"};
+  const int64_t value[] = {layout->ndim,
+                           (int64_t)layout->grid_order,
+                           (int64_t)layout->memory_order,
+                           layout->copies,
+                           layout->boxes,
+                           layout->partial,
+                           layout->ranks != NULL};
   int k;
   w->side = side;
   redist_priv_list(w, sizeof name / sizeof name[0], name, value);
@@ -1284,7 +1289,6 @@ REDIST_PRIV_COLD const void *redist_priv_keep_list(char **room, size_t *used, co
 REDIST_PRIV_COLD size_t redist_priv_keep_lists(char *room, const redist_layout *layout,
                                                redist_layout *copy) {
   const size_t places = (size_t)redist_layout_places(layout);
-  const redist_axis *first = &layout->dim[0].axis;
   size_t used = (redist_priv_layout_bytes(layout) + 7) / 8 * 8;
   int d;
   copy->ranks = (const int *)redist_priv_keep_list(&room, &used, layout->ranks,
@@ -1293,16 +1297,17 @@ REDIST_PRIV_COLD size_t redist_priv_keep_lists(char *room, const redist_layout *
                                                          places * sizeof *layout->offsets);
   for (d = 0; d < layout->ndim; d++) {
     const redist_axis *x = &layout->dim[d].axis;
-    const int cuts = x->kind == REDIST_PRIV_CUTS;
-    copy->dim[d].axis.cuts =
-        (const int64_t *)redist_priv_keep_list(&room, &used, cuts ? x->cuts : NULL,
-                                               ((size_t)x->procs + 1) * sizeof *x->cuts);
+    const int cuts = x->kind == REDIST_PRIV_LISTED && layout->boxes == 0;
+    const int64_t *kept =
+        (const int64_t *)redist_priv_keep_list(&room, &used, cuts ? x->begin : NULL,
+                                               ((size_t)x->procs + 1) * sizeof *x->begin);
+    copy->dim[d].axis.begin = kept;
+    copy->dim[d].axis.end = kept == NULL ? NULL : kept + 1;
   }
-  copy->dim[0].axis.box =
-      (const redist_box *)redist_priv_keep_list(&room, &used,
-                                                redist_priv_is_boxes(layout) ? first->box : NULL,
-                                                (size_t)first->procs * sizeof *first->box);
-  for (d = 1; d < layout->ndim; d++) copy->dim[d].axis.box = copy->dim[0].axis.box;
+  copy->box =
+      (const redist_box *)redist_priv_keep_list(&room, &used, layout->box,
+                                                (size_t)layout->boxes * sizeof *layout->box);
+  if (copy->box != NULL) redist_priv_attach_boxes(copy, copy->boxes, copy->box);
   return used;
 }
 
@@ -4562,11 +4567,9 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
 
 REDIST_PRIV_COLD int redist_priv_same_blocks(const redist_axis *x, const redist_axis *y) {
   int k, same = 1 REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
-  for (k = 0; same && x->kind == REDIST_PRIV_CUTS && k <= x->procs; k++)
-    same = x->cuts[k] == y->cuts[k];
-  for (k = 0; same && x->kind == REDIST_PRIV_BOXES && k < x->procs; k++)
-    same = x->box[k].low[x->along] == y->box[k].low[y->along] &&
-           x->box[k].high[x->along] == y->box[k].high[y->along];
+  for (k = 0; same && x->kind == REDIST_PRIV_LISTED && k < x->procs; k++)
+    same = x->begin[k * x->apart] == y->begin[k * y->apart] &&
+           x->end[k * x->apart] == y->end[k * y->apart];
   return same;
 }
 

@@ -183,13 +183,13 @@ static int64_t extent_of(const story *s, int across) {
 static int64_t whole_index(const redist_axis *x, int64_t i) { return x->start + i * x->step; }
 
 static int in_box(const redist_axis *x, int box, int64_t g) {
-  return g >= x->box[box].low[x->along] && g < x->box[box].high[x->along];
+  return g >= x->begin[box * x->apart] && g < x->end[box * x->apart];
 }
 
 /* Whether index i may belong to another coordinate, or to other boxes, than the one before. */
 static int changes_at(const redist_axis *x, int64_t i) {
   int k;
-  if (x == NULL || x->box == NULL) return redist_owner(x, i) != redist_owner(x, i - 1);
+  if (x == NULL || x->begin == NULL) return redist_owner(x, i) != redist_owner(x, i - 1);
   for (k = 0; k < x->procs; k++)
     if (in_box(x, k, whole_index(x, i)) != in_box(x, k, whole_index(x, i - 1))) return 1;
   return 0;
@@ -338,8 +338,8 @@ static int owns_plane(const story *s, int layout, const int *coords) {
   for (d = 0; d < x->ndim; d++) {
     const redist_axis *axis = &x->dim[d].axis;
     if (d == s->axis[0] || (s->axes == 2 && d == s->axis[1])) continue;
-    owns &= axis->box != NULL ? in_box(axis, coords[d], whole_index(axis, s->at[d]))
-                              : redist_owner(axis, s->at[d]) == coords[d];
+    owns &= x->boxes > 0 ? in_box(axis, coords[d], whole_index(axis, s->at[d]))
+                         : redist_owner(axis, s->at[d]) == coords[d];
   }
   return owns;
 }
@@ -349,7 +349,7 @@ static int process_at(const redist_layout *x, int process, int *coords) {
   int d;
   for (d = x->ndim - 1; d >= 0; d--) {
     coords[d] = process % x->dim[d].axis.procs;
-    process /= x->dim[0].axis.box != NULL ? 1 : x->dim[d].axis.procs;
+    process /= x->boxes > 0 ? 1 : x->dim[d].axis.procs;
   }
   return redist_layout_rank(x, coords);
 }
@@ -372,7 +372,7 @@ static void draw_layer(const story *s, const part *p, double x, double y, int la
   int a, b, down = cut(s, p->layout, p->layout, 0, rows),
             across = cut(s, p->layout, p->layout, 1, columns);
   begin_layer(layer);
-  if (axis_of(s, p->layout, 1)->box != NULL) down = 0, draw_boxes(s, p, x, y, layer);
+  if (s->layout[p->layout].boxes > 0) down = 0, draw_boxes(s, p, x, y, layer);
   for (a = 0; a < down; a++)
     for (b = 0; b < across; b++) draw_piece(s, p, x, y, rows + a, columns + b, layer);
   end_layer(layer);
@@ -387,11 +387,6 @@ static int owned_range(const redist_axis *x, int coord, int64_t *range) {
   whole.start = 0;
   whole.step = 1;
   whole.count = x->extent;
-  if (x->box != NULL) {
-    range[0] = x->box[coord].low[x->along];
-    range[1] = x->box[coord].high[x->along];
-    return range[0] < range[1];
-  }
   range[0] = redist_count(&whole, coord) > 0 ? redist_global(&whole, coord, 0) : 0;
   range[1] = range[0] + redist_count(&whole, coord);
   return range[0] < range[1];
