@@ -818,20 +818,27 @@ REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes) {
   return memory == NULL ? NULL : memset(memory, 0, (size_t)redist_priv_max(n, 1) * bytes);
 }
 
-/* An array with one more item, copied to it; NULL, and nothing used, when memory is exhausted. */
-REDIST_PRIV_APART void *redist_priv_append(void *array, int64_t *used, int64_t *room,
-                                           const void *item, size_t bytes) {
-  char *grown = (char *)array;
+/* Appends a copy of an item to an array whose pointer is at `array`. REDIST_ERR_MEMORY: the array is
+   gone, its pointer NULL. */
+REDIST_PRIV_APART int redist_priv_append(void *array, int64_t *used, int64_t *room,
+                                         const void *item, size_t bytes) {
+  char *old, *grown;
+  memcpy(&old, array, sizeof old);
+  grown = old;
   if (*used == *room) {
     *room = 2 * *room + 4;
     grown = (char *)redist_priv_alloc(*room, bytes);
-    if (grown != NULL && *used > 0) memcpy(grown, array, (size_t)*used * bytes);
-    REDIST_FREE(array);
+    if (grown != NULL && *used > 0) memcpy(grown, old, (size_t)*used * bytes);
+    REDIST_FREE(old);
+    memcpy(array, &grown, sizeof grown);
   }
   if (grown != NULL) memcpy(grown + (size_t)*used * bytes, item, bytes);
   *used = grown == NULL ? 0 : *used + 1;
-  return grown;
+  return grown == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
+
+#define REDIST_PRIV_APPEND(array, used, room, item) \
+  redist_priv_append(&(array), &(used), &(room), &(item), sizeof(item))
 #endif
 
 /* ------------------------------------------------------------------------------ errors (bodies) */
@@ -2107,9 +2114,7 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int imag
     redist_priv_track next = redist_priv_block_at(x, i + skip);
     next.length = redist_priv_min(next.length, p->period - next.start);
     i = next.start + next.length;
-    p->track =
-        (redist_priv_track *)redist_priv_append(p->track, &p->tracks, &room, &next, sizeof next);
-    if (p->track == NULL) return REDIST_ERR_MEMORY;
+    if (REDIST_PRIV_APPEND(p->track, p->tracks, room, next) != REDIST_OK) return REDIST_ERR_MEMORY;
   }
   if (p->tracks > 0) redist_priv_join_ends(p);
   return REDIST_OK;
@@ -2169,9 +2174,7 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
   run.stride[1][REDIST_PRIV_PACKED] = length;
   run.stride[2][REDIST_PRIV_PACKED] = 0; /* known when the superblock is complete */
   list->elements += length * count;
-  list->run =
-      (redist_priv_run *)redist_priv_append(list->run, &list->runs, &list->room, &run, sizeof run);
-  return list->run == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  return REDIST_PRIV_APPEND(list->run, list->runs, list->room, run);
 }
 
 /* Adds what the inner track has of the view indices begin <= i < end, which lie in one segment of
@@ -2293,10 +2296,9 @@ typedef struct {
 } redist_priv_coords;
 
 REDIST_PRIV int redist_priv_append_coord(redist_priv_coords *list, int coord) {
-  if (list->n == 0 || list->coord[list->n - 1] != coord)
-    list->coord =
-        (int *)redist_priv_append(list->coord, &list->n, &list->room, &coord, sizeof coord);
-  return list->coord == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  return list->n > 0 && list->coord[list->n - 1] == coord
+             ? REDIST_OK
+             : REDIST_PRIV_APPEND(list->coord, list->n, list->room, coord);
 }
 
 /* Whether a pattern has any of the view indices begin <= i < end. */
@@ -3269,9 +3271,7 @@ REDIST_PRIV_COLD int redist_priv_add_run_steps(redist_priv_compiler *c, const re
                                        at + k * run->stride[level][REDIST_PRIV_PACKED],
                                        c->step.from, c->step.to);
     } else {
-      p->step = (redist_priv_step *)redist_priv_append(p->step, &p->steps, &p->step_room, &c->step,
-                                                       sizeof c->step);
-      code = p->step == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+      code = REDIST_PRIV_APPEND(p->step, p->steps, p->step_room, c->step);
     }
   }
   return code;
@@ -3323,9 +3323,7 @@ REDIST_PRIV_COLD int redist_priv_add_level(redist_priv_compiler *c, int64_t size
       before->times++;
       p->steps = s.first;
     } else if (code == REDIST_OK) {
-      p->slice = (redist_priv_slice *)redist_priv_append(p->slice, &p->slices, &p->slice_room, &s,
-                                                         sizeof s);
-      code = p->slice == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+      code = REDIST_PRIV_APPEND(p->slice, p->slices, p->slice_room, s);
     }
   }
   p->first[++p->levels] = p->slices;
@@ -3344,9 +3342,8 @@ REDIST_PRIV_COLD int redist_priv_add_offsets(redist_priv_program *p, const redis
         const redist_priv_offset at = {s->from + i * loop[0].from + j * loop[1].from +
                                            k * loop[2].from,
                                        s->to + i * loop[0].to + j * loop[1].to + k * loop[2].to};
-        p->offset = (redist_priv_offset *)redist_priv_append(p->offset, &p->offsets,
-                                                             &p->offset_room, &at, sizeof at);
-        if (p->offset == NULL) return REDIST_ERR_MEMORY;
+        if (REDIST_PRIV_APPEND(p->offset, p->offsets, p->offset_room, at) != REDIST_OK)
+          return REDIST_ERR_MEMORY;
       }
   return REDIST_OK;
 }
@@ -4429,9 +4426,7 @@ REDIST_PRIV_COLD void redist_priv_note_flow(void *context, const redist_priv_pai
     flow.rank[side] = redist_priv_rank_at(pair->layout[side], pair->place[side]);
   flow.elements = redist_priv_elements_of(pair);
   if (list->code == REDIST_OK && flow.elements > 0)
-    list->flow = (redist_priv_flow *)redist_priv_append(list->flow, &list->flows, &list->room,
-                                                        &flow, sizeof flow);
-  if (list->flows > 0 && list->flow == NULL) list->code = REDIST_ERR_MEMORY;
+    list->code = REDIST_PRIV_APPEND(list->flow, list->flows, list->room, flow);
 }
 
 /* REDIST_ERR_MEMORY; free list->flow even on failure. */

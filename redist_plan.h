@@ -1592,11 +1592,8 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int co
     run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
     run.stride[2][REDIST_PRIV_PACKED] = run.n[0] * run.n[1];
     half->elements += run.n[0] * run.n[1] * run.n[2];
-    half->run = (redist_priv_run *)redist_priv_append(half->run, &half->runs, &half->room, &run,
-                                                      sizeof run);
-    code = half->run == NULL           ? REDIST_ERR_MEMORY
-           : combined && !same_strides ? REDIST_ERR_ARGUMENT
-                                       : REDIST_OK;
+    code = REDIST_PRIV_APPEND(half->run, half->runs, half->room, run);
+    if (code == REDIST_OK && combined && !same_strides) code = REDIST_ERR_ARGUMENT;
   }
   REDIST_ASSERT(code != REDIST_OK || part[0].elements + part[1].elements == list->elements);
   return code;
@@ -1604,9 +1601,7 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int co
 
 /* Adds a message to the local ones. */
 REDIST_PRIV_COLD int redist_priv_add_local(redist_priv_local *local, const redist_priv_message *m) {
-  local->message = (redist_priv_message *)redist_priv_append(local->message, &local->messages,
-                                                             &local->room, m, sizeof *m);
-  return local->message == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  return REDIST_PRIV_APPEND(local->message, local->messages, local->room, *m);
 }
 
 /* Adds what is left of a local message in place. */
@@ -1710,10 +1705,7 @@ REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, redist_priv_part *
     }
     product->bytes = redist_priv_product_message(p, product).elements * part->element_bytes;
     if (product->bytes > 0)
-      p->product =
-          (redist_priv_shared *)redist_priv_append(p->product, &p->products, &p->product_room,
-                                                   product, sizeof *product);
-    code = p->product == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+      code = REDIST_PRIV_APPEND(p->product, p->products, p->product_room, *product);
   }
   return code;
 }
@@ -1731,9 +1723,8 @@ REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *pe
       peer->bytes = block.at + block.bytes;
       p->side[peer->own].bytes += block.bytes;
       peer->blocks++;
-      p->block = (redist_priv_block *)redist_priv_append(p->block, &p->blocks, &p->block_room,
-                                                         &block, sizeof block);
-      if (p->block == NULL) return REDIST_ERR_MEMORY;
+      if (REDIST_PRIV_APPEND(p->block, p->blocks, p->block_room, block) != REDIST_OK)
+        return REDIST_ERR_MEMORY;
     }
   return REDIST_OK;
 }
@@ -1768,9 +1759,7 @@ REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, const redist_priv_ship
     code = redist_priv_add_part(p, list, at, &peer);
   if (code != REDIST_OK || peer.blocks == 0) return code;
   p->side[own].peers++;
-  p->peer =
-      (redist_priv_peer *)redist_priv_append(p->peer, &p->peers, &p->peer_room, &peer, sizeof peer);
-  return p->peer == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  return REDIST_PRIV_APPEND(p->peer, p->peers, p->peer_room, peer);
 }
 
 /* Finds this rank's places in the layout of a part's side, and what they own. */
@@ -1816,10 +1805,7 @@ REDIST_PRIV_COLD int redist_priv_meet_place(const redist_plan *p, redist_priv_pa
     memcpy(meeting.product.place, pairs->place, sizeof pairs->place);
     meeting.product.held = held;
     meeting.product.message = pairs->message;
-    list->shipment =
-        (redist_priv_shipment *)redist_priv_append(list->shipment, &list->shipments, &list->room,
-                                                   &meeting, sizeof meeting);
-    code = list->shipment == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    code = REDIST_PRIV_APPEND(list->shipment, list->shipments, list->room, meeting);
   }
   return code == REDIST_OK ? pairs->code : code;
 }
@@ -1863,9 +1849,8 @@ REDIST_PRIV_COLD void redist_priv_measure_side(redist_plan *p, redist_priv_side 
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
   int own, k, code = REDIST_OK;
   p->peer = (redist_priv_peer *)redist_priv_zeroed(1, 1); /* not NULL: lists that grow */
-  p->product = (redist_priv_shared *)redist_priv_zeroed(1, 1);
   p->pointers = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *p->pointers);
-  if (p->peer == NULL || p->product == NULL || p->pointers == NULL) return REDIST_ERR_MEMORY;
+  if (p->peer == NULL || p->pointers == NULL) return REDIST_ERR_MEMORY;
   p->pointers[0] = p->options.fixed_from;
   p->pointers[p->arrays] = p->options.fixed_to;
   for (k = 0; k < 2 * p->parts && code == REDIST_OK; k++)
@@ -5327,10 +5312,8 @@ REDIST_PRIV_COLD int redist_priv_runs_of_period(const redist_priv_pattern *p, in
     run.at[REDIST_PRIV_TO] = begin;
     run.stride[0][REDIST_PRIV_FROM] = p->step;
     run.stride[0][REDIST_PRIV_TO] = 1;
-    if (run.n[0] > 0)
-      list->run = (redist_priv_run *)redist_priv_append(list->run, &list->runs, &list->room, &run,
-                                                        sizeof run);
-    if (run.n[0] > 0 && list->run == NULL) return REDIST_ERR_MEMORY;
+    if (run.n[0] > 0 && REDIST_PRIV_APPEND(list->run, list->runs, list->room, run) != REDIST_OK)
+      return REDIST_ERR_MEMORY;
   }
   return REDIST_OK;
 }
@@ -5433,9 +5416,7 @@ REDIST_PRIV_COLD int redist_priv_kind_of(redist_priv_pieces *list, int64_t lengt
   *kind = list->kinds;
   next.length = length;
   next.stride = stride;
-  list->kind = (redist_priv_piece_kind *)redist_priv_append(list->kind, &list->kinds,
-                                                            &list->kind_room, &next, sizeof next);
-  return list->kind == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  return REDIST_PRIV_APPEND(list->kind, list->kinds, list->kind_room, next);
 }
 
 /* Makes the types of all kinds. REDIST_ERR_MEMORY, _MPI. */
@@ -5473,10 +5454,7 @@ REDIST_PRIV_COLD int redist_priv_add_row(redist_priv_pieces *list, const redist_
       next.at[0] = at[0] + run->at[REDIST_PRIV_FROM] * stride;
       next.at[1] = at[1] + run->at[REDIST_PRIV_TO];
       code = redist_priv_kind_of(list, run->n[0], p->step * stride, &next.kind);
-      if (code == REDIST_OK)
-        list->piece = (redist_priv_piece *)redist_priv_append(list->piece, &list->pieces,
-                                                              &list->room, &next, sizeof next);
-      if (list->piece == NULL) code = REDIST_ERR_MEMORY;
+      if (code == REDIST_OK) code = REDIST_PRIV_APPEND(list->piece, list->pieces, list->room, next);
     }
     REDIST_FREE(runs.run);
   }
