@@ -2867,15 +2867,15 @@ REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int a
 }
 
 /* Copies `columns` x `lines` units of a plane, from (column, line) on. */
-REDIST_PRIV_APART void redist_priv_copy_part(int64_t unit, const redist_priv_plane *p,
+REDIST_PRIV_APART void redist_priv_copy_edge(int64_t unit, const redist_priv_plane *p,
                                              int64_t column, int64_t columns, int64_t line,
                                              int64_t lines) {
-  redist_priv_plane part = *p;
-  part.outer.n = columns;
-  part.inner.n = lines;
-  part.from += column * p->outer.from + line * p->inner.from;
-  part.to += column * p->outer.to + line * p->inner.to;
-  redist_priv_copy_units(unit, &part);
+  redist_priv_plane edge = *p;
+  edge.outer.n = columns;
+  edge.inner.n = lines;
+  edge.from += column * p->outer.from + line * p->inner.from;
+  edge.to += column * p->outer.to + line * p->inner.to;
+  redist_priv_copy_units(unit, &edge);
 }
 
 /* Transposes two loops, the outer along contiguous elements of the source, the inner along those of
@@ -2892,8 +2892,8 @@ REDIST_PRIV_APART void redist_priv_transpose(const redist_priv_tiling *t, int st
   else
     redist_priv_transpose_strips(16, stream, ahead, lines, columns, p);
   if (columns < p->outer.n)
-    redist_priv_copy_part(unit, p, columns, p->outer.n - columns, 0, p->inner.n);
-  if (lines < p->inner.n) redist_priv_copy_part(unit, p, 0, columns, lines, p->inner.n - lines);
+    redist_priv_copy_edge(unit, p, columns, p->outer.n - columns, 0, p->inner.n);
+  if (lines < p->inner.n) redist_priv_copy_edge(unit, p, 0, columns, lines, p->inner.n - lines);
 }
 
 #else
@@ -3763,17 +3763,17 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redis
   const int across = p->inner.n == 1 && p->outer.to == bytes;
   const redist_priv_loop outer = across ? p->inner : p->outer, inner = across ? p->outer : p->inner;
   redist_priv_tile tile;
-  redist_priv_plane part = {{1, 0, 0}, {0, inner.from, bytes}, NULL, NULL};
+  redist_priv_plane chunk = {{1, 0, 0}, {0, inner.from, bytes}, NULL, NULL};
   int64_t i, j;
   /* the table's first unit begins the tile */
-  part.to = (char *)((uintptr_t)tile.bytes - (uintptr_t)at->to);
+  chunk.to = (char *)((uintptr_t)tile.bytes - (uintptr_t)at->to);
   for (j = 0; j < outer.n; j++)
-    for (i = 0; i < inner.n; i += part.inner.n) {
-      part.inner.n = redist_priv_min(s->buffered, inner.n - i);
-      part.from = p->from + j * outer.from + i * inner.from;
-      redist_priv_copy_table(s->unit, at, s->offsets, &part);
+    for (i = 0; i < inner.n; i += chunk.inner.n) {
+      chunk.inner.n = redist_priv_min(s->buffered, inner.n - i);
+      chunk.from = p->from + j * outer.from + i * inner.from;
+      redist_priv_copy_table(s->unit, at, s->offsets, &chunk);
       redist_priv_stream(p->to + j * outer.to + i * inner.to + at->to, tile.bytes,
-                         part.inner.n * bytes, 0);
+                         chunk.inner.n * bytes, 0);
     }
 }
 

@@ -751,7 +751,7 @@ typedef struct {
   MPI_Win window;
   int rank, size; /* which member this one is, of how many; size 0: there is no home */
   redist_priv_member *member;
-  char **base, *part;              /* where the part of every member begins here; its own */
+  char **segment;                  /* segment[size]: where that of every member begins here */
   int64_t begin, end;              /* of the room, in an arena the same on every rank */
   struct redist_priv_rings *first; /* blocks in use, by address */
   /* nanoseconds there and back, from core to core, as measured; 0: not known */
@@ -770,8 +770,8 @@ typedef struct redist_priv_rings {
   int direct;                   /* arrays that lie in the arena may be copied to and from */
   int64_t execution, announced; /* the number of the one in progress; what the board says of it */
   int idle, received; /* tests without progress, -1 before the first; all messages are here */
-  int64_t receives, links;
-  redist_priv_channel link[1]; /* link[links], of which those that receive come first */
+  int64_t receives, channels;
+  redist_priv_channel channel[1]; /* link[links], of which those that receive come first */
 } redist_priv_rings;
 
 /* What messages cost between ranks, in seconds: the first of several that go together also costs
@@ -805,9 +805,9 @@ typedef struct {
   int in_place; /* a place is stored on both sides in the same way */
   redist_priv_message *message;
   redist_priv_program **copy;
-  int64_t parts;
-  /* part[parts], each part[2 * ndim]: of every axis, the runs in place and the others */
-  redist_priv_runs **part;
+  int64_t splits;
+  /* split[splits][2 * ndim]: of every axis, the runs in place and the others */
+  redist_priv_runs **split;
   int64_t elements;
 } redist_priv_local;
 
@@ -884,8 +884,8 @@ typedef struct {
   int64_t unit_bytes; /* REDIST_ALLTOALLV counts in these; REDIST_ALLTOALLW has none */
   /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution; NULL: nothing is made */
   const void **before;
-  int64_t types;      /* of a side's table */
-  MPI_Datatype *part; /* part[arrays], and counts[arrays]: for types of several parts */
+  int64_t types;        /* of a side's table */
+  MPI_Datatype *member; /* member[arrays], and counts[arrays]: of the type of several parts */
   int *counts;
 } redist_priv_collective;
 
@@ -1578,7 +1578,7 @@ REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, in
 /* Splits the runs of an axis into those that lie at their destination and the others, packed one
    after the other. */
 REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int combined,
-                                            redist_priv_runs *part) {
+                                            redist_priv_runs *halves) {
   int64_t r;
   int code = REDIST_OK;
   for (r = 0; r < list->runs && code == REDIST_OK; r++) {
@@ -1586,7 +1586,7 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int co
     const int same_strides =
         redist_priv_run_has_same_strides(&run, REDIST_PRIV_FROM, 1, REDIST_PRIV_TO, 1);
     redist_priv_runs *half =
-        &part[!same_strides || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO]];
+        &halves[!same_strides || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO]];
     /* packed one after the other, whatever lay between them */
     run.at[REDIST_PRIV_PACKED] = half->elements;
     run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
@@ -1595,7 +1595,7 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int co
     code = REDIST_PRIV_APPEND(half->run, half->runs, half->room, run);
     if (code == REDIST_OK && combined && !same_strides) code = REDIST_ERR_ARGUMENT;
   }
-  REDIST_ASSERT(code != REDIST_OK || part[0].elements + part[1].elements == list->elements);
+  REDIST_ASSERT(code != REDIST_OK || halves[0].elements + halves[1].elements == list->elements);
   return code;
 }
 
@@ -1655,8 +1655,8 @@ REDIST_PRIV_COLD int redist_priv_rest(const redist_plan *p, redist_priv_part *pa
   if (p->options.in_place && part->policy.function != NULL && local->wholes > 0 && !local->in_place)
     return REDIST_ERR_ARGUMENT;
   if (!local->in_place) return REDIST_OK;
-  local->part = (redist_priv_runs **)redist_priv_zeroed(local->wholes, sizeof *local->part);
-  code = local->part == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  local->split = (redist_priv_runs **)redist_priv_zeroed(local->wholes, sizeof *local->split);
+  code = local->split == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   for (k = 0; k < local->wholes && code == REDIST_OK; k++) {
     const redist_priv_message whole = local->message[k];
     redist_priv_runs *half;
@@ -1665,7 +1665,7 @@ REDIST_PRIV_COLD int redist_priv_rest(const redist_plan *p, redist_priv_part *pa
       continue;
     }
     half = (redist_priv_runs *)redist_priv_zeroed(2 * whole.ndim, sizeof *half);
-    if (half != NULL) local->part[local->parts++] = half;
+    if (half != NULL) local->split[local->splits++] = half;
     code = half == NULL ? REDIST_ERR_MEMORY : redist_priv_keep_in_place(part, whole, half);
   }
   return code;
@@ -2527,7 +2527,7 @@ REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p) {
     redist_priv_types_free(c->table[own].types, c->types);
     REDIST_FREE(c->table[own].counts);
   }
-  REDIST_FREE(c->part);
+  REDIST_FREE(c->member);
   REDIST_FREE(c->counts);
   REDIST_FREE(c->before);
 }
@@ -2565,10 +2565,10 @@ REDIST_PRIV_COLD int redist_priv_address_type(const redist_plan *p, const MPI_Ai
     code = MPI_Type_create_hindexed_block(p->arrays, 1, at, *each, &made);
   } else {
     for (a = 0; a < p->arrays; a++) {
-      c->part[a] = each[(int64_t)a * p->size];
-      c->counts[a] = c->part[a] != MPI_BYTE;
+      c->member[a] = each[(int64_t)a * p->size];
+      c->counts[a] = c->member[a] != MPI_BYTE;
     }
-    code = MPI_Type_create_struct(p->arrays, c->counts, at, c->part, &made);
+    code = MPI_Type_create_struct(p->arrays, c->counts, at, c->member, &made);
   }
   code = redist_priv_become(type, code, &made);
   return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
@@ -2704,7 +2704,7 @@ REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_pri
 }
 
 /* The parts, one after another, replace *type. Frees them. code: of making them. */
-REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *part, int n,
+REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *types, int n,
                                              int code) {
   MPI_Aint *at = (MPI_Aint *)redist_priv_zeroed(n, sizeof *at);
   int *ones = (int *)redist_priv_alloc(n, sizeof *ones);
@@ -2713,8 +2713,8 @@ REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *p
   if (code == REDIST_OK && (at == NULL || ones == NULL)) code = REDIST_ERR_MEMORY;
   for (k = 0; k < n && code == REDIST_OK; k++) ones[k] = 1;
   if (code == REDIST_OK)
-    code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, part, &made), &made);
-  redist_priv_types_free(part, n);
+    code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, types, &made), &made);
+  redist_priv_types_free(types, n);
   REDIST_FREE(at);
   REDIST_FREE(ones);
   return code;
@@ -2724,16 +2724,16 @@ REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *p
 REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
                                              int side, int64_t stride) {
   const int n = (int)list->runs;
-  MPI_Datatype made, *part;
+  MPI_Datatype made, *types;
   int k, code = REDIST_OK;
   if (n == 1) return redist_priv_follow_run(type, list->run, side, stride);
-  part = redist_priv_types(n);
-  if (part == NULL) return REDIST_ERR_MEMORY;
+  types = redist_priv_types(n);
+  if (types == NULL) return REDIST_ERR_MEMORY;
   for (k = 0; k < n && code == REDIST_OK; k++) {
-    code = redist_priv_become(&part[k], MPI_Type_dup(*type, &made), &made);
-    if (code == REDIST_OK) code = redist_priv_follow_run(&part[k], &list->run[k], side, stride);
+    code = redist_priv_become(&types[k], MPI_Type_dup(*type, &made), &made);
+    if (code == REDIST_OK) code = redist_priv_follow_run(&types[k], &list->run[k], side, stride);
   }
-  return redist_priv_concatenate(type, part, n, code);
+  return redist_priv_concatenate(type, types, n, code);
 }
 
 /* *type, one element, at all of a product's on one side, run by run, so that both ends agree on
@@ -2793,13 +2793,13 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
   c->request = MPI_REQUEST_NULL;
   c->before = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *c->before);
   c->types = (1 + (int64_t)p->parts) * p->size;
-  c->part = (MPI_Datatype *)redist_priv_alloc(p->arrays, sizeof *c->part);
+  c->member = (MPI_Datatype *)redist_priv_alloc(p->arrays, sizeof *c->member);
   c->counts = (int *)redist_priv_alloc(p->arrays, sizeof *c->counts);
   for (own = 0; own < 2; own++) {
     redist_priv_table *t = &c->table[own];
     t->counts = (int *)redist_priv_zeroed(2 * (int64_t)p->size, sizeof *t->counts);
     t->types = redist_priv_types(c->types);
-    if (c->before == NULL || c->part == NULL || c->counts == NULL || t->counts == NULL ||
+    if (c->before == NULL || c->member == NULL || c->counts == NULL || t->counts == NULL ||
         t->types == NULL)
       return REDIST_ERR_MEMORY;
     t->offsets = t->counts + p->size;
@@ -2894,7 +2894,7 @@ REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h) {
 #ifdef REDIST_PRIV_OWN_MEMORY
   int r;
   for (r = 0; r < h->size; r++) {
-    if (h->member[r].bytes > 0) munmap(h->base[r] - REDIST_PRIV_LINE, h->member[r].bytes);
+    if (h->member[r].bytes > 0) munmap(h->segment[r] - REDIST_PRIV_LINE, h->member[r].bytes);
     if (h->member[r].file >= 0) close(h->member[r].file);
   }
 #endif
@@ -2905,9 +2905,9 @@ REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h) {
     MPI_Win_free(&h->window);
   }
   if (h->windowed) MPI_Comm_free(&h->node);
-  REDIST_FREE(h->base);
+  REDIST_FREE(h->segment);
   REDIST_FREE(h->member);
-  h->base = NULL;
+  h->segment = NULL;
   h->member = NULL;
   h->size = h->windowed = 0;
 }
@@ -2916,8 +2916,8 @@ REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h) {
 REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n) {
   int r;
   h->member = (redist_priv_member *)redist_priv_zeroed(n, sizeof *h->member);
-  h->base = (char **)redist_priv_zeroed(n, sizeof *h->base);
-  h->size = h->member == NULL || h->base == NULL ? 0 : n;
+  h->segment = (char **)redist_priv_zeroed(n, sizeof *h->segment);
+  h->size = h->member == NULL || h->segment == NULL ? 0 : n;
   for (r = 0; r < h->size; r++) h->member[r].file = -1;
   if (h->size == 0) redist_priv_home_close(h);
   return h->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
@@ -3003,10 +3003,10 @@ REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes,
   for (r = 0; r < h->size && code == REDIST_OK; r++) {
     if (MPI_Win_shared_query(h->window, r, &size, &unit, &base) != MPI_SUCCESS)
       code = REDIST_ERR_MPI;
-    h->base[r] = redist_priv_align(base);
+    h->segment[r] = redist_priv_align(base);
   }
-  h->part = h->base[h->rank];
-  if (code == REDIST_OK && !redist_priv_touch(h->part, (size_t)bytes - REDIST_PRIV_LINE))
+  if (code == REDIST_OK &&
+      !redist_priv_touch(h->segment[h->rank], (size_t)bytes - REDIST_PRIV_LINE))
     code = REDIST_ERR_MEMORY;
   return redist_priv_worst(h->node, code);
 }
@@ -3150,7 +3150,7 @@ REDIST_PRIV_COLD int redist_priv_map(redist_priv_home *h, int r) {
   m->shares &= memory != MAP_FAILED;
   if (memory == MAP_FAILED) return REDIST_ERR_MEMORY;
   m->bytes = (size_t)s.st_size;
-  h->base[r] = (char *)memory + REDIST_PRIV_LINE;
+  h->segment[r] = (char *)memory + REDIST_PRIV_LINE;
   return REDIST_OK;
 }
 
@@ -3162,9 +3162,9 @@ REDIST_PRIV_COLD int redist_priv_grow(redist_priv_home *h, int64_t bytes) {
       lseek(file, (off_t)bytes - 1, SEEK_SET) != (off_t)bytes - 1 || write(file, "", 1) != 1 ||
       redist_priv_map(h, h->rank) != REDIST_OK)
     return REDIST_ERR_MEMORY;
-  h->part = h->base[h->rank];
-  return redist_priv_touch(h->part, (size_t)bytes - REDIST_PRIV_LINE) ? REDIST_OK
-                                                                      : REDIST_ERR_MEMORY;
+  return redist_priv_touch(h->segment[h->rank], (size_t)bytes - REDIST_PRIV_LINE)
+             ? REDIST_OK
+             : REDIST_ERR_MEMORY;
 }
 
 #endif
@@ -3237,10 +3237,11 @@ REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home) {
   while (*at != NULL) {
     redist_priv_rings *r = *at;
     int64_t k = r->receives;
-    while (r->abandoned && k < r->links &&
-           REDIST_PRIV_ACQUIRE(&r->link[k].slot->drained) == r->link[k].before + r->link[k].done)
+    while (r->abandoned && k < r->channels &&
+           REDIST_PRIV_ACQUIRE(&r->channel[k].slot->drained) ==
+               r->channel[k].before + r->channel[k].done)
       k++;
-    if (r->abandoned && k == r->links) {
+    if (r->abandoned && k == r->channels) {
       *at = r->next;
       REDIST_FREE(r);
     } else {
@@ -3345,17 +3346,18 @@ REDIST_PRIV_COLD int64_t redist_priv_time_probe(const redist_priv_home *h, int r
   double least = 1, begin = 0;
   int64_t k;
   if (m == NULL || !m->shares || rank == mirror) return 0;
-  own = &((redist_priv_notice *)(void *)h->part)[m - h->member];
-  other = &((redist_priv_notice *)(void *)h->base[m - h->member])[m->place];
+  own = &((redist_priv_notice *)(void *)h->segment[h->rank])[m - h->member];
+  other = &((redist_priv_notice *)(void *)h->segment[m - h->member])[m->place];
   own->lines = h->begin - REDIST_PRIV_PROBE_BYTES;
   for (k = 1; k <= rounds * SERIES; k++) {
     begin = k % rounds == 1 % rounds ? MPI_Wtime() : begin;
     if (rank < mirror && lines)
-      redist_priv_touch_lines((int64_t *)(void *)(h->part + own->lines), probe, 1);
+      redist_priv_touch_lines((int64_t *)(void *)(h->segment[h->rank] + own->lines), probe, 1);
     if (rank < mirror) REDIST_PRIV_RELEASE(&own->flag[probe], k);
     if (!redist_priv_await_flag(&other->flag[probe], k, lines ? 20000 : 2000)) return 0;
     if (rank > mirror && lines)
-      redist_priv_touch_lines((int64_t *)(void *)(h->base[m - h->member] + other->lines), probe, 0);
+      redist_priv_touch_lines((int64_t *)(void *)(h->segment[m - h->member] + other->lines), probe,
+                              0);
     if (rank > mirror) REDIST_PRIV_RELEASE(&own->flag[probe], k);
     if (k % rounds == 0 && MPI_Wtime() - begin < least) least = MPI_Wtime() - begin;
   }
@@ -3397,27 +3399,29 @@ REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_
 }
 
 /* Packs, or unpacks, the next piece of a message in its slot of the ring. */
-REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel *link) {
-  char *ring = (char *)(link->slot + 1);
-  redist_priv_copy_piece(p, link->peer, ring + link->next * link->slot_bytes, link->streamed);
-  link->next = link->next + 1 == link->slots ? 0 : link->next + 1;
+REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel *channel) {
+  char *ring = (char *)(channel->slot + 1);
+  redist_priv_copy_piece(p, channel->peer, ring + channel->next * channel->slot_bytes,
+                         channel->streamed);
+  channel->next = channel->next + 1 == channel->slots ? 0 : channel->next + 1;
 }
 
 /* Copies a message between this rank's arrays and the other end's: pushes what it sends, pulls what
    it receives. Streamed stores are fenced. */
-REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *link) {
-  const int own = link->peer->own;
-  const redist_priv_block *block = &p->block[link->peer->block], *end = block + link->peer->blocks;
+REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *channel) {
+  const int own = channel->peer->own;
+  const redist_priv_block *block = &p->block[channel->peer->block],
+                          *end = block + channel->peer->blocks;
   const redist_priv_cursor whole = {{0}, {0}};
-  const int64_t *offsets = link->board->array;
+  const int64_t *offsets = channel->board->array;
   const double began = redist_priv_now(p);
   char *array[2];
   for (; block < end; block++) {
     array[own] = redist_priv_given(p, own, block->array);
-    array[!own] = (char *)link->board + offsets[!own * p->arrays + block->array];
+    array[!own] = (char *)channel->board + offsets[!own * p->arrays + block->array];
     redist_priv_copy(p->product[block->product].direct, &whole, array[REDIST_PRIV_FROM],
                      array[REDIST_PRIV_TO], redist_priv_part_with(p, block->product)->policy,
-                     link->streamed_direct);
+                     channel->streamed_direct);
   }
   redist_priv_add_copying(p, began);
 }
@@ -3426,7 +3430,8 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
 REDIST_PRIV void redist_priv_announce(const redist_plan *p) {
   const redist_arena *arena = p->options.arena;
   redist_priv_rings *r = p->rings;
-  redist_priv_board *board = (redist_priv_board *)(void *)(r->home->part + r->begin);
+  redist_priv_board *board =
+      (redist_priv_board *)(void *)(r->home->segment[r->home->rank] + r->begin);
   int64_t *offsets = board->array;
   int i;
   r->announced = 4 * r->execution + 3;
@@ -3442,29 +3447,29 @@ REDIST_PRIV void redist_priv_announce(const redist_plan *p) {
 }
 
 /* What the other end of a message has announced for this execution; 0: nothing yet. */
-REDIST_PRIV int64_t redist_priv_heard(const redist_plan *p, const redist_priv_channel *link) {
-  const int64_t announced = REDIST_PRIV_ACQUIRE(&link->board->announced);
+REDIST_PRIV int64_t redist_priv_heard(const redist_plan *p, const redist_priv_channel *channel) {
+  const int64_t announced = REDIST_PRIV_ACQUIRE(&channel->board->announced);
   return announced / 4 == p->rings->execution ? announced : 0;
 }
 
 /* Claims a message for a way, or finds that the other end has. */
-REDIST_PRIV void redist_priv_claim(const redist_plan *p, redist_priv_channel *link, int way) {
+REDIST_PRIV void redist_priv_claim(const redist_plan *p, redist_priv_channel *channel, int way) {
   const int64_t now = p->rings->execution * REDIST_PRIV_WAYS;
-  int64_t *word = &link->slot->claim[p->rings->execution % 2], claim = REDIST_PRIV_ACQUIRE(word);
+  int64_t *word = &channel->slot->claim[p->rings->execution % 2], claim = REDIST_PRIV_ACQUIRE(word);
   if (claim < now && REDIST_PRIV_EXCHANGE(word, &claim, now + way)) claim = now + way;
-  link->claimed = (int)(claim - now);
+  channel->claimed = (int)(claim - now);
 }
 
 /* The way in which the sender takes a free message; free: it leaves the choice to the receiver. A
    late receiver prefers a push, or to copy itself; but from a core that shares no cache it should
    find the message in the ring, and a sender that waits for nothing else need not wait for the
    receiver. Combined messages take the same way in every execution. */
-REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *link) {
+REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *channel) {
   const redist_priv_rings *r = p->rings;
-  const int64_t heard = redist_priv_heard(p, link);
-  const int far = redist_priv_is_far(r->home), fits = link->peer->pieces <= link->slots;
-  if (heard & 2 && link->way == REDIST_PRIV_PUSH) return REDIST_PRIV_PUSH;
-  if (!(r->announced & 1) || link->way == REDIST_PRIV_RING) return REDIST_PRIV_RING;
+  const int64_t heard = redist_priv_heard(p, channel);
+  const int far = redist_priv_is_far(r->home), fits = channel->peer->pieces <= channel->slots;
+  if (heard & 2 && channel->way == REDIST_PRIV_PUSH) return REDIST_PRIV_PUSH;
+  if (!(r->announced & 1) || channel->way == REDIST_PRIV_RING) return REDIST_PRIV_RING;
   if (p->combines || (heard ? !far : !fits || r->idle < 0)) return REDIST_PRIV_FREE;
   return heard || far || (r->received && r->idle >= REDIST_PRIV_PATIENCE) ? REDIST_PRIV_RING
                                                                           : REDIST_PRIV_FREE;
@@ -3473,26 +3478,27 @@ REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *lin
 /* Progresses a message that this rank sends: fills one slot of the ring, if one is free; only one,
    since the next peer may need the elements between those just packed while they are cached.
    Returns whether it did anything. */
-REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *link) {
-  const int64_t pieces = link->peer->pieces;
+REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *channel) {
+  const int64_t pieces = channel->peer->pieces;
   int64_t ahead;
   int way;
-  if (link->done == pieces) return 0;
-  ahead = link->before + link->done - REDIST_PRIV_ACQUIRE(&link->slot->drained);
-  if (link->claimed == REDIST_PRIV_FREE && ahead > -pieces) {
-    way = redist_priv_sends(p, link);
-    if (way == REDIST_PRIV_PUSH || (way == REDIST_PRIV_RING && ahead < link->slots))
-      redist_priv_claim(p, link, way);
+  if (channel->done == pieces) return 0;
+  ahead = channel->before + channel->done - REDIST_PRIV_ACQUIRE(&channel->slot->drained);
+  if (channel->claimed == REDIST_PRIV_FREE && ahead > -pieces) {
+    way = redist_priv_sends(p, channel);
+    if (way == REDIST_PRIV_PUSH || (way == REDIST_PRIV_RING && ahead < channel->slots))
+      redist_priv_claim(p, channel, way);
   }
-  if (link->claimed == REDIST_PRIV_RING ? ahead >= link->slots
-                                        : link->claimed != REDIST_PRIV_PUSH && ahead > -pieces)
+  if (channel->claimed == REDIST_PRIV_RING
+          ? ahead >= channel->slots
+          : channel->claimed != REDIST_PRIV_PUSH && ahead > -pieces)
     return 0;
-  if (link->claimed == REDIST_PRIV_RING)
-    redist_priv_copy_slot(p, link);
-  else if (link->claimed == REDIST_PRIV_PUSH)
-    redist_priv_copy_direct(p, link);
-  link->done = link->claimed == REDIST_PRIV_RING ? link->done + 1 : pieces;
-  REDIST_PRIV_RELEASE(&link->slot->filled, link->before + link->done);
+  if (channel->claimed == REDIST_PRIV_RING)
+    redist_priv_copy_slot(p, channel);
+  else if (channel->claimed == REDIST_PRIV_PUSH)
+    redist_priv_copy_direct(p, channel);
+  channel->done = channel->claimed == REDIST_PRIV_RING ? channel->done + 1 : pieces;
+  REDIST_PRIV_RELEASE(&channel->slot->filled, channel->before + channel->done);
   return 1;
 }
 
@@ -3502,40 +3508,40 @@ REDIST_PRIV int redist_priv_send_all(const redist_plan *p) {
   int64_t k;
   int any = 0, sent = 1;
   while (sent)
-    for (k = r->receives, sent = 0; k < r->links; k++)
-      any |= sent |= redist_priv_send(p, &r->link[k]);
+    for (k = r->receives, sent = 0; k < r->channels; k++)
+      any |= sent |= redist_priv_send(p, &r->channel[k]);
   return any;
 }
 
 /* Whether the receiver should copy a free message itself. */
-REDIST_PRIV int redist_priv_may_pull(const redist_plan *p, redist_priv_channel *link) {
+REDIST_PRIV int redist_priv_may_pull(const redist_plan *p, redist_priv_channel *channel) {
   const redist_priv_rings *r = p->rings;
   const int unreachable =
-      link->way == REDIST_PRIV_PUSH && !(r->announced & 2) && !redist_priv_is_far(r->home);
-  return redist_priv_heard(p, link) & 1 &&
-         (link->way == REDIST_PRIV_PULL || unreachable || r->idle >= REDIST_PRIV_PATIENCE);
+      channel->way == REDIST_PRIV_PUSH && !(r->announced & 2) && !redist_priv_is_far(r->home);
+  return redist_priv_heard(p, channel) & 1 &&
+         (channel->way == REDIST_PRIV_PULL || unreachable || r->idle >= REDIST_PRIV_PATIENCE);
 }
 
 /* Progresses a message that this rank receives. Returns whether it did anything. */
-REDIST_PRIV int redist_priv_receive(const redist_plan *p, redist_priv_channel *link) {
-  const int64_t pieces = link->peer->pieces, done = link->done;
+REDIST_PRIV int redist_priv_receive(const redist_plan *p, redist_priv_channel *channel) {
+  const int64_t pieces = channel->peer->pieces, done = channel->done;
   int64_t filled;
-  while (link->done < pieces) {
-    filled = REDIST_PRIV_ACQUIRE(&link->slot->filled) - link->before;
-    if (link->claimed == REDIST_PRIV_FREE && (filled > 0 || redist_priv_may_pull(p, link)))
-      redist_priv_claim(p, link, REDIST_PRIV_PULL);
-    if (link->claimed == REDIST_PRIV_FREE ||
-        (link->claimed != REDIST_PRIV_PULL && filled <= link->done))
+  while (channel->done < pieces) {
+    filled = REDIST_PRIV_ACQUIRE(&channel->slot->filled) - channel->before;
+    if (channel->claimed == REDIST_PRIV_FREE && (filled > 0 || redist_priv_may_pull(p, channel)))
+      redist_priv_claim(p, channel, REDIST_PRIV_PULL);
+    if (channel->claimed == REDIST_PRIV_FREE ||
+        (channel->claimed != REDIST_PRIV_PULL && filled <= channel->done))
       break;
-    if (link->claimed == REDIST_PRIV_RING)
-      redist_priv_copy_slot(p, link);
-    else if (link->claimed == REDIST_PRIV_PULL)
-      redist_priv_copy_direct(p, link);
-    link->done = link->claimed == REDIST_PRIV_RING ? link->done + 1 : pieces;
-    REDIST_PRIV_RELEASE(&link->slot->drained, link->before + link->done);
+    if (channel->claimed == REDIST_PRIV_RING)
+      redist_priv_copy_slot(p, channel);
+    else if (channel->claimed == REDIST_PRIV_PULL)
+      redist_priv_copy_direct(p, channel);
+    channel->done = channel->claimed == REDIST_PRIV_RING ? channel->done + 1 : pieces;
+    REDIST_PRIV_RELEASE(&channel->slot->drained, channel->before + channel->done);
   }
-  link->peer->pending = pieces - link->done;
-  return link->done > done;
+  channel->peer->pending = pieces - channel->done;
+  return channel->done > done;
 }
 
 /* Pushes to receivers that have started at once, to others after the local copies, so that they
@@ -3547,12 +3553,12 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
   r->execution++;
   r->idle = -1;
   r->received = 0;
-  for (k = 0; k < r->links; k++) {
-    redist_priv_channel *link = &r->link[k];
-    link->before += link->done;
-    link->done = 0;
-    link->claimed = link->direct ? REDIST_PRIV_FREE : REDIST_PRIV_RING;
-    link->peer->pending = link->peer->pieces;
+  for (k = 0; k < r->channels; k++) {
+    redist_priv_channel *channel = &r->channel[k];
+    channel->before += channel->done;
+    channel->done = 0;
+    channel->claimed = channel->direct ? REDIST_PRIV_FREE : REDIST_PRIV_RING;
+    channel->peer->pending = channel->peer->pieces;
   }
   if (r->direct) redist_priv_announce(p);
   redist_priv_send_all(p);
@@ -3572,16 +3578,16 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done) {
   int64_t k;
   int all = 1, code, flag, progress = redist_priv_send_all(p);
   r->received = 1;
-  for (k = 0; k < r->links; k++) {
-    redist_priv_channel *link = &r->link[k];
+  for (k = 0; k < r->channels; k++) {
+    redist_priv_channel *channel = &r->channel[k];
     if (k < r->receives) {
       redist_priv_retire(p, REDIST_PRIV_TO);
-      if (redist_priv_is_in_turn(p, link->peer)) progress |= redist_priv_receive(p, link);
-      r->received &= link->done == link->peer->pieces;
+      if (redist_priv_is_in_turn(p, channel->peer)) progress |= redist_priv_receive(p, channel);
+      r->received &= channel->done == channel->peer->pieces;
     }
-    all &= link->done == link->peer->pieces &&
+    all &= channel->done == channel->peer->pieces &&
            (k < r->receives || !p->overwrites ||
-            REDIST_PRIV_ACQUIRE(&link->slot->drained) == link->before + link->done);
+            REDIST_PRIV_ACQUIRE(&channel->slot->drained) == channel->before + channel->done);
   }
   r->idle = progress ? 0 : (int)redist_priv_min(r->idle + 1, REDIST_PRIV_PATIENCE);
   code = redist_priv_lanes_test(p, done);
@@ -3612,7 +3618,7 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p) {
    into them. */
 REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p) {
   const redist_priv_rings *r = p->rings;
-  const int64_t slots = redist_priv_max(r->links - r->receives, 1) * REDIST_PRIV_SLOTS;
+  const int64_t slots = redist_priv_max(r->channels - r->receives, 1) * REDIST_PRIV_SLOTS;
   const int64_t wanted =
       redist_priv_max(p->side[REDIST_PRIV_FROM].bytes, slots * REDIST_PRIV_SHORT);
   const int64_t room = p->options.arena != NULL ? redist_priv_find_room(r->home, NULL, 0) / 2
@@ -3675,8 +3681,8 @@ REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p) {
                                                            there);
     peer->near = m != NULL && m->shares && redist_priv_same_part(p, peer->rank);
     if (!peer->near) continue;
-    r->link[r->links].peer = peer;
-    r->link[r->links++].there = (int)(m - home->member);
+    r->channel[r->channels].peer = peer;
+    r->channel[r->channels++].there = (int)(m - home->member);
     r->receives += peer->own == REDIST_PRIV_TO;
   }
   if (those != MPI_GROUP_NULL) MPI_Group_free(&those);
@@ -3685,9 +3691,9 @@ REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p) {
 }
 
 /* Plans a message's ring, equally at both ends, for pieces of `bytes`, and compiles its copies. */
-REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *link,
+REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *channel,
                                            int64_t piece) {
-  redist_priv_peer *peer = link->peer;
+  redist_priv_peer *peer = channel->peer;
   int64_t most;
   int code;
   peer->cutting.bytes = piece;
@@ -3695,9 +3701,11 @@ REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *
   code = redist_priv_compile_peer(p, peer);
   if (code != REDIST_OK) return code;
   peer->pieces = redist_priv_count_pieces(p, peer, &most);
-  link->slots = peer->bytes > piece ? REDIST_PRIV_SLOTS : peer->bytes > REDIST_PRIV_SHORT ? 1 : 2;
-  if (p->overwrites && peer->bytes > piece) link->slots = peer->pieces;
-  link->slot_bytes = redist_priv_round_up(most, REDIST_PRIV_LINE);
+  channel->slots = peer->bytes > piece               ? REDIST_PRIV_SLOTS
+                   : peer->bytes > REDIST_PRIV_SHORT ? 1
+                                                     : 2;
+  if (p->overwrites && peer->bytes > piece) channel->slots = peer->pieces;
+  channel->slot_bytes = redist_priv_round_up(most, REDIST_PRIV_LINE);
   return REDIST_OK;
 }
 
@@ -3711,22 +3719,23 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
   const int64_t cached =
       redist_priv_is_beyond(r->home, REDIST_PRIV_NOT_NEAR) ? REDIST_PRIV_CACHED : 0;
   int64_t k;
-  for (k = 0; k < r->links; k++) {
-    redist_priv_channel *link = &r->link[k];
-    redist_priv_notice *notice = (redist_priv_notice *)(void *)r->home->part + link->there;
-    const int64_t waste = redist_priv_most_waste(p, link->peer);
+  for (k = 0; k < r->channels; k++) {
+    redist_priv_channel *channel = &r->channel[k];
+    redist_priv_notice *notice =
+        (redist_priv_notice *)(void *)r->home->segment[r->home->rank] + channel->there;
+    const int64_t waste = redist_priv_most_waste(p, channel->peer);
     if (k < r->receives) {
-      link->way = !p->combines && waste == 1           ? REDIST_PRIV_PUSH
-                  : far || link->peer->bytes <= cached ? REDIST_PRIV_RING
-                                                       : REDIST_PRIV_PULL;
-      REDIST_PRIV_RELEASE(&notice->way, link->way);
+      channel->way = !p->combines && waste == 1              ? REDIST_PRIV_PUSH
+                     : far || channel->peer->bytes <= cached ? REDIST_PRIV_RING
+                                                             : REDIST_PRIV_PULL;
+      REDIST_PRIV_RELEASE(&notice->way, channel->way);
     } else {
-      link->slot = (redist_priv_slot *)(void *)(r->home->part + at);
-      memset(link->slot, 0, sizeof *link->slot);
-      link->slot->direct = link->direct =
-          r->direct && waste < (link->peer->bytes > REDIST_PRIV_NEAR ? REDIST_PRIV_WASTEFUL : 2);
+      channel->slot = (redist_priv_slot *)(void *)(r->home->segment[r->home->rank] + at);
+      memset(channel->slot, 0, sizeof *channel->slot);
+      channel->slot->direct = channel->direct =
+          r->direct && waste < (channel->peer->bytes > REDIST_PRIV_NEAR ? REDIST_PRIV_WASTEFUL : 2);
       REDIST_PRIV_RELEASE(&notice->slot, at);
-      at += (int64_t)sizeof *link->slot + link->slots * link->slot_bytes;
+      at += (int64_t)sizeof *channel->slot + channel->slots * channel->slot_bytes;
     }
     REDIST_PRIV_RELEASE(&notice->board, r->begin);
   }
@@ -3784,17 +3793,17 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
   /* now, when the receivers of plans that are gone have been waited for */
   redist_priv_reclaim(r->home);
   piece = redist_priv_piece_bytes(p);
-  for (k = r->receives; k < r->links && code == REDIST_OK; k++) {
-    code = redist_priv_plan_ring(p, &r->link[k], piece);
-    r->ring_bytes += r->link[k].slots * r->link[k].slot_bytes;
+  for (k = r->receives; k < r->channels && code == REDIST_OK; k++) {
+    code = redist_priv_plan_ring(p, &r->channel[k], piece);
+    r->ring_bytes += r->channel[k].slots * r->channel[k].slot_bytes;
   }
-  bytes = head + (r->links - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
+  bytes = head + (r->channels - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
   if (p->options.arena == NULL) code = redist_priv_home_open(r->home, bytes, 0, code);
   if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
     return code != REDIST_OK ? code : (int)REDIST_ERR_MEMORY;
   r->direct = p->options.arena != NULL && p->options.arena->ordinary == NULL && !p->overwrites &&
               (!p->combines || !redist_priv_is_far(r->home));
-  board = (redist_priv_board *)(void *)(r->home->part + r->begin);
+  board = (redist_priv_board *)(void *)(r->home->segment[r->home->rank] + r->begin);
   board->announced = 0;
   board->piece = piece;
   redist_priv_write_places(p, board);
@@ -3821,16 +3830,16 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p) {
 }
 
 /* Compiles the direct copies of a message, from the sender's arrays to the receiver's. */
-REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_channel *link) {
-  const redist_priv_block *first = &p->block[link->peer->block],
-                          *last = first + link->peer->blocks - 1;
-  const int own = link->peer->own;
+REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_channel *channel) {
+  const redist_priv_block *first = &p->block[channel->peer->block],
+                          *last = first + channel->peer->blocks - 1;
+  const int own = channel->peer->own;
   int64_t k, bytes = 0;
   int code = REDIST_OK;
   for (k = first->product; k <= last->product && code == REDIST_OK; k++) {
     redist_priv_shared *product = &p->product[k];
     const redist_priv_part *part = &p->part[product->part];
-    const redist_priv_storage *there = redist_priv_storage_there(p, link->board, product);
+    const redist_priv_storage *there = redist_priv_storage_there(p, channel->board, product);
     redist_priv_message m = redist_priv_product_message(p, product);
     redist_priv_store(&m, !own, there);
     bytes += there->size * part->element_bytes;
@@ -3838,8 +3847,9 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
                                REDIST_PRIV_TO, part->element_bytes);
   }
   bytes = redist_priv_min(bytes, p->side[REDIST_PRIV_FROM].touched);
-  link->streamed_direct =
-      own == REDIST_PRIV_TO ? p->side[own].streams : redist_priv_is_streamed(p, link->peer, bytes);
+  channel->streamed_direct = own == REDIST_PRIV_TO
+                                 ? p->side[own].streams
+                                 : redist_priv_is_streamed(p, channel->peer, bytes);
   return code;
 }
 
@@ -3849,23 +3859,24 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
   const redist_priv_home *home = p->rings->home;
   int64_t k;
   int code = REDIST_OK;
-  for (k = 0; k < p->rings->links && code == REDIST_OK; k++) {
-    redist_priv_channel *link = &p->rings->link[k];
-    char *part = home->base[link->there];
+  for (k = 0; k < p->rings->channels && code == REDIST_OK; k++) {
+    redist_priv_channel *channel = &p->rings->channel[k];
+    char *part = home->segment[channel->there];
     redist_priv_notice *notice =
-        (redist_priv_notice *)(void *)part + home->member[link->there].place;
-    link->board = (redist_priv_board *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->board));
+        (redist_priv_notice *)(void *)part + home->member[channel->there].place;
+    channel->board = (redist_priv_board *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->board));
     if (k < p->rings->receives) {
-      link->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->slot));
-      link->direct = (int)link->slot->direct;
-      code = redist_priv_plan_ring(p, link, link->board->piece);
+      channel->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->slot));
+      channel->direct = (int)channel->slot->direct;
+      code = redist_priv_plan_ring(p, channel, channel->board->piece);
     } else {
-      link->way = (int)REDIST_PRIV_ACQUIRE(&notice->way);
-      link->streamed = redist_priv_is_streamed(p, link->peer, p->side[REDIST_PRIV_FROM].touched);
+      channel->way = (int)REDIST_PRIV_ACQUIRE(&notice->way);
+      channel->streamed =
+          redist_priv_is_streamed(p, channel->peer, p->side[REDIST_PRIV_FROM].touched);
     }
-    if (code == REDIST_OK && link->direct &&
-        (k < p->rings->receives || link->way == REDIST_PRIV_PUSH))
-      code = redist_priv_compile_direct(p, link);
+    if (code == REDIST_OK && channel->direct &&
+        (k < p->rings->receives || channel->way == REDIST_PRIV_PUSH))
+      code = redist_priv_compile_direct(p, channel);
   }
   return code;
 }
@@ -4470,7 +4481,7 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_err
       redist_priv_stage(p, v);
     if (v->code != REDIST_OK && p->options.method == REDIST_AUTO && outcome[UNFIT] == REDIST_OK)
       outcome[UNFIT] = v->code;
-    outcome[USED] = p->rings == NULL || p->rings->links > 0;
+    outcome[USED] = p->rings == NULL || p->rings->channels > 0;
     if (v->code == REDIST_OK && t->create != NULL)
       redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s", t->name);
     p->tried |= 1u << t->method;
@@ -4519,11 +4530,11 @@ REDIST_PRIV_COLD void redist_priv_half_free(redist_priv_half *half) {
 REDIST_PRIV_COLD void redist_priv_part_free(redist_priv_part *part) {
   redist_priv_local *local = &part->local;
   int64_t k, d;
-  for (k = 0; k < local->parts; k++) {
-    for (d = 0; d < 2 * part->from->ndim; d++) REDIST_FREE(local->part[k][d].run);
-    REDIST_FREE(local->part[k]);
+  for (k = 0; k < local->splits; k++) {
+    for (d = 0; d < 2 * part->from->ndim; d++) REDIST_FREE(local->split[k][d].run);
+    REDIST_FREE(local->split[k]);
   }
-  REDIST_FREE(local->part);
+  REDIST_FREE(local->split);
   REDIST_FREE(local->message);
   redist_priv_half_free(&part->half[REDIST_PRIV_FROM]);
   redist_priv_half_free(&part->half[REDIST_PRIV_TO]);
@@ -5217,7 +5228,7 @@ REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a) {
     refused |= code == REDIST_PRIV_REFUSED;
   }
   if (code == REDIST_OK && apart == 1) {
-    a->memory = a->home.part + a->home.end;
+    a->memory = a->home.segment[a->home.rank] + a->home.end;
     return REDIST_OK;
   }
   a->ordinary = REDIST_MALLOC(a->bytes + REDIST_PRIV_LINE);
@@ -5344,16 +5355,16 @@ REDIST_PRIV_COLD int redist_priv_follow_pattern(MPI_Datatype *type, const redist
   const int64_t end = (p->count - last->start - last->length) / p->period + 1;
   const int64_t begin[] = {0, first, end}, periods[] = {first, end - first, 1};
   const int pieces = head->start + end * p->period < p->count ? 3 : 2;
-  MPI_Datatype made, *part = redist_priv_types(pieces);
-  int k, n = 0, code = part == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  MPI_Datatype made, *types = redist_priv_types(pieces);
+  int k, n = 0, code = types == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   for (k = 0; k < pieces && code == REDIST_OK; k++)
     if (periods[k] > 0) {
-      code = redist_priv_become(&part[n], MPI_Type_dup(*type, &made), &made);
+      code = redist_priv_become(&types[n], MPI_Type_dup(*type, &made), &made);
       if (code == REDIST_OK)
-        code = redist_priv_follow_periods(&part[n], p, begin[k], periods[k], side, stride);
+        code = redist_priv_follow_periods(&types[n], p, begin[k], periods[k], side, stride);
       n++;
     }
-  return redist_priv_concatenate(type, part, n, code);
+  return redist_priv_concatenate(type, types, n, code);
 }
 
 /* *type, an element of so many bytes, at every element that a place owns in its rank's array (side
@@ -5513,18 +5524,18 @@ REDIST_PRIV_COLD int redist_priv_list_pieces(redist_priv_pieces *list, int rank)
 REDIST_PRIV_COLD int redist_priv_join_pieces(const redist_priv_pieces *list, int side,
                                              MPI_Datatype *type) {
   const int n = (int)list->pieces;
-  MPI_Datatype made, *part = (MPI_Datatype *)redist_priv_alloc(n, sizeof *part);
+  MPI_Datatype made, *types = (MPI_Datatype *)redist_priv_alloc(n, sizeof *types);
   MPI_Aint *at = (MPI_Aint *)redist_priv_alloc(n, sizeof *at);
   int *ones = (int *)redist_priv_alloc(n, sizeof *ones);
-  int k, code = part == NULL || at == NULL || ones == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  int k, code = types == NULL || at == NULL || ones == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   for (k = 0; k < n && code == REDIST_OK; k++) {
-    part[k] = list->type[2 * list->piece[k].kind + side];
+    types[k] = list->type[2 * list->piece[k].kind + side];
     at[k] = (MPI_Aint)(list->piece[k].at[side] * list->bytes);
     ones[k] = 1;
   }
   if (code == REDIST_OK)
-    code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, part, &made), &made);
-  REDIST_FREE(part);
+    code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, types, &made), &made);
+  REDIST_FREE(types);
   REDIST_FREE(at);
   REDIST_FREE(ones);
   return code;

@@ -149,8 +149,8 @@ static void create_plans(int rank) {
   for (p = 0; p < plans(); p++) {
     m->wrong |= redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &m->plan[p]) !=
                 REDIST_OK;
-    for (k = 0; k < m->plan[p]->rings->links && now.slots > 0; k++)
-      m->plan[p]->rings->link[k].slots = now.slots;
+    for (k = 0; k < m->plan[p]->rings->channels && now.slots > 0; k++)
+      m->plan[p]->rings->channel[k].slots = now.slots;
   }
 }
 
@@ -315,7 +315,7 @@ static uint64_t mix_links(uint64_t hash, int rank) {
     hash = mix(hash, &r->idle, sizeof r->idle);
     hash = mix(hash, &r->received, sizeof r->received);
     hash = mix(hash, &crew[rank].plan[p]->active, sizeof crew[rank].plan[p]->active);
-    for (k = 0; k < r->links; k++) hash = mix(hash, &r->link[k], sizeof r->link[k]);
+    for (k = 0; k < r->channels; k++) hash = mix(hash, &r->channel[k], sizeof r->channel[k]);
   }
   return hash;
 }
@@ -386,7 +386,7 @@ static void remember(void *at, size_t bytes) {
 static void remember_plan(redist_plan *p) {
   remember(p->peer, (size_t)p->peers * sizeof *p->peer);
   remember(p->pointers, 2 * (size_t)p->arrays * sizeof *p->pointers);
-  remember(p->rings, sizeof *p->rings + (size_t)p->peers * sizeof *p->rings->link);
+  remember(p->rings, sizeof *p->rings + (size_t)p->peers * sizeof *p->rings->channel);
   remember(p->options.arena, sizeof *p->options.arena);
   remember(p, sizeof *p);
 }
