@@ -196,8 +196,8 @@ extern "C" {
 
 /* --------------------------------------------------------------------------------------- errors */
 
-/* What functions that return int answer, unless they say otherwise: names, and what redist_strerror
-   says of them. */
+/* The error codes, and the sentence of redist_strerror for each. Functions that return int return
+   one of them unless they say otherwise. */
 #define REDIST_PRIV_ERRORS(X)                                                                  \
   X(REDIST_OK, "success")                                                                      \
   X(REDIST_ERR_ARGUMENT, "an argument is NULL, out of range, or not a valid enumerator")       \
@@ -300,11 +300,12 @@ typedef struct {
   const redist_box *box;
   int partial; /* elements may lie in no box */
   redist_priv_error error;
-  /* in the order of the view; last: plans keep but ndim of them */
+  /* in the order of the view; the last member, because plans store only ndim of them */
   redist_priv_dimension dim[REDIST_MAX_DIMS];
 } redist_layout;
 
-/* Places by rank, and a rank's in ascending number, so that they are found in O(log places). */
+/* A place and its rank. Sorted by rank and then by place, so that a rank's places are found in
+   O(log places). */
 typedef struct {
   int rank, place;
 } redist_priv_rank_place;
@@ -409,15 +410,15 @@ REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
    rank to rank. offsets[places] is kept by reference, as ranks are. redist_move, whose arrays are
    those of places, does not add them. */
 REDIST_API redist_layout redist_at_offsets(redist_layout layout, const int64_t *offsets);
-/* The whole grid `copies` times, no two copies of a place on one rank: copy c of place k is place k
-   + c * (places of the grid), so that redist_on_ranks takes ranks for all of them. copies >= 1, at
-   most INT_MAX places in all; a later call replaces an earlier one. All copies of a destination
-   receive. Of the copies of a source's place, a destination rank that holds one reads its own; the
-   others are assigned round-robin: the n destination places that share elements with that place are
-   numbered copy by copy and by ascending coordinates, and number k reads copy k mod copies. So a
-   copy serves at most ceil(n / copies) other ranks, and two copies differ by at most one where no
-   rank reads its own. */
-REDIST_API redist_layout redist_replicated(redist_layout layout, int copies);
+/* The whole grid `replicas` times, no two replicas of a place on one rank: replica c of place k is
+   place k + c * (places of the grid), so that redist_on_ranks takes ranks for all of them. replicas
+   >= 1, at most INT_MAX places in all; a later call replaces an earlier one. All replicas of a
+   destination receive. A destination rank that holds a replica of a source's place reads its own.
+   The others are assigned round-robin: the n destination places that share elements with that place
+   are numbered replica by replica and by ascending coordinates, and number k reads replica k mod
+   replicas. So a replica sends to at most ceil(n / replicas) other ranks, and two replicas differ
+   by at most one where no rank reads its own. */
+REDIST_API redist_layout redist_replicated(redist_layout layout, int replicas);
 /* Ghost cells around the local array: `low` elements before local position 0 and `high` after the
    last, both >= 0, in memory (a flipped view does not exchange them). Without redist_with_ghosts
    they are never accessed. */
@@ -475,22 +476,22 @@ REDIST_API int redist_layout_check(const redist_layout *layout);
    always terminated; empty when all is well; may be NULL when size is 0. */
 REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size);
 
-/* Queries of a layout. On a layout that redist_layout_check refuses they answer 0 (places,
-   coords_of, alloc) or -1; only the ranks given to redist_on_ranks are not looked at again. */
+/* Queries of a layout. On a layout that redist_layout_check refuses they answer 0 (places, coords,
+   alloc) or -1. Ranks given to redist_on_ranks are not checked again. */
 
-/* Processes in the grid, times its copies. */
+/* Processes in the grid, times its replicas. */
 REDIST_API int redist_layout_places(const redist_layout *layout);
-/* The rank at coords[ndim], coordinates in the order of the view's axes, of copy 0; -1 when there
-   is none. */
+/* The rank at coords[ndim], coordinates in the order of the view's axes, in replica 0; -1 when
+   there is none. */
 REDIST_API int redist_layout_rank(const redist_layout *layout, const int *coords);
 /* Writes the coordinates of a rank's place, the lowest of several, to coords[ndim]. 1 when the rank
-   holds a place of any copy, else 0 (and nothing is written). O(axes); O(places) with
+   holds a place of any replica, else 0 (and nothing is written). O(axes); O(places) with
    redist_on_ranks. */
 REDIST_API int redist_layout_coords(const redist_layout *layout, int rank, int *coords);
 /* How many places a rank holds. The first `most` >= 0 of them are written to places[most],
    ascending; it may be NULL when most is 0. O(places) with redist_on_ranks. */
 REDIST_API int redist_layout_on_rank(const redist_layout *layout, int rank, int most, int *places);
-/* The rank that owns the element at index[ndim] of the view, in copy 0; -1 when the index lies
+/* The rank that owns the element at index[ndim] of the view, in replica 0; -1 when the index lies
    outside, or in no box. */
 REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *index);
 /* The offset of that element, in elements, in its owner's array, ghost cells and places before its
@@ -501,7 +502,7 @@ REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64
    allocate. 0 if it holds no place. */
 REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank);
 
-/* What loops over the elements that a rank owns need: a[origin + i * stride[0] + j * stride[1] +
+/* What a loop over the elements that a rank owns needs: a[origin + i * stride[0] + j * stride[1] +
    ...], where 0 <= i < count[0], ..., by axis of the view. first: the view index of i = 0, 0 when
    there is none; the others ascend (where blocks are cyclic, ask redist_global). stride: elements
    of memory, negative in a flipped view. allocated: cells that the place's array has along the
@@ -530,9 +531,9 @@ REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays,
                            const redist_layout *to, void *const *to_arrays, size_t element_bytes);
 
-/* What arrives is combined with what is there: to[i] = f(to[i], from[i]), 0 <= i < n, both
-   contiguous, for elements of the size given to the plan or redist_move_combining. Called for parts
-   of the arrays in an order of redist's choice, with OpenMP by several threads at once. */
+/* Combines what arrives with what is there: to[i] = f(to[i], from[i]), 0 <= i < n, both contiguous,
+   elements of the size given to the plan or redist_move_combining. Called for sections of the
+   arrays in any order, with OpenMP by several threads at once. */
 typedef void redist_combine(void *to, const void *from, int64_t n, void *context);
 
 typedef enum {
@@ -555,8 +556,8 @@ typedef struct {
 REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void *context);
 
 /* redist_move where every holder of an element contributes: its owner, the ghost cells of
-   redist_with_ghosts and all copies of a replicated source, in an order that only depends on the
-   layouts. NULL combine: redist_move. The same errors. */
+   redist_with_ghosts and all replicas of the source, in an order that only depends on the layouts.
+   NULL combine: redist_move. The same errors. */
 REDIST_API int redist_move_combining(const redist_layout *from, const void *const *from_arrays,
                                      const redist_layout *to, void *const *to_arrays,
                                      size_t element_bytes, redist_combine *combine, void *context);
@@ -818,8 +819,8 @@ REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes) {
   return memory == NULL ? NULL : memset(memory, 0, (size_t)redist_priv_max(n, 1) * bytes);
 }
 
-/* Appends a copy of an item to an array whose pointer is at `array`. REDIST_ERR_MEMORY: the array is
-   gone, its pointer NULL. */
+/* Appends a copy of an item to an array, to whose pointer `array` points. REDIST_ERR_MEMORY: the
+   array is gone, and its pointer NULL. */
 REDIST_PRIV_APART int redist_priv_append(void *array, int64_t *used, int64_t *room,
                                          const void *item, size_t bytes) {
   char *old, *grown;
@@ -1347,16 +1348,16 @@ REDIST_API redist_layout redist_at_offsets(redist_layout layout, const int64_t *
   return layout;
 }
 
-REDIST_API redist_layout redist_replicated(redist_layout layout, int copies) {
+REDIST_API redist_layout redist_replicated(redist_layout layout, int replicas) {
   const int64_t places = redist_priv_grid_places(&layout),
                 most = INT_MAX / redist_priv_max(places, 1);
-  redist_priv_expect(&layout, -1, "the number of copies", copies, 1, INT64_MAX);
-  redist_priv_require(&layout.error, REDIST_ERR_OVERFLOW, -1, "the number of copies", copies, 1,
+  redist_priv_expect(&layout, -1, "the number of replicas", replicas, 1, INT64_MAX);
+  redist_priv_require(&layout.error, REDIST_ERR_OVERFLOW, -1, "the number of replicas", replicas, 1,
                       most);
   if (layout.ranks == NULL)
     redist_priv_require(&layout.error, REDIST_ERR_RANK, -1, "the first rank", layout.first_rank, 0,
-                        INT_MAX - places * copies);
-  layout.copies = copies;
+                        INT_MAX - places * replicas);
+  layout.copies = replicas;
   return layout;
 }
 
@@ -1486,7 +1487,7 @@ REDIST_PRIV int redist_priv_rank_at(const redist_layout *layout, int place) {
   return layout->ranks != NULL ? layout->ranks[place] : layout->first_rank + place;
 }
 
-/* Of ints, or of structs that begin with the int that orders them. */
+/* Comparator for ints, and for structs whose first member is an int key. */
 REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b) {
   int x = *(const int *)a, y = *(const int *)b;
   return (x > y) - (x < y);
@@ -1499,8 +1500,8 @@ REDIST_PRIV_COLD int redist_priv_compare_rank_places(const void *a, const void *
                             : (x->place > y->place) - (x->place < y->place);
 }
 
-/* Of n structs, ascending by the int that each begins with, the one that begins with this; NULL:
-   none does. */
+/* Binary search: the one of n structs, ascending by their first member, an int, whose key is
+   `wanted`; or NULL. */
 REDIST_PRIV_COLD void *redist_priv_find(const void *array, int64_t n, size_t bytes, int wanted) {
   return bsearch(&wanted, array, (size_t)n, bytes, redist_priv_compare_ints);
 }
@@ -1560,7 +1561,7 @@ REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout,
   REDIST_FREE(sorted);
 }
 
-/* By where boxes begin along the array's first axis. */
+/* Comparator for pointers to boxes, by where they begin along the array's first axis. */
 REDIST_PRIV_COLD int redist_priv_compare_boxes(const void *a, const void *b) {
   const redist_box *x = *(const redist_box *const *)a, *y = *(const redist_box *const *)b;
   return (x->low[0] > y->low[0]) - (x->low[0] < y->low[0]);
@@ -1692,7 +1693,7 @@ REDIST_API int redist_layout_places(const redist_layout *layout) {
   return grid == 0 ? 0 : grid * layout->copies;
 }
 
-/* Of copy 0. */
+/* The place of replica 0 at these coordinates. */
 REDIST_PRIV_COLD int redist_priv_place_of(const redist_layout *layout, const int *coords) {
   int axes[REDIST_MAX_DIMS];
   int k, place = 0;
@@ -1703,7 +1704,7 @@ REDIST_PRIV_COLD int redist_priv_place_of(const redist_layout *layout, const int
   return place;
 }
 
-/* The same for every copy of a place. */
+/* The coordinates of a place, the same in every replica. */
 REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int place, int *coords) {
   int axes[REDIST_MAX_DIMS];
   int k;
@@ -1820,16 +1821,16 @@ REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layo
   return storage;
 }
 
-/* A place of a rank, and how it is stored in the rank's array. end: up to where that is used by
-   this place and those before it. */
+/* A place of a rank, and how it is stored in the rank's array; end: where this place and those
+   before it end there. */
 typedef struct {
   int place;
   redist_priv_storage storage;
   int64_t end;
 } redist_priv_held_place;
 
-/* Goes on to the next place that a rank holds, from place -1 and end 0 at first; 0: there is none.
-   What overflows, or is negative, is refused elsewhere. */
+/* Advances to the next place of a rank, from place -1 and end 0 at first. Returns 0 when there is
+   none. Offsets that overflow, or are negative, are refused elsewhere. */
 REDIST_PRIV_COLD int redist_priv_next_held(const redist_layout *layout, int rank,
                                            redist_priv_held_place *held) {
   int coords[REDIST_MAX_DIMS];
@@ -1859,7 +1860,8 @@ REDIST_PRIV_COLD redist_priv_storage redist_priv_storage_of(const redist_layout 
   return held.storage;
 }
 
-/* Up to the last cell that can hold an element. */
+/* The least that a local array may have along an axis: up to the last cell that can hold an
+   element. */
 REDIST_PRIV_COLD int64_t redist_priv_least(const redist_priv_dimension *dim, int coord) {
   const redist_axis *x = &dim->axis;
   const int closed = x->ghosts == 1 + (int)REDIST_CLOSED;
@@ -1929,14 +1931,15 @@ REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const red
   return code;
 }
 
-/* Whether every element of a copy is at one place, and that follows axis by axis. */
+/* Whether every element of a replica has exactly one place, found axis by axis. */
 REDIST_PRIV_COLD int redist_priv_is_partitioned(const redist_layout *layout) {
   int d, partitioned = layout->boxes == 0;
   for (d = 0; d < layout->ndim; d++) partitioned &= layout->dim[d].axis.ghosts == 0;
   return partitioned;
 }
 
-/* Whether who meets whom is a product over axes, and each element goes from one place to one. */
+/* Whether the pairs of places that share elements are a product over axes, and each element goes
+   from one place to one place. */
 REDIST_PRIV_COLD int redist_priv_is_product(const redist_layout *from, const redist_layout *to) {
   return from->copies == 1 && to->copies == 1 && redist_priv_is_partitioned(from) &&
          redist_priv_is_partitioned(to);
@@ -2006,8 +2009,8 @@ typedef struct {
   redist_priv_track *track;
 } redist_priv_pattern;
 
-/* A small strided box along one axis: n[0] elements, n[1] times, n[2] times. Positions and strides,
-   in elements, on the source, the destination, and in a dense array of just the elements that two
+/* A loop nest along one axis: n[0] elements, n[1] times, n[2] times. Positions and strides are in
+   elements: in the source, in the destination, and in a dense array of just the elements that two
    coordinates share. */
 enum { REDIST_PRIV_FROM, REDIST_PRIV_TO, REDIST_PRIV_PACKED, REDIST_PRIV_SIDES };
 enum { REDIST_PRIV_LEVELS = 3 };
@@ -2120,7 +2123,7 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int imag
   return REDIST_OK;
 }
 
-/* The first segment follows on the last where they repeat. */
+/* Where segments repeat, the first one follows the last. */
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord) {
   redist_priv_pattern p;
   int64_t k, at, before = 0, stride = x->step;
@@ -2139,8 +2142,7 @@ REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord) {
   return even ? stride : 0;
 }
 
-/* What the sides FROM and TO of an axis bring to their intersection: their patterns, and a track of
-   each. */
+/* The intersection of the sides FROM and TO of an axis: their patterns, and one track of each. */
 typedef struct {
   const redist_priv_pattern *pattern[2];
   const redist_priv_track *track[2];
@@ -2323,8 +2325,8 @@ REDIST_PRIV int redist_priv_holds_any(const redist_axis *x, int coord,
 }
 
 /* Appends the coordinates of an axis with ghosts that may hold some of the view indices begin <= i
-   < end: what they hold begins and ends in the order of their blocks, as seen from either side of
-   the axis and from within. */
+   < end. What coordinates hold begins and ends in the order of their blocks; periodic images are
+   that order shifted by the extent to either side. */
 REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redist_axis *x,
                                            int64_t begin, int64_t end) {
   const int64_t first = x->start + begin * x->step, last = x->start + (end - 1) * x->step;
@@ -2341,9 +2343,9 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
   return code;
 }
 
-/* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`:
-   walks the blocks of `other` in a pattern's segments, the same or one that shows all, in each no
-   further than a period of `other`. */
+/* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`.
+   Visits the blocks of `other` in the segments of `traversed`, which is `pattern` or one that shows
+   all; in each segment at most a period of `other`. */
 REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pattern *traversed,
                                  const redist_priv_pattern *pattern, const redist_axis *other,
                                  int64_t end) {
@@ -2417,7 +2419,8 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
 
 /* -------------------------------------------------------------- messages: products of run lists */
 
-/* Whom one coordinate meets on the other side of its axis, and in which runs. */
+/* The peers of a coordinate on the other side of its axis, and the runs that it shares with each.
+   */
 typedef struct {
   int64_t peers;
   int *coord; /* ascending */
@@ -2430,7 +2433,8 @@ typedef struct {
    FROM or TO. */
 typedef struct {
   int own, ndim;
-  /* the other side are boxes: message k is that with peer k of every axis, which is its box */
+  /* the other side has boxes: message k is that with peer k of every axis, which is the number of
+     its box */
   int listed;
   int64_t messages; /* places that it shares elements with, of one copy */
   redist_priv_axis_peers axis[REDIST_MAX_DIMS];
@@ -2527,8 +2531,8 @@ REDIST_PRIV void redist_priv_place_peers_free(redist_priv_place_peers *n) {
   memset(n, 0, sizeof *n);
 }
 
-/* The neighbours of the place at coords of layout `mine`, which is side `own` of the exchange, with
-   or without the runs that it shares with them. REDIST_ERR_MEMORY; free with
+/* The peers of the place at coords of layout `mine`, which is side `own` of the exchange, with or
+   without the runs that it shares with them. REDIST_ERR_MEMORY; free with
    redist_priv_place_peers_free even on failure. */
 REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coords, int own,
                                        const redist_layout *other, int runs,
@@ -2786,7 +2790,7 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *p
   }
 }
 
-/* Writes a row of pieces of `bytes` contiguous bytes. */
+/* Writes a row of chunks of `bytes` contiguous bytes. */
 REDIST_PRIV void redist_priv_write(const redist_priv_writing *w, redist_priv_loop row,
                                    int64_t bytes, const char *from, char *to) {
   const redist_priv_policy *a = &w->policy;
@@ -2799,8 +2803,8 @@ REDIST_PRIV void redist_priv_write(const redist_priv_writing *w, redist_priv_loo
       memcpy(to, from, (size_t)bytes);
 }
 
-/* How two loops are cut into tiles of wide x tall units, and how a tile is copied: in strips, by
-   way of a buffer, by non-temporal stores, with lines prefetched. */
+/* How two loops are cut into tiles of wide x tall units, and how a tile is copied: in strips,
+   through a buffer, by non-temporal stores, with lines prefetched (far). */
 typedef struct {
   const redist_priv_writing *w;
   int64_t wide, tall;
@@ -2941,7 +2945,7 @@ REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_writing *
   return t;
 }
 
-/* Combines an assembled tile with a non-contiguous destination, by way of a second tile. */
+/* Combines an assembled tile with a non-contiguous destination, through a second tile. */
 REDIST_PRIV void redist_priv_combine_tile(const redist_priv_writing *w, const redist_priv_plane *p,
                                           const redist_priv_tile *tile) {
   const int64_t unit = w->unit, row = p->inner.n * unit;
@@ -2960,7 +2964,7 @@ REDIST_PRIV void redist_priv_combine_tile(const redist_priv_writing *w, const re
   redist_priv_copy_units(unit, &out);
 }
 
-/* Copies a tile, shorter at the edges, by way of a buffer. */
+/* Copies a tile, shorter at the edges, through a buffer. */
 REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const redist_priv_plane *p,
                                            redist_priv_tile *tile) {
   const int64_t unit = t->w->unit, bytes = p->inner.n * unit;
@@ -3236,8 +3240,12 @@ typedef struct {
   redist_priv_step step;
 } redist_priv_compiler;
 
-/* Which repetitions of a level of a run have packed positions in begin <= position < end:
-   [bound[0], bound[3]); those that lie wholly inside: [bound[1], bound[2]). */
+/* Which repetitions of a level of a run have packed positions in the window begin <= position <
+   end: bound[0] <= k < bound[3], of which bound[1] <= k < bound[2] lie wholly inside:
+
+       packed position  0    5 6   11 12  17 18  23
+       repetition       [ 0  ] [ 1  ] [ 2  ] [ 3  ]
+       window 4 to 19      (------------------)        bound: 0, 1, 3, 4 */
 REDIST_PRIV_COLD void redist_priv_clip(const redist_priv_run *run, int level, int64_t begin,
                                        int64_t end, int64_t *bound) {
   const int64_t n = run->n[level], stride = run->stride[level][REDIST_PRIV_PACKED];
@@ -3796,7 +3804,7 @@ REDIST_PRIV_APART void redist_priv_pass_table(int64_t unit, const int64_t *offse
   }
 }
 
-/* Combines the n units of a table with their destination, for `rows` repetitions at once, by way of
+/* Combines the n units of a table with their destination, for `rows` repetitions at once, through
    two tiles. */
 REDIST_PRIV void redist_priv_combine_units(const redist_priv_writing *w,
                                            const redist_priv_offset *at, int64_t n,
@@ -3919,8 +3927,9 @@ REDIST_PRIV void redist_priv_copy_share(const redist_priv_program *p,
   if (stream) redist_priv_fence();
 }
 
-/* Copies a piece of a program; `from` and `to` point at the beginnings of the arrays, or of the
-   packed piece. stream: the destination will not be read while it could still be in a cache. */
+/* Copies a piece of a program. `from` and `to` are where the arrays, or the packed piece, begin.
+   stream: by non-temporal stores, because the destination will not be read while it is in a cache.
+   */
 REDIST_PRIV void redist_priv_copy(const redist_priv_program *p, const redist_priv_cursor *piece,
                                   const char *from, char *to, redist_priv_policy policy,
                                   int stream) {
@@ -3977,8 +3986,7 @@ REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_l
   return p->code;
 }
 
-/* Begins the pairs of a place. n: its neighbours, of all replicas; must live until the last
-   pair. */
+/* Begins the pairs of a place. n: its peers in all replicas; must live until the last pair. */
 REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place,
                                            const redist_priv_place_peers *n) {
   const int source = n->own == REDIST_PRIV_FROM;
@@ -3989,33 +3997,35 @@ REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place,
 }
 
 /* The number of a destination place among the receivers of a source place of replica 0. */
-REDIST_PRIV_COLD int64_t redist_priv_receiver_number(redist_priv_pairs *p, int place, int reader) {
+REDIST_PRIV_COLD int64_t redist_priv_receiver_number(redist_priv_pairs *p, int place,
+                                                     int receiver) {
   const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
-  redist_priv_place_peers readers;
-  int64_t number = reader / p->grid[REDIST_PRIV_TO], at;
+  redist_priv_place_peers receivers;
+  int64_t number = receiver / p->grid[REDIST_PRIV_TO], at;
   int d, coords[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
   redist_priv_coords_of_place(from, place, coords);
-  redist_priv_coords_of_place(to, reader, own);
-  p->code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, to, 0, &readers);
-  for (d = 0; p->code == REDIST_OK && d < (readers.listed ? 1 : readers.ndim); d++) {
-    for (at = 0; at < readers.axis[d].peers && readers.axis[d].coord[at] < own[d]; at++) continue;
-    number = number * readers.axis[d].peers + at;
+  redist_priv_coords_of_place(to, receiver, own);
+  p->code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, to, 0, &receivers);
+  for (d = 0; p->code == REDIST_OK && d < (receivers.listed ? 1 : receivers.ndim); d++) {
+    for (at = 0; at < receivers.axis[d].peers && receivers.axis[d].coord[at] < own[d]; at++)
+      continue;
+    number = number * receivers.axis[d].peers + at;
   }
-  redist_priv_place_peers_free(&readers);
+  redist_priv_place_peers_free(&receivers);
   return number;
 }
 
 /* The replica of a source place that sends to a receiver: the one on the receiver's own rank, else
    round-robin by the receiver's number (-1: not known). */
-REDIST_PRIV_COLD int redist_priv_sender_of(redist_priv_pairs *p, int place, int reader,
+REDIST_PRIV_COLD int redist_priv_sender_of(redist_priv_pairs *p, int place, int receiver,
                                            int64_t number) {
   const int grid = p->grid[REDIST_PRIV_FROM],
-            rank = redist_priv_rank_at(p->layout[REDIST_PRIV_TO], reader);
+            rank = redist_priv_rank_at(p->layout[REDIST_PRIV_TO], receiver);
   int held = -1;
   do held = redist_priv_next_place(p->layout[REDIST_PRIV_FROM], p->rank_places, rank, held);
   while (held >= 0 && held % grid != place);
   if (held >= 0) return held;
-  number = number < 0 ? redist_priv_receiver_number(p, place, reader) : number;
+  number = number < 0 ? redist_priv_receiver_number(p, place, receiver) : number;
   return place + (int)(number % p->layout[REDIST_PRIV_FROM]->copies) * grid;
 }
 
@@ -4179,7 +4189,7 @@ REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redis
                                         : y->kind == REDIST_PRIV_BALANCED && step == 1);
 }
 
-/* What a place exchanges, with its own rank too at first. */
+/* What a place exchanges; at first with its own rank, too. */
 typedef struct {
   int64_t messages, elements;
 } redist_priv_load;
@@ -4312,15 +4322,16 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
   return volume;
 }
 
-/* The elements that one place sends another; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int64_t redist_priv_served(redist_priv_pairs *pairs, int from_place,
-                                            int to_place) {
+/* The elements that one place sends another: 0 where another replica does. -1 when memory is
+   exhausted. */
+REDIST_PRIV_COLD int64_t redist_priv_sent_between(redist_priv_pairs *pairs, int from_place,
+                                                  int to_place) {
   const int64_t shared =
       redist_priv_shared_by(pairs->layout[0], from_place, pairs->layout[1], to_place);
-  int server;
+  int sender;
   if (shared <= 0 || pairs->all) return shared;
-  server = redist_priv_sender_of(pairs, from_place % pairs->grid[REDIST_PRIV_FROM], to_place, -1);
-  return pairs->code != REDIST_OK ? -1 : server == from_place ? shared : 0;
+  sender = redist_priv_sender_of(pairs, from_place % pairs->grid[REDIST_PRIV_FROM], to_place, -1);
+  return pairs->code != REDIST_OK ? -1 : sender == from_place ? shared : 0;
 }
 
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to,
@@ -4333,7 +4344,7 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
   all = redist_priv_pairs_open(&pairs, &source, to, 0) == REDIST_OK ? 0 : -1;
   while (all >= 0 && (i = redist_priv_next_place(from, NULL, rank_from, i)) >= 0)
     for (k = -1; all >= 0 && (k = redist_priv_next_place(to, NULL, rank_to, k)) >= 0;) {
-      one = redist_priv_served(&pairs, i, k);
+      one = redist_priv_sent_between(&pairs, i, k);
       all = one < 0 ? -1 : all + one;
     }
   REDIST_FREE(pairs.rank_places);
@@ -4365,7 +4376,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const red
   return code;
 }
 
-/* Takes what stays on a rank from the tally, and adds it to `kept`. */
+/* Subtracts what is local to a rank from the tally, and adds it to `kept`. */
 REDIST_PRIV_COLD int redist_priv_tally_local(redist_priv_tally *t, const redist_layout *from,
                                              const redist_layout *to, int64_t *kept) {
   redist_priv_rank_place *rank_places;
@@ -4398,14 +4409,13 @@ REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_t
   traffic->max_received = redist_priv_most_of(t, REDIST_PRIV_TO).elements;
 }
 
-/* What one rank sends another, or itself. */
+/* The elements that one rank sends another, or itself. */
 typedef struct {
   int rank[2];
   int64_t elements;
 } redist_priv_flow;
 
-/* Of all pairs of ranks that exchange anything: where ranks hold several places, places do not
-   count. */
+/* The flows between all pairs of ranks, whatever places they hold. */
 typedef struct {
   int64_t flows, room;
   redist_priv_flow *flow;
@@ -4572,13 +4582,19 @@ typedef struct {
   int64_t n;
 } redist_priv_row;
 
-/* An axis of a schedule, or all places. A step is a round and a colour for each axis. Each side has
-   a number, with a digit for each axis, and in a round the destination's number is the source's
-   plus the round, modulo the rounds. Where peers have consecutive numbers, those of their first
-   blocks, the digit is the number modulo the radix. In a table, a vertex with `radix` times as many
-   edges as there are colours is split into as many vertices, and the digit says which. Rows on 2
-   places to columns on 3, where all meet, take 3 rounds of one colour: 0 to 0 and 1 to 1, then 0 to
-   1 and 1 to 2, then 0 to 2 and 1 to 0. */
+/* An axis of a schedule, or all places. A step is a round and a colour for each axis. A place of
+   either side has a number, with a digit for each axis; in a round, the number of the destination
+   is that of the source plus the round, modulo the rounds. Rows on 2 places to columns on 3, where
+   all meet, take 3 rounds of one colour:
+
+       round                     0  1  2
+       source 0 sends to         0  1  2
+       source 1 sends to         1  2  0
+       destination 2 hears from  -  1  0
+
+   Where peers have consecutive numbers, those of their first blocks, a digit is the number modulo
+   the radix. In a table, a vertex with `radix` times as many edges as there are colours is split
+   into as many vertices, and the digit says which. */
 typedef struct {
   int form;
   int64_t degree[2]; /* most peers of any number */
@@ -6039,8 +6055,8 @@ REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r) {
   } else if (redist_priv_parse_begins(r, "replicas", 16) ||
              redist_priv_parse_begins(r, "copies", 16))
     *layout =
-        redist_replicated(*layout,
-                          (int)redist_priv_parse_number(r, NULL, "the number of copies", INT_MAX));
+        redist_replicated(*layout, (int)redist_priv_parse_number(r, NULL, "the number of replicas",
+                                                                 INT_MAX));
   else if (redist_priv_parse_begins(r, "boxes", 32)) {
     r->box = (const redist_box *)redist_priv_parse_list(r, NULL, sizeof *r->box);
     r->boxes = (int)r->listed;

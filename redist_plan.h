@@ -318,8 +318,8 @@ REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_p
                                         const redist_options *options, redist_plan **plan);
 
 /* A plan with options.combine: every holder of an element in the source contributes, that is its
-   owner, the ghost cells of redist_with_ghosts and all copies of redist_replicated; every holder in
-   the destination receives.
+   owner, the ghost cells of redist_with_ghosts and all its replicas; every holder in the
+   destination receives.
    Each element's contributions are combined one at a time: the receiving rank's own first, then the
    other ranks', rank by rank, in an order that depends on the method, the layouts and the nodes
    only. A rank that holds an element several times contributes the cell between the ends of the
@@ -327,11 +327,11 @@ REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_p
    axis 0, past its high end; then past the low end of axis 1 (first past no end of axis 0, then its
    low, then its high end), past its high end; and so on. Arenas, the sizes of pieces, when ranks
    start and which plan progresses first change nothing: with one method, the same arrays give the
-   same bits, if the function's do not depend on how many elements it is called with (those of
-   redist_combine_axpby may where a compiler contracts complex products, as gcc's -std=gnu99 does).
-   In place, an element that is its own destination is left as it is: in the plan from a layout with
-   ghosts to the same without, every ghost cell is added to its owner's element and nothing else is
-   touched. */
+   same bits, provided that the function's results do not depend on how many elements it is called
+   with (redist_combine_axpby's may where a compiler contracts complex products, as gcc's -std=gnu99
+   does). In place, an element that is its own destination is left as it is: in the plan from a
+   layout with ghosts to the same without, every ghost cell is added to its owner's element and
+   nothing else is touched. */
 
 /* context of redist_combine_op: to[i] = op(from[i], to[i]) by MPI_Reduce_local, for any MPI_Op that
    may be used there, on elements that are of this type. */
@@ -355,8 +355,8 @@ REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
    through without; do not rely on it. Errors as redist_execute. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
-/* Moves a started execution on. Local. *done = 1 when it is complete, as after redist_wait; else 0.
-   REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
+/* Progresses a started execution. Local. *done = 1 when it is complete, as after redist_wait; else
+   0. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_test(redist_plan *plan, int *done);
 
 /* Completes a started execution, yielding the processor while it waits. Collective; of several
@@ -365,9 +365,9 @@ REDIST_API int redist_test(redist_plan *plan, int *done);
 REDIST_API int redist_wait(redist_plan *plan);
 
 /* The same for several plans at once, plan[plans], which the ranks may list in any order; plans >=
-   0. Those that are not started, or complete already, count as done. An error ends it: it is that
-   of the first plan in the list that has one, and plans that are not complete stay started.
-   REDIST_ERR_ARGUMENT (nothing progresses), _MPI. */
+   0. Those that are not started, or complete already, count as done. Returns the first error in
+   list order; plans that are not complete stay started. REDIST_ERR_ARGUMENT (nothing progresses),
+   _MPI. */
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done);
 REDIST_API int redist_wait_all(int plans, redist_plan *const *plan);
 
@@ -385,7 +385,8 @@ REDIST_API int redist_plan_free(redist_plan **plan);
    NULL. Local. */
 REDIST_API const char *redist_plan_message(const redist_plan *plan);
 
-/* What one execution does on this rank, and what all have taken. Local. REDIST_ERR_ARGUMENT. */
+/* What one execution does on this rank, and the time that all have taken. Local.
+   REDIST_ERR_ARGUMENT. */
 REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 
 /* Rank 0 writes one report for all ranks to file, which the others may pass as NULL: the layouts
@@ -416,8 +417,7 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
    REDIST_AUTO measures of the network between nodes, it measures once. Waiting for one of an
    arena's plans progresses all that are started, so ranks may wait for them in different orders.
    Where there is no shared memory, or too little, arrays are in ordinary memory. An arena and its
-   plans are for one thread at a time, and its memory is touched, so that it is really there, when
-   it is created.
+   plans are for one thread at a time. All its pages are committed at creation.
    Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on
    failure.
    A NULL pointer or a bad communicator is reported on the calling rank only (REDIST_ERR_ARGUMENT);
@@ -506,8 +506,13 @@ REDIST_PRIV int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, i
 /* --------------------------------------------------------------------------------------- errors */
 
 /* What a rank knows of its plan; and what all have agreed on, the maxima over ranks, so that all
-   make the same choices. All members are int64_t; the maxima of a number and of its negative say
-   whether all ranks have the same. */
+   make the same choices. All members are int64_t. The maxima of a number and of its negative say
+   whether all ranks have the same:
+
+       rank       0   1   2    all
+       peers      2   3   3      3
+       hash       7   7   7      7
+       not_hash  -7  -7  -7     -7   the hash is 7 on every rank */
 typedef struct {
   int64_t words, hash, not_hash; /* that must be the same: how many, and their hash */
   int64_t unfixed[2];            /* by side: a rank owns something, but gives no fixed array */
@@ -515,7 +520,7 @@ typedef struct {
   int64_t peers;
   int64_t message;        /* bytes */
   int64_t bytes;          /* of all messages that a rank sends, or receives */
-  int64_t node, not_node; /* a number of this rank's node, in all likelihood its own */
+  int64_t node, not_node; /* a number of this rank's node, almost surely no other's */
   int64_t tag;            /* the next one in the arena */
   int64_t own_comm;       /* the arena's communicator cannot be used */
   /* agreed on, because allocated extents may differ and both ends of a message lay out its
@@ -585,8 +590,8 @@ REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own) {
 /* --------------------------------------------------------------------------- the plan (private) */
 
 /* What two ranks of a node see of one message (drawn at REDIST_SHARED). The sender counts the
-   pieces it has filled, the receiver those it has drained, over all executions: each writes its own
-   cache line only. */
+   pieces that it has filled, the receiver those that it has drained, over all executions. Each
+   writes its own cache line only. */
 typedef struct {
   int64_t filled;
   char filled_line[REDIST_PRIV_LINE - sizeof(int64_t)];
@@ -606,13 +611,13 @@ enum redist_priv_probes {
   REDIST_PRIV_PROBES
 };
 
-/* What a rank's segment of shared memory says to one other member, of the plan just made for both;
-   and how the time between their cores is taken. */
+/* What a rank's segment of shared memory says to one other member: of the plan just made for both,
+   and while the time between their cores is taken. */
 typedef struct {
-  int64_t board; /* where the rank's board lies in its part */
+  int64_t board; /* where the rank's board lies in its segment */
   int64_t slot;  /* where the slot of its message to the other one lies there */
   int64_t way;   /* in which it prefers to receive the other one's: one of redist_priv_ways */
-  /* of the probes: where its lines are in its part, and how many rounds it has finished */
+  /* of the probes: where its lines are in its segment, and how many rounds it has finished */
   int64_t lines, flag[REDIST_PRIV_PROBES];
 } redist_priv_notice;
 
@@ -660,8 +665,8 @@ typedef struct {
 
 /* The end of a message that is here: REDIST_PRIV_FROM when this rank sends it. */
 typedef struct {
-  /* in which peers are served: by their distances, so that not all ranks turn to one at once, or
-       their turns in a schedule */
+  /* sort key: the distance in the ring of ranks, so that not all ranks turn to one at once, or the
+       turn in a schedule */
   int order;
   int own, rank;         /* of the other end */
   int near;              /* the message goes through shared memory */
@@ -721,8 +726,8 @@ typedef struct {
   char *memory;
 } redist_priv_staging;
 
-/* What a rank sends another about the file that is its part of a home, so that no other file is
-   taken for it. */
+/* What a rank sends another about the file that is its segment, so that no other file is taken for
+   it. */
 typedef struct {
   /* redist_priv_machine; the file's number in that process, -1: there is none */
   int64_t machine, process, file;
@@ -734,15 +739,15 @@ typedef struct {
 typedef struct {
   int rank;      /* in the home's communicator */
   int shares;    /* it does */
-  int file;      /* its part, open from when it is found until it is mapped; -1 */
+  int file;      /* its segment, open from when it is found until it is mapped; -1 */
   int64_t place; /* which member this rank is there */
   size_t bytes;  /* mapped from the file */
   redist_priv_identity identity[2]; /* by this rank, by that one */
   MPI_Request request[2];
 } redist_priv_member;
 
-/* Memory that ranks of a node share, for plans: members are a plan's peers, or an arena's whole
-   node, and the rank itself, by rank. Each has a part, drawn where shared memory is made. */
+/* Memory that ranks of a node share, for plans. The members are a plan's peers, or an arena's whole
+   node, and the rank itself, by rank. Each has a segment (drawn where shared memory is made). */
 typedef struct {
   MPI_Comm comm;   /* the plan's or the arena's */
   int64_t machine; /* redist_priv_machine */
@@ -758,11 +763,11 @@ typedef struct {
   int64_t distance[REDIST_PRIV_PROBES];
 } redist_priv_home;
 
-/* The state of REDIST_SHARED. The last plans to be freed may leave theirs behind, while others
-   still read its block. */
+/* The state of REDIST_SHARED. A plan that is freed leaves it behind while others still read its
+   block. */
 typedef struct redist_priv_rings {
   redist_priv_home *home; /* the plan's, or the arena's */
-  int64_t begin, bytes;   /* its block in this rank's part; no bytes: it has none */
+  int64_t begin, bytes;   /* its block in this rank's segment; no bytes: it has none */
   int64_t ring_bytes;
   struct redist_priv_rings *next; /* in the same home */
   int abandoned;
@@ -796,10 +801,16 @@ struct redist_arena {
   redist_plan *started; /* and are in progress, one after the other */
 };
 
-/* What stays on this rank: message[wholes]. In place, elements that are their own destinations need
-   not be touched: the others are message[wholes] and on; of a place that is stored on both sides in
-   the same way, for every axis d those whose runs lie at their destination along the axes before d,
-   but not along d. copy[2 * k]: of message k to the destination, or to staging and from there. */
+/* What is local to this rank: message[wholes]. In place, elements that are their own destinations
+   stay where they are; the others are message[wholes], ..., one for each axis d of a place that is
+   stored on both sides in the same way: those whose runs lie at their destination along all axes
+   before d, but not along d. In two dimensions the block of a place falls into three:
+
+                        columns in place   other columns
+       rows in place    stay               the message of axis 1
+       other rows       the message of axis 0
+
+   copy[2 * k]: of message k to the destination, or to staging and from there. */
 typedef struct {
   int64_t wholes, messages, room;
   int in_place; /* a place is stored on both sides in the same way */
@@ -1060,9 +1071,9 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, int64_t word) {
   return hash ^ hash >> 32;
 }
 
-/* A number that differs between machines, and containers that share neither memory nor process
-   numbers, in all likelihood: whether two ranks with the same number really share memory is
-   tried. */
+/* A number that almost surely differs between machines, and between containers that share neither
+   memory nor process numbers. Whether two ranks with the same number really share memory is tried.
+   */
 REDIST_PRIV_COLD int64_t redist_priv_machine(void) {
   char name[MPI_MAX_PROCESSOR_NAME];
   uint64_t hash = 0;
@@ -1091,8 +1102,8 @@ REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p) {
   return p->options.node_ranks > 0 ? p->rank / p->options.node_ranks : p->home.machine;
 }
 
-/* Everything that must be the same on every rank, as a sequence of numbers with names, which are
-   hashed, and compared with rank 0's where the hashes differ. */
+/* Everything that must be the same on every rank, as a sequence of numbers with names. They are
+   hashed, and where the hashes differ compared with rank 0's. */
 typedef struct {
   int side, axis; /* -1: of the plan; -1: of the layout */
   uint64_t hash;
@@ -1219,7 +1230,7 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
   if (w->error != NULL) w->error->part = -1;
 }
 
-/* Reports the first of this rank's words that differs from rank 0's. Collective. */
+/* Reports the first of this rank's numbers that differs from rank 0's. Collective. */
 REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm,
                                                    redist_priv_error *v) {
   const int64_t n = redist_priv_min(p->agreed.words, INT_MAX / (int)sizeof(int64_t));
@@ -1418,7 +1429,7 @@ REDIST_PRIV_COLD int redist_priv_cells_meet(const redist_priv_cells *a,
   return 0;
 }
 
-/* Checks that this rank's places share no cells: of a kept layout. */
+/* Checks that this rank's places share no cells. layout: the plan's copy. */
 REDIST_PRIV_COLD void redist_priv_check_apart(const redist_layout *layout, int side, int rank,
                                               redist_priv_error *v) {
   const int places = layout->offsets == NULL ? 0 : redist_layout_on_rank(layout, rank, 0, NULL);
@@ -1643,8 +1654,8 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
   return m.elements > 0 ? redist_priv_add_local(&part->local, &m) : REDIST_OK;
 }
 
-/* Finds what must be copied in place. REDIST_ERR_ARGUMENT: it is combined, and an element that is
-   its own destination cannot be distinguished from others. */
+/* Finds what must be copied in place. REDIST_ERR_ARGUMENT: a plan that combines cannot tell the
+   elements that are their own destinations from others. */
 REDIST_PRIV_COLD int redist_priv_rest(const redist_plan *p, redist_priv_part *part) {
   redist_priv_local *local = &part->local;
   const int several = part->half[REDIST_PRIV_FROM].places > 1;
@@ -1835,7 +1846,8 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own) {
   return code;
 }
 
-/* How much of a side an execution touches: messages, and what stays unless it stays in place. */
+/* How many bytes of a side an execution touches: messages, and what is local unless it stays in
+   place. */
 REDIST_PRIV_COLD void redist_priv_measure_side(redist_plan *p, redist_priv_side *s) {
   int a;
   s->touched = s->bytes;
@@ -1872,9 +1884,9 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
 /* Which messages of a side stay in the array: none, those that are contiguous there, or all. */
 enum { REDIST_PRIV_NONE, REDIST_PRIV_CONTIGUOUS, REDIST_PRIV_ALL };
 
-/* Gives the others their places in the staging memory, which are multiples of `unit` bytes, a power
-   of 2. None stays for being contiguous where there are several arrays, or the one is overwritten
-   at the same time, or combined. */
+/* Gives the others their offsets in the staging memory, multiples of `unit` bytes, a power of 2.
+   Contiguous messages are staged, too, where there are several arrays, or the one is overwritten at
+   the same time, or combined. */
 REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_array, int64_t unit) {
   const redist_priv_side *s = &p->side[own];
   const int taken = own == REDIST_PRIV_FROM ? p->overwrites : p->combines;
@@ -1913,8 +1925,8 @@ REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own) {
   return p->arrays > 1 ? MPI_BOTTOM : redist_priv_given(p, own, 0);
 }
 
-/* Compiles what stays on this rank: straight to its destination, or, when an execution overwrites,
-   by way of staging. */
+/* Compiles the local copies: straight to the destination, or, when an execution overwrites, through
+   staging. */
 REDIST_PRIV_COLD int redist_priv_compile_local(const redist_plan *p, redist_priv_part *part) {
   redist_priv_local *local = &part->local;
   const int twice = p->staging[REDIST_PRIV_PACKED].bytes > 0;
@@ -1934,13 +1946,13 @@ REDIST_PRIV_COLD int redist_priv_compile_local(const redist_plan *p, redist_priv
   return code;
 }
 
-/* Bytes of staging memory for what stays on this rank of one of a part's arrays. */
+/* Bytes of staging memory for what is local of one of a part's arrays. */
 REDIST_PRIV int64_t redist_priv_local_bytes(const redist_priv_part *part) {
   return redist_priv_round_up(part->local.elements * part->element_bytes, REDIST_PRIV_LINE);
 }
 
-/* Copies what stays on this rank of an array and is not at its destination: there, or with `packed`
-   into staging memory (half 0) and from there (half 1). */
+/* Copies what is local of an array and not at its destination: there, or with `packed` into staging
+   memory (half 0) and from there (half 1). */
 REDIST_PRIV void redist_priv_copy_local_array(const redist_plan *p, int a, int half, char *packed) {
   const redist_priv_part *part = redist_priv_part_of(p, a);
   const redist_priv_local *local = &part->local;
@@ -1967,7 +1979,7 @@ REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int half, cha
   }
 }
 
-/* Moves what stays on this rank, after everything else has been packed. */
+/* Copies what is local, after everything else has been packed. */
 REDIST_PRIV_APART void redist_priv_copy_local(const redist_plan *p) {
   char *packed = p->staging[REDIST_PRIV_PACKED].memory;
   const double began = redist_priv_now(p);
@@ -2189,7 +2201,7 @@ REDIST_PRIV_COLD void redist_priv_cut_rows(redist_plan *p, redist_priv_peer *pee
   }
 }
 
-/* Advances a lane to its next piece; returns the piece's bytes. */
+/* Advances a lane to its next piece. Returns the piece's bytes. */
 REDIST_PRIV int64_t redist_priv_next_piece(const redist_plan *p, const redist_priv_peer *peer,
                                            redist_priv_lane *lane) {
   const redist_priv_block *block = &p->block[peer->block + lane->block];
@@ -2426,7 +2438,7 @@ REDIST_PRIV int redist_priv_is_in_turn(const redist_plan *p, const redist_priv_p
   return !p->ordered || peer == p->side[REDIST_PRIV_TO].peer || peer[-1].pending == 0;
 }
 
-/* Whether flights to a peer complete in order, as contributions must. */
+/* Whether the flights of a peer must complete in order. */
 REDIST_PRIV_FAST int redist_priv_lands_in_order(const redist_plan *p,
                                                 const redist_priv_peer *peer) {
   return p->ordered || peer->staged == REDIST_PRIV_BY_PIECES;
@@ -2825,8 +2837,8 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
 
 /* ---------------------------------------------------------------------- shared memory (private) */
 
-/* Every member has a part of its own: a file without a name, which the others map, or a share of an
-   MPI window. Only an arena has arrays there, and blocks of several plans.
+/* Every member has a segment: a file without a name, which the others map, or its share of an MPI
+   window. Only an arena's has arrays, and blocks of several plans.
 
        a notice to each member | lines  | block of a plan             | block ... | arrays
        board, slot, way, flags | probed | board | slot ring | slot ...|           |
@@ -2868,9 +2880,9 @@ REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes) {
   return bytes >= 0;
 }
 
-/* Whether fresh memory is really there; then it is zero. Some MPI libraries promise more than there
-   is, and the first touch of a page too many kills the process, unless the system does it: reading
-   into it then merely fails. */
+/* Commits the pages of fresh memory, all zero; 0 where that fails. Some MPI libraries promise more
+   than there is, and the first touch of a page too many kills the process. Where the system touches
+   it, reading from a file, that merely fails. */
 REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes) {
   FILE *zeros = fopen("/dev/zero", "rb");
   size_t zeroed;
@@ -2923,7 +2935,7 @@ REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n) {
   return h->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* With options.node_ranks only ranks in the same part of the node share memory. */
+/* With options.node_ranks only ranks of the same of those nodes share memory. */
 REDIST_PRIV_COLD int redist_priv_same_part(const redist_plan *p, int rank) {
   const int each = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
   return rank / each == p->rank / each;
@@ -2986,8 +2998,8 @@ REDIST_PRIV_COLD char *redist_priv_align(void *pointer) {
   return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
 }
 
-/* Allocates a window, each rank's part up to a line late in it, and makes sure that this rank's is
-   there. Where one cannot have it, the others must let theirs leak, because freeing it takes all.
+/* Allocates a window, in which each rank's segment begins at a line, and commits this rank's pages.
+   Where one cannot have it, the others must let theirs leak, because freeing it takes all.
    Collective over the node. */
 REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes, MPI_Info info) {
   MPI_Aint size;
@@ -3039,8 +3051,8 @@ REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h) {
   return redist_priv_worst(h->comm, code);
 }
 
-/* Makes the file that this rank's part will be, with its token, and describes it in `identity`. A
-   file that was never given a name is gone when nobody has it open or mapped, however its ranks
+/* Makes the file that will be this rank's segment, with its token, and describes it in `identity`.
+   A file that was never given a name is gone when nobody has it open or mapped, however its ranks
    end. */
 REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h,
                                            redist_priv_identity *identity) {
@@ -3140,7 +3152,7 @@ REDIST_PRIV_COLD int redist_priv_own_find(redist_priv_home *h, int code) {
   return code;
 }
 
-/* Maps the part of a member, whose file has its final size. */
+/* Maps the segment of a member, whose file has its final size. */
 REDIST_PRIV_COLD int redist_priv_map(redist_priv_home *h, int r) {
   redist_priv_member *m = &h->member[r];
   struct stat s;
@@ -3186,7 +3198,7 @@ REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, i
   return redist_priv_window_find(h, code);
 }
 
-/* Opens this rank's part, zero at first: `room` for plans, then `bytes` for arrays. A window is
+/* Opens this rank's segment, zero at first: `room` for plans, then `bytes` for arrays. A window is
    opened by all ranks of the node, and fails on all, also when `code` says so; the rest is
    local. */
 REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes,
@@ -3213,8 +3225,7 @@ REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, in
   return code;
 }
 
-/* Makes the members' parts reachable, when all ranks have opened theirs, and found the others'.
-   Local. */
+/* Maps the members' segments, when all ranks have opened theirs and found the others'. Local. */
 REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h) {
   int code = REDIST_OK;
 #ifdef REDIST_PRIV_OWN_MEMORY
@@ -3709,7 +3720,7 @@ REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *
   return REDIST_OK;
 }
 
-/* Writes the slots of what is sent, from `at` on in this rank's part, and notifies the members
+/* Writes the slots of what is sent, from `at` on in this rank's segment, and notifies the members
    where they and the board are. A receiver prefers to be written to where a message fills lines of
    its own; else to copy it itself, out of the ring where cores share no cache, or are not near and
    the ring stays cached. */
@@ -3904,8 +3915,8 @@ REDIST_PRIV_COLD double redist_priv_transfer(const redist_priv_network *n, doubl
   return n->latency + (sending > moving ? sending : moving);
 }
 
-/* The network as measured, once for all plans on an arena's ranks, or as options.cost says: where
-   REDIST_AUTO chooses, most of per_message is latency, which concurrent messages share; a chain
+/* The network as measured, once for all plans on an arena's ranks, or as options.cost says. Where
+   REDIST_AUTO chooses, most of per_message is latency, which concurrent messages share. A chain
    asked for by name pays it for each message, as in redist_cost_of. Collective. */
 REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p) {
   redist_priv_network *known = p->borrows ? &p->options.arena->network : &p->network;
@@ -4784,8 +4795,8 @@ REDIST_API int redist_start(redist_plan *p, const void *from, void *to) {
   return redist_start_many(p, &from, &to);
 }
 
-/* Progresses all started plans of the arena. Others that complete report it when they are asked
-   for. */
+/* Progresses all started plans of the arena. Others that complete report it through their own
+   redist_test. */
 REDIST_API int redist_test(redist_plan *p, int *done) {
   redist_plan *alone = p, **started = &alone, **at;
   if (p == NULL) return REDIST_ERR_ARGUMENT;
@@ -4847,8 +4858,8 @@ REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void
 }
 
 /* Whether the i-th of all arrays and the j-th, which is a destination, share memory that both
-   layouts use. Arrays with allocated extents may interleave without sharing anything, so of those
-   only equal beginnings count. */
+   layouts use. Arrays with allocated extents may interleave without sharing a cell, so only their
+   addresses are compared. */
 REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int i, int j) {
   const redist_priv_part *x = redist_priv_part_of(p, i % p->arrays),
                          *y = redist_priv_part_of(p, j % p->arrays);
@@ -4885,7 +4896,7 @@ REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p) {
   return REDIST_OK;
 }
 
-/* The arrays of an execution, of whose sides the only one may be fixed. */
+/* Checks the arrays of an execution. A side that is fixed has only one. */
 REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p) {
   const void *const fixed[2] = {p->options.fixed_from, p->options.fixed_to};
   int i;

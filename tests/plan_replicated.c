@@ -194,7 +194,7 @@ static void check_mistakes(void) {
   to = redist_replicated(from, test_rank() == 0 ? 1 : 2);
   code = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_INT, &options, &plan);
   test_case_all(code == REDIST_ERR_MISMATCH && plan == NULL &&
-                    strstr(message, "number of copies is 2, but 1 on rank 0") != NULL,
+                    strstr(message, "number of replicas is 2, but 1 on rank 0") != NULL,
                 "ranks with other copies: code %d, %s", code, message);
 }
 

@@ -368,16 +368,16 @@ static void check_mistakes(void) {
   const redist_layout two = redist_layout_1d(redist_block(10, 2));
   redist_layout bad = redist_layout_1d(redist_block_cyclic(10, 0, 2));
   expect(redist_replicated(two, 0), REDIST_ERR_LAYOUT,
-         "the number of copies is 0, must be at least 1");
+         "the number of replicas is 0, must be at least 1");
   expect(redist_replicated(two, -1), REDIST_ERR_LAYOUT,
-         "the number of copies is -1, must be at least 1");
+         "the number of replicas is -1, must be at least 1");
   expect(redist_replicated(two, INT_MIN), REDIST_ERR_LAYOUT,
-         "the number of copies is -2147483648, must be at least 1");
+         "the number of replicas is -2147483648, must be at least 1");
   expect(redist_replicated(two, INT_MAX), REDIST_ERR_OVERFLOW,
-         "the number of copies is 2147483647, must be at least 1 and at most 1073741823");
+         "the number of replicas is 2147483647, must be at least 1 and at most 1073741823");
   expect(redist_replicated(two, INT_MAX / 2), REDIST_OK, "");
   expect(redist_replicated(two, INT_MAX / 2 + 1), REDIST_ERR_OVERFLOW,
-         "the number of copies is 1073741824, must be at least 1 and at most 1073741823");
+         "the number of replicas is 1073741824, must be at least 1 and at most 1073741823");
   expect(redist_replicated(redist_from_rank(two, INT_MAX - 5), 3), REDIST_ERR_RANK,
          "the first rank is 2147483642, must be at least 0 and at most 2147483641");
   expect(redist_from_rank(redist_replicated(two, 3), INT_MAX - 5), REDIST_ERR_RANK,
