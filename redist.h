@@ -819,6 +819,9 @@ REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes) {
   return memory == NULL ? NULL : memset(memory, 0, (size_t)redist_priv_max(n, 1) * bytes);
 }
 
+#define REDIST_PRIV_ALLOC(type, n) ((type *)redist_priv_alloc(n, sizeof(type)))
+#define REDIST_PRIV_ZEROED(type, n) ((type *)redist_priv_zeroed(n, sizeof(type)))
+
 /* Appends a copy of an item to an array, to whose pointer `array` points. REDIST_ERR_MEMORY: the
    array is gone, and its pointer NULL. */
 REDIST_PRIV_APART int redist_priv_append(void *array, int64_t *used, int64_t *room,
@@ -1628,7 +1631,7 @@ REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *i
 REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout,
                                               redist_priv_error *error) {
   const int boxes = layout->boxes;
-  const redist_box **sorted = (const redist_box **)redist_priv_alloc(boxes, sizeof *sorted);
+  const redist_box **sorted = REDIST_PRIV_ALLOC(const redist_box *, boxes);
   redist_box all = {{0}, {0}};
   int a, b, d;
   if (sorted == NULL) redist_priv_fail(error, REDIST_ERR_MEMORY, "no memory to check the boxes");
@@ -1829,8 +1832,15 @@ typedef struct {
   int64_t end;
 } redist_priv_held_place;
 
-/* Advances to the next place of a rank, from place -1 and end 0 at first. Returns 0 when there is
-   none. Offsets that overflow, or are negative, are refused elsewhere. */
+REDIST_PRIV_COLD redist_priv_held_place redist_priv_before_first(void) {
+  redist_priv_held_place held;
+  memset(&held, 0, sizeof held);
+  held.place = -1;
+  return held;
+}
+
+/* Advances to the next place of a rank, from before the first. Returns 0 when there is none. Offsets
+   that overflow, or are negative, are refused elsewhere. */
 REDIST_PRIV_COLD int redist_priv_next_held(const redist_layout *layout, int rank,
                                            redist_priv_held_place *held) {
   int coords[REDIST_MAX_DIMS];
@@ -1895,9 +1905,7 @@ REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64
 }
 
 REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank) {
-  redist_priv_held_place held;
-  memset(&held, 0, sizeof held);
-  held.place = -1;
+  redist_priv_held_place held = redist_priv_before_first();
   while (redist_layout_places(layout) > 0 && redist_priv_next_held(layout, rank, &held)) continue;
   return held.end;
 }
@@ -2109,7 +2117,7 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int imag
   p->step = x->step;
   p->advance = p->period == x->count ? 0 : p->period * x->step / x->procs;
   if (redist_priv_is_interval(x)) {
-    p->track = (redist_priv_track *)redist_priv_alloc(REDIST_PRIV_IMAGES, sizeof *p->track);
+    p->track = REDIST_PRIV_ALLOC(redist_priv_track, REDIST_PRIV_IMAGES);
     p->tracks = p->track == NULL ? 0 : redist_priv_holdings(x, coord, image, p->track);
     return p->track == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   }
@@ -2480,7 +2488,7 @@ REDIST_PRIV int redist_priv_meet_peers(const redist_axis *x, int coord, int own,
   axis[own] = x;
   axis[!own] = other;
   p->images = axis[REDIST_PRIV_FROM]->ghosts == 1 + (int)REDIST_PERIODIC ? REDIST_PRIV_IMAGES : 1;
-  p->runs = (redist_priv_runs *)redist_priv_zeroed(p->peers * p->images, sizeof *p->runs);
+  p->runs = REDIST_PRIV_ZEROED(redist_priv_runs, p->peers * p->images);
   if (p->runs == NULL) return REDIST_ERR_MEMORY;
   for (k = 0; code == REDIST_OK && k < p->peers * p->images; k++) {
     const int theirs = p->coord[k / p->images],
@@ -3665,7 +3673,7 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_program **program,
                                          const int64_t *size, int from_side, int to_side,
                                          int64_t element) {
   enum { PADDING = 2 }; /* empty levels, merged with others where there are enough */
-  redist_priv_program *p = (redist_priv_program *)redist_priv_zeroed(1, sizeof *p);
+  redist_priv_program *p = REDIST_PRIV_ZEROED(redist_priv_program, 1);
   redist_priv_message m = *message;
   int axes[REDIST_MAX_DIMS], at[REDIST_PRIV_MAX_LEVELS], n, k, code = REDIST_OK;
   int64_t dense = 1;
@@ -4246,8 +4254,7 @@ REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_pa
 REDIST_PRIV_COLD int redist_priv_tally_open(redist_priv_tally *t, int from_places, int to_places) {
   t->places[REDIST_PRIV_FROM] = from_places;
   t->places[REDIST_PRIV_TO] = to_places;
-  t->place[0] =
-      (redist_priv_load *)redist_priv_zeroed((int64_t)from_places + to_places, sizeof *t->place[0]);
+  t->place[0] = REDIST_PRIV_ZEROED(redist_priv_load, (int64_t)from_places + to_places);
   t->place[1] = t->place[0] == NULL ? NULL : t->place[0] + from_places;
   return t->place[0] == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
@@ -4782,13 +4789,13 @@ REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_pair
 /* Makes a row for each number of a side, with room for its pairs. */
 REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_tally *t, int side,
                                            redist_priv_factor *f) {
-  redist_priv_row *rows = (redist_priv_row *)redist_priv_zeroed(t->places[side], sizeof *rows);
+  redist_priv_row *rows = REDIST_PRIV_ZEROED(redist_priv_row, t->places[side]);
   int64_t all = 0;
   int k;
   f->table[side] = rows;
   if (rows == NULL || t->places[side] > INT_MAX / f->radix[side]) return REDIST_ERR_MEMORY;
   for (k = 0; k < t->places[side]; k++) all += t->place[side][k].messages;
-  rows->edge = (redist_priv_edge *)redist_priv_alloc(all, sizeof *rows->edge);
+  rows->edge = REDIST_PRIV_ALLOC(redist_priv_edge, all);
   for (k = 1; k < t->places[side] && rows->edge != NULL; k++)
     rows[k].edge = rows[k - 1].edge + t->place[side][k - 1].messages;
   return rows->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
@@ -4961,7 +4968,7 @@ REDIST_API int redist_schedule_create(const redist_layout *from, const redist_la
   int code;
   if (schedule == NULL) return REDIST_ERR_ARGUMENT;
   schedule->steps = 0;
-  s = schedule->arrangement = (redist_priv_arrangement *)redist_priv_zeroed(1, sizeof *s);
+  s = schedule->arrangement = REDIST_PRIV_ZEROED(redist_priv_arrangement, 1);
   code = s == NULL ? REDIST_ERR_MEMORY : redist_priv_check_pair(from, to, 0, &s->kept[0]);
   if (code == REDIST_OK) code = redist_priv_check_single(from, to);
   if (code == REDIST_OK)
@@ -5367,8 +5374,7 @@ REDIST_PRIV_COLD int redist_priv_settle(redist_priv_column *column, int columns,
    theirs. (Kuhn 1955; Jonker and Volgenant 1987.) */
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight,
                                         int *column_of) {
-  redist_priv_column *column =
-      (redist_priv_column *)redist_priv_zeroed((int64_t)columns + 1, sizeof *column);
+  redist_priv_column *column = REDIST_PRIV_ZEROED(redist_priv_column, (int64_t)columns + 1);
   int row, c;
   if (column == NULL) return REDIST_ERR_MEMORY;
   for (c = 0; c < columns; c++) column[c].row = -1;
@@ -5436,7 +5442,7 @@ REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r) {
   const int favours = redist_priv_received(r->to) <= most;
   int64_t k;
   int code = REDIST_ERR_MEMORY;
-  r->volume = (int64_t *)redist_priv_zeroed(entries, sizeof *r->volume);
+  r->volume = REDIST_PRIV_ZEROED(int64_t, entries);
   if (r->volume != NULL)
     code = redist_priv_visit_pairs(r->from, r->to, 1, 1, redist_priv_note_volume, r);
   for (k = 0; k < entries && favours && code == REDIST_OK; k++)
@@ -5522,7 +5528,7 @@ REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r) {
   char *taken = (char *)redist_priv_zeroed(r->columns, 1);
   int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
-    match[d] = (int *)redist_priv_alloc(r->to->dim[d].axis.procs, sizeof *match[d]);
+    match[d] = REDIST_PRIV_ALLOC(int, r->to->dim[d].axis.procs);
     code = match[d] == NULL ? REDIST_ERR_MEMORY : redist_priv_match_axis(r, d, match[d]);
   }
   if (code == REDIST_OK) redist_priv_choose_matches(r, match, taken);

@@ -1234,7 +1234,7 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
 REDIST_PRIV_COLD void redist_priv_explain_mismatch(redist_plan *p, MPI_Comm comm,
                                                    redist_priv_error *v) {
   const int64_t n = redist_priv_min(p->agreed.words, INT_MAX / (int)sizeof(int64_t));
-  redist_priv_words words = {0, 0, 0, 0, (int64_t *)redist_priv_zeroed(n, sizeof(int64_t)), n, v};
+  redist_priv_words words = {0, 0, 0, 0, REDIST_PRIV_ZEROED(int64_t, n), n, v};
   if (words.first != NULL && p->rank == 0) redist_priv_list_plan(&words, p);
   if (redist_priv_worst(comm, words.first == NULL ? REDIST_ERR_MEMORY : REDIST_OK) == REDIST_OK &&
       redist_priv_broadcast(comm, words.first, (size_t)words.first_n * sizeof *words.first, 0) ==
@@ -1434,13 +1434,11 @@ REDIST_PRIV_COLD void redist_priv_check_apart(const redist_layout *layout, int s
                                               redist_priv_error *v) {
   const int places = layout->offsets == NULL ? 0 : redist_layout_on_rank(layout, rank, 0, NULL);
   redist_priv_cells *cells;
-  redist_priv_held_place held;
+  redist_priv_held_place held = redist_priv_before_first();
   int a, b, n = 0;
   if (places < 2) return;
-  cells = (redist_priv_cells *)redist_priv_alloc(places, sizeof *cells);
+  cells = REDIST_PRIV_ALLOC(redist_priv_cells, places);
   redist_priv_fail(v, cells == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for a plan");
-  memset(&held, 0, sizeof held);
-  held.place = -1;
   while (cells != NULL && redist_priv_next_held(layout, rank, &held))
     n += redist_priv_cells_of(layout, &held, &cells[n]) > 0;
   if (n > 0) qsort(cells, (size_t)n, sizeof *cells, redist_priv_compare_cells);
@@ -1666,7 +1664,7 @@ REDIST_PRIV_COLD int redist_priv_rest(const redist_plan *p, redist_priv_part *pa
   if (p->options.in_place && part->policy.function != NULL && local->wholes > 0 && !local->in_place)
     return REDIST_ERR_ARGUMENT;
   if (!local->in_place) return REDIST_OK;
-  local->split = (redist_priv_runs **)redist_priv_zeroed(local->wholes, sizeof *local->split);
+  local->split = REDIST_PRIV_ZEROED(redist_priv_runs *, local->wholes);
   code = local->split == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   for (k = 0; k < local->wholes && code == REDIST_OK; k++) {
     const redist_priv_message whole = local->message[k];
@@ -1675,7 +1673,7 @@ REDIST_PRIV_COLD int redist_priv_rest(const redist_plan *p, redist_priv_part *pa
       code = redist_priv_add_local(local, &whole);
       continue;
     }
-    half = (redist_priv_runs *)redist_priv_zeroed(2 * whole.ndim, sizeof *half);
+    half = REDIST_PRIV_ZEROED(redist_priv_runs, 2 * whole.ndim);
     if (half != NULL) local->split[local->splits++] = half;
     code = half == NULL ? REDIST_ERR_MEMORY : redist_priv_keep_in_place(part, whole, half);
   }
@@ -1777,15 +1775,13 @@ REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, const redist_priv_ship
 REDIST_PRIV_COLD int redist_priv_open_half(const redist_plan *p, redist_priv_part *part, int own) {
   const redist_layout *layout = own == REDIST_PRIV_FROM ? part->from : part->to;
   redist_priv_half *half = &part->half[own];
-  redist_priv_held_place held;
+  redist_priv_held_place held = redist_priv_before_first();
   int place = -1, coords[REDIST_MAX_DIMS];
   int64_t k;
   while ((place = redist_priv_next_place(layout, NULL, p->rank, place)) >= 0) half->places++;
-  half->place = (redist_priv_held_place *)redist_priv_zeroed(half->places, sizeof *half->place);
-  half->peers = (redist_priv_place_peers *)redist_priv_zeroed(half->places, sizeof *half->peers);
+  half->place = REDIST_PRIV_ZEROED(redist_priv_held_place, half->places);
+  half->peers = REDIST_PRIV_ZEROED(redist_priv_place_peers, half->places);
   if (half->place == NULL || half->peers == NULL) return REDIST_ERR_MEMORY;
-  memset(&held, 0, sizeof held);
-  held.place = -1;
   for (k = 0; redist_priv_next_held(layout, p->rank, &held); k++) {
     redist_priv_coords_of_place(layout, held.place, coords);
     half->place[k] = held;
@@ -1861,7 +1857,7 @@ REDIST_PRIV_COLD void redist_priv_measure_side(redist_plan *p, redist_priv_side 
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
   int own, k, code = REDIST_OK;
   p->peer = (redist_priv_peer *)redist_priv_zeroed(1, 1); /* not NULL: lists that grow */
-  p->pointers = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *p->pointers);
+  p->pointers = REDIST_PRIV_ZEROED(const void *, 2 * (int64_t)p->arrays);
   if (p->peer == NULL || p->pointers == NULL) return REDIST_ERR_MEMORY;
   p->pointers[0] = p->options.fixed_from;
   p->pointers[p->arrays] = p->options.fixed_to;
@@ -1932,8 +1928,7 @@ REDIST_PRIV_COLD int redist_priv_compile_local(const redist_plan *p, redist_priv
   const int twice = p->staging[REDIST_PRIV_PACKED].bytes > 0;
   int64_t k;
   int code = REDIST_OK;
-  local->copy =
-      (redist_priv_program **)redist_priv_zeroed(2 * local->messages, sizeof *local->copy);
+  local->copy = REDIST_PRIV_ZEROED(redist_priv_program *, 2 * local->messages);
   if (local->copy == NULL) return REDIST_ERR_MEMORY;
   for (k = 0; k < local->messages && code == REDIST_OK; k++) {
     code = redist_priv_compile(&local->copy[2 * k], &local->message[k], part->order, NULL,
@@ -2335,8 +2330,8 @@ REDIST_PRIV_COLD int redist_priv_lanes_create(redist_plan *p) {
     peer->prepared = !redist_priv_is_bound(p, peer) ? 0 : l->steps > 0 ? 1 : peer->pieces;
     l->requests += peer->prepared;
   }
-  l->flight = (redist_priv_flight *)redist_priv_zeroed(l->requests, sizeof *l->flight);
-  l->request = (MPI_Request *)redist_priv_alloc(l->requests, sizeof *l->request);
+  l->flight = REDIST_PRIV_ZEROED(redist_priv_flight, l->requests);
+  l->request = REDIST_PRIV_ALLOC(MPI_Request, l->requests);
   l->status = (MPI_Status *)redist_priv_alloc(l->flights, sizeof *l->status + sizeof *l->index);
   for (k = 0; k < l->requests && l->request != NULL; k++) l->request[k] = MPI_REQUEST_NULL;
   if (l->flight == NULL || l->request == NULL || l->status == NULL) return REDIST_ERR_MEMORY;
@@ -2508,7 +2503,7 @@ REDIST_PRIV_COLD void redist_priv_lanes_destroy(redist_plan *p) {
 
 /* Allocates types[n], all MPI_BYTE; NULL when memory is exhausted. */
 REDIST_PRIV_COLD MPI_Datatype *redist_priv_types(int64_t n) {
-  MPI_Datatype *types = (MPI_Datatype *)redist_priv_alloc(n, sizeof *types);
+  MPI_Datatype *types = REDIST_PRIV_ALLOC(MPI_Datatype, n);
   int64_t k;
   for (k = 0; types != NULL && k < n; k++) types[k] = MPI_BYTE;
   return types;
@@ -2718,8 +2713,8 @@ REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_pri
 /* The parts, one after another, replace *type. Frees them. code: of making them. */
 REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *types, int n,
                                              int code) {
-  MPI_Aint *at = (MPI_Aint *)redist_priv_zeroed(n, sizeof *at);
-  int *ones = (int *)redist_priv_alloc(n, sizeof *ones);
+  MPI_Aint *at = REDIST_PRIV_ZEROED(MPI_Aint, n);
+  int *ones = REDIST_PRIV_ALLOC(int, n);
   MPI_Datatype made = MPI_DATATYPE_NULL;
   int k;
   if (code == REDIST_OK && (at == NULL || ones == NULL)) code = REDIST_ERR_MEMORY;
@@ -2803,13 +2798,13 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
   int64_t k;
   int own, a, code = REDIST_OK;
   c->request = MPI_REQUEST_NULL;
-  c->before = (const void **)redist_priv_zeroed(2 * (int64_t)p->arrays, sizeof *c->before);
+  c->before = REDIST_PRIV_ZEROED(const void *, 2 * (int64_t)p->arrays);
   c->types = (1 + (int64_t)p->parts) * p->size;
-  c->member = (MPI_Datatype *)redist_priv_alloc(p->arrays, sizeof *c->member);
-  c->counts = (int *)redist_priv_alloc(p->arrays, sizeof *c->counts);
+  c->member = REDIST_PRIV_ALLOC(MPI_Datatype, p->arrays);
+  c->counts = REDIST_PRIV_ALLOC(int, p->arrays);
   for (own = 0; own < 2; own++) {
     redist_priv_table *t = &c->table[own];
-    t->counts = (int *)redist_priv_zeroed(2 * (int64_t)p->size, sizeof *t->counts);
+    t->counts = REDIST_PRIV_ZEROED(int, 2 * (int64_t)p->size);
     t->types = redist_priv_types(c->types);
     if (c->before == NULL || c->member == NULL || c->counts == NULL || t->counts == NULL ||
         t->types == NULL)
@@ -2927,8 +2922,8 @@ REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h) {
 /* Allocates n members; closed again when memory is exhausted. */
 REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n) {
   int r;
-  h->member = (redist_priv_member *)redist_priv_zeroed(n, sizeof *h->member);
-  h->segment = (char **)redist_priv_zeroed(n, sizeof *h->segment);
+  h->member = REDIST_PRIV_ZEROED(redist_priv_member, n);
+  h->segment = REDIST_PRIV_ZEROED(char *, n);
   h->size = h->member == NULL || h->segment == NULL ? 0 : n;
   for (r = 0; r < h->size; r++) h->member[r].file = -1;
   if (h->size == 0) redist_priv_home_close(h);
@@ -3034,7 +3029,7 @@ REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h) {
   MPI_Request request;
   int64_t *machine;
   int r, rank, size, n = 0, code = redist_priv_ranks_of(h->comm, &rank, &size);
-  machine = (int64_t *)redist_priv_zeroed(size, sizeof *machine);
+  machine = REDIST_PRIV_ZEROED(int64_t, size);
   code = redist_priv_worst(h->comm, machine == NULL ? (int)REDIST_ERR_MEMORY : code);
   if (code == REDIST_OK)
     code = redist_priv_await(MPI_Iallgather(&h->machine, 1, MPI_INT64_T, machine, 1, MPI_INT64_T,
@@ -4584,7 +4579,7 @@ REDIST_PRIV_COLD int redist_priv_same_blocks(const redist_axis *x, const redist_
    ranks in where their places lie. */
 REDIST_PRIV_COLD int redist_priv_same_but_ghosts(const redist_layout *a, const redist_layout *b,
                                                  int rank) {
-  redist_priv_held_place held, other;
+  redist_priv_held_place held = redist_priv_before_first(), other = held;
   int k, same = a->ndim == b->ndim && a->grid_order == b->grid_order &&
                 a->memory_order == b->memory_order && a->copies == b->copies;
   for (k = 0; same && k < a->ndim; k++) {
@@ -4594,9 +4589,6 @@ REDIST_PRIV_COLD int redist_priv_same_but_ghosts(const redist_layout *a, const r
   }
   for (k = 0; same && k < redist_layout_places(a); k++)
     same = redist_priv_rank_at(a, k) == redist_priv_rank_at(b, k);
-  memset(&held, 0, sizeof held);
-  held.place = -1;
-  other = held;
   while (same && redist_priv_next_held(a, rank, &held) && redist_priv_next_held(b, rank, &other))
     same = held.storage.origin == other.storage.origin;
   return same;
@@ -4704,9 +4696,9 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm,
 /* An empty plan, for this rank of so many; NULL when memory is exhausted. */
 REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(int rank, int size, int parts,
                                                    const redist_options *options) {
-  redist_plan *p = (redist_plan *)redist_priv_zeroed(1, sizeof *p);
+  redist_plan *p = REDIST_PRIV_ZEROED(redist_plan, 1);
   if (p == NULL) return NULL;
-  p->part = (redist_priv_part *)redist_priv_zeroed(parts, sizeof *p->part);
+  p->part = REDIST_PRIV_ZEROED(redist_priv_part, parts);
   if (p->part == NULL) {
     REDIST_FREE(p);
     return NULL;
@@ -5255,7 +5247,7 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
   int64_t most[2] = {REDIST_OK, 0};
   int found = 0, code, *tags = NULL;
   if (arena == NULL || redist_priv_comm_error(comm) != NULL) return REDIST_ERR_ARGUMENT;
-  *arena = a = (redist_arena *)redist_priv_zeroed(1, sizeof *a);
+  *arena = a = REDIST_PRIV_ZEROED(redist_arena, 1);
   if (a == NULL || (uint64_t)bytes > limit) most[0] = REDIST_ERR_MEMORY;
   most[1] = (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)machine, (int64_t)(intptr_t)a),
                                        (int64_t)(MPI_Wtime() * 1e9)) >>
@@ -5510,11 +5502,9 @@ REDIST_PRIV_COLD int redist_priv_add_rows(redist_priv_pieces *list, const redist
 REDIST_PRIV_COLD int redist_priv_list_pieces(redist_priv_pieces *list, int rank) {
   const redist_layout *layout = list->layout;
   const int last = layout->ndim - 1;
-  redist_priv_held_place held;
+  redist_priv_held_place held = redist_priv_before_first();
   redist_priv_pattern p;
   int coords[REDIST_MAX_DIMS], code = REDIST_OK;
-  memset(&held, 0, sizeof held);
-  held.place = -1;
   while (code == REDIST_OK && redist_priv_next_held(layout, rank, &held)) {
     const int64_t at[2] = {held.storage.origin, 0};
     redist_priv_coords_of_place(layout, held.place, coords);
@@ -5535,9 +5525,9 @@ REDIST_PRIV_COLD int redist_priv_list_pieces(redist_priv_pieces *list, int rank)
 REDIST_PRIV_COLD int redist_priv_join_pieces(const redist_priv_pieces *list, int side,
                                              MPI_Datatype *type) {
   const int n = (int)list->pieces;
-  MPI_Datatype made, *types = (MPI_Datatype *)redist_priv_alloc(n, sizeof *types);
-  MPI_Aint *at = (MPI_Aint *)redist_priv_alloc(n, sizeof *at);
-  int *ones = (int *)redist_priv_alloc(n, sizeof *ones);
+  MPI_Datatype made, *types = REDIST_PRIV_ALLOC(MPI_Datatype, n);
+  MPI_Aint *at = REDIST_PRIV_ALLOC(MPI_Aint, n);
+  int *ones = REDIST_PRIV_ALLOC(int, n);
   int k, code = types == NULL || at == NULL || ones == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   for (k = 0; k < n && code == REDIST_OK; k++) {
     types[k] = list->type[2 * list->piece[k].kind + side];
