@@ -183,6 +183,14 @@ static void expect_unbuilt(void) {
   }
 }
 
+/* An axis of boxes means nothing without the others: only its own layout may have it. */
+static void expect_no_axis_of_boxes(void) {
+  static const redist_box halves[2] = {{{0, 0}, {4, 2}}, {{0, 2}, {4, 5}}};
+  const int64_t extents[2] = {4, 5};
+  const redist_layout boxes = redist_layout_boxes(2, extents, 2, halves);
+  expect("an axis of boxes", redist_layout_1d(boxes.dim[1].axis), REDIST_ERR_LAYOUT, 0, NULL);
+}
+
 static void expect_bad_dimensions(void) {
   redist_axis many[REDIST_MAX_DIMS + 1];
   char one_too_many[32];
@@ -465,6 +473,7 @@ int main(void) {
   check_long_and_empty();
   expect_bad_axes();
   expect_unbuilt();
+  expect_no_axis_of_boxes();
   expect_bad_dimensions();
   expect_bad_storage();
   expect_bad_ghosts();

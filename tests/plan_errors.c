@@ -114,6 +114,10 @@ static void depth_alone(request *q) {
   q->layouts[0] = redist_ghost_depth(redist_with_halo(q->layouts[0], 0, 2, 1), 0, 1, 0);
 }
 static void partial_blocks(request *q) { q->layouts[0] = redist_partial(q->layouts[0]); }
+static void two_mistakes(request *q) {
+  partial_blocks(q);
+  q->layouts[0] = redist_with_halo(q->layouts[0], 1, -1, 0);
+}
 static void axis_outside(request *q) { q->layouts[0] = redist_flipped(q->layouts[0], 2); }
 static void section_outside(request *q) {
   q->layouts[0] = redist_section(q->layouts[0], 1, 5, M, 1);
@@ -188,6 +192,7 @@ static const struct {
      {"source axis 0: a ghost depth of 1 and 0", "redist_with_ghosts"},
      0},
     {"blocks, partial", REDIST_ERR_LAYOUT, partial_blocks, {"source: only boxes", NULL}, 0},
+    {"the first of two", REDIST_ERR_LAYOUT, two_mistakes, {"source: only boxes", NULL}, 0},
     {"axis 2 of 2", REDIST_ERR_LAYOUT, axis_outside, {"2", NULL}, 0},
     {"section past the end",
      REDIST_ERR_LAYOUT,

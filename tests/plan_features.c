@@ -491,6 +491,66 @@ static void check_in_place(void) {
   free(e);
 }
 
+/* Moves in place what rank `rank` owns, numbers by their place in the view; 1: all that both sides
+   own are right. */
+static int moves_in_place(const redist_layout *from, const redist_layout *to,
+                          redist_method method) {
+  redist_layout const *side[2] = {from, to};
+  const int64_t before = redist_layout_alloc(from, test_rank()),
+                after = redist_layout_alloc(to, test_rank());
+  double *array = calloc((size_t)(before > after ? before : after), sizeof *array);
+  redist_plan *plan = NULL;
+  redist_options options;
+  int64_t index[2];
+  int k, good, rows = (int)from->dim[0].axis.count, columns = (int)from->dim[1].axis.count;
+  memset(&options, 0, sizeof options);
+  options.method = method;
+  options.in_place = 1;
+  good = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) == REDIST_OK;
+  for (k = 0; k < 2 * rows * columns; k++) {
+    const redist_layout *x = side[k / (rows * columns)];
+    const int element = k % (rows * columns);
+    index[0] = element / columns;
+    index[1] = element % columns;
+    if (k == rows * columns && good) good = redist_execute(plan, array, array) == REDIST_OK;
+    if (redist_layout_owner(from, index) < 0 || redist_layout_owner(x, index) != test_rank())
+      continue;
+    if (x == from) array[redist_layout_offset(x, index)] = element + 1;
+    good &= array[redist_layout_offset(x, index)] == element + 1;
+  }
+  free(array);
+  return redist_plan_free(&plan) == REDIST_OK && good;
+}
+
+/* Layouts that differ only in the numbers of their cuts, or in where their boxes begin or end. */
+static void check_lists_in_place(void) {
+  enum { MOST = 16, WIDE = 4 };
+  const int size = test_size();
+  const int64_t extents[2] = {3 * size, WIDE};
+  int64_t even[MOST + 1] = {0}, uneven[MOST + 1] = {0};
+  redist_box box[3][MOST];
+  redist_layout lists[2], boxes[3];
+  int k, m;
+  for (k = 0; k < size; k++) {
+    const redist_box all = {{3 * k, 0}, {3 * k + 3, WIDE}};
+    box[0][k] = box[1][k] = box[2][k] = all;
+    box[1][k].low[1] = box[2][k].high[1] = WIDE / 2;
+    even[k + 1] = 3 * (k + 1);
+    uneven[k + 1] = k + 1 == size ? 3 * size : 3 * k + 1;
+  }
+  lists[0] = redist_layout_2d(redist_cuts(even, size), redist_whole(WIDE));
+  lists[1] = redist_layout_2d(redist_cuts(uneven, size), redist_whole(WIDE));
+  for (k = 0; k < 3; k++) boxes[k] = redist_partial(redist_layout_boxes(2, extents, size, box[k]));
+  for (m = 0; m < METHODS; m++)
+    for (k = 0; k < 2; k++) {
+      test_case_all(moves_in_place(&lists[k], &lists[!k], methods[m].method),
+                    "in place to other cuts, %s", methods[m].name);
+      test_case_all(moves_in_place(&boxes[0], &boxes[1 + k], methods[m].method) &&
+                        moves_in_place(&boxes[1 + k], &boxes[0], methods[m].method),
+                    "in place to other boxes, %s", methods[m].name);
+    }
+}
+
 /* ---- large messages ---- */
 
 static void check_pieces(int limit) {
@@ -623,6 +683,7 @@ int main(int count, char **arguments) {
   check_outlives();
   check_communicators();
   check_in_place();
+  check_lists_in_place();
   check_pieces(1000);
   check_pieces(100);
   check_pieces(7);
