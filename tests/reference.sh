@@ -16,7 +16,7 @@ functions() { declarations "$1" | sed -nE 's/^REDIST_(AXIS_)?API [^(]*[ *](redis
 other_names() {
     declarations "$1" | sed -nE 's/^typedef .*[ *](redist_[a-z_]+)(\(.*)?;$/\1/p; s/^\} (redist_[a-z_]+);$/\1/p
         s/^typedef enum.*\} (redist_[a-z_]+);$/\1/p; s/^#define (REDIST_[A-Z_]+).*/\1/p
-        s/^    (REDIST_[A-Z_]+)( = [0-9]+)?,?( \/\*.*)?$/\1/p; s/^    X\((REDIST_[A-Z_]+),.*/\1/p' |
+        s/^ +(REDIST_[A-Z_]+)( = [0-9]+)?,?( \/\*.*)?$/\1/p; s/^ +X\((REDIST_[A-Z_]+),.*/\1/p' |
         grep -vE '_(PRIV|priv)(_|$)|^REDIST_(H|PLAN_H|API|AXIS_API)$' | sort -u
 }
 

@@ -60,11 +60,11 @@ module redist
     ! Axes and layouts are values, whose words only C reads; redist_f.c checks how many there are.
     type, bind(c), public :: redist_axis_t
         private
-        integer(c_int64_t) :: word(12) = 0
+        integer(c_int64_t) :: word(13) = 0
     end type
     type, bind(c), public :: redist_layout_t
         private
-        integer(c_int64_t) :: word(140) = 0
+        integer(c_int64_t) :: word(174) = 0
     end type
 
     ! For loops over what a rank owns: a(origin + (i - 1) * stride(1) + (j - 1) * stride(2)), 1 <= i <= count(1), ..., of

@@ -5,8 +5,8 @@
 #include "redist_plan.h"
 
 /* redist.f90 keeps axes, layouts and what combining needs as so many 8-byte words, and copies them as such. */
-typedef char redist_f_axis_fits[sizeof(redist_axis) == 8 * 12 ? 1 : -1];
-typedef char redist_f_layout_fits[sizeof(redist_layout) == 8 * 140 ? 1 : -1];
+typedef char redist_f_axis_fits[sizeof(redist_axis) == 8 * 13 ? 1 : -1];
+typedef char redist_f_layout_fits[sizeof(redist_layout) == 8 * 174 ? 1 : -1];
 typedef char redist_f_op_fits[sizeof(redist_op) <= 8 * 2 ? 1 : -1];
 
 /* A part as Fortran has it. */
