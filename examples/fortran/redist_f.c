@@ -1,10 +1,11 @@
 /* The C side of the Fortran module `redist` (redist.f90): the implementation of the library, and what Fortran cannot
-   say: MPI handles, indices that count from 1, standard output. MIT licence, see LICENSE.
+   express: MPI handles, indices that count from 1, standard output. MIT licence, see LICENSE.
    mpicc -c -O3 -I. examples/fortran/redist_f.c */
 #define REDIST_IMPLEMENTATION
 #include "redist_plan.h"
 
-/* redist.f90 keeps axes, layouts and what combining needs as so many 8-byte words, and copies them as such. */
+/* redist.f90 stores axes, layouts and contexts for combining as arrays of 8-byte words, and copies
+   these. */
 typedef char redist_f_axis_fits[sizeof(redist_axis) == 8 * 12 ? 1 : -1];
 typedef char redist_f_layout_fits[sizeof(redist_layout) == 8 * 140 ? 1 : -1];
 typedef char redist_f_op_fits[sizeof(redist_op) <= 8 * 2 ? 1 : -1];
@@ -53,7 +54,7 @@ redist_axis redist_f_cyclic(int n, int procs) { return redist_cyclic(n, procs); 
 redist_axis redist_f_block_cyclic(int n, int block, int procs) { return redist_block_cyclic(n, block, procs); }
 redist_axis redist_f_balanced(int n, int procs) { return redist_balanced(n, procs); }
 
-/* ---- axes, indices and positions that count from 1; the answer "none" is 0 then, or owner -1 ---- */
+/* ---- axes, indices and positions that count from 1; "none" is then 0, of owners -1 ---- */
 
 int redist_f_owner(const redist_axis *x, int64_t i) { return redist_owner(x, i - 1); }
 int64_t redist_f_local(const redist_axis *x, int64_t i) { return redist_local(x, i - 1) + 1; }
@@ -142,7 +143,7 @@ int redist_f_plan_create(MPI_Fint comm, const redist_layout *from, const redist_
     return redist_plan_create(MPI_Comm_f2c(comm), from, to, MPI_Type_f2c(element), options, plan);
 }
 
-/* Without memory for the list the rank passes none, which all are told. */
+/* Without memory for the list, the rank passes NULL, which is an error on all ranks. */
 int redist_f_plan_create_parts(MPI_Fint comm, int parts, const redist_f_part *part, const redist_options *options,
                                redist_plan **plan)
 {
