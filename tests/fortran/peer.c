@@ -1,5 +1,5 @@
-/* redist tests: what C says of the layouts, constants and structures that tests/fortran/fortran.f90 makes in Fortran.
-   MIT licence, see LICENSE. */
+/* redist tests: the layouts, constants and structures of tests/fortran/fortran.f90, made in C for
+   comparison. MIT licence, see LICENSE. */
 #define REDIST_DECLARATIONS_ONLY
 #include "redist_plan.h"
 
@@ -78,7 +78,7 @@ int peer_constant(int which)
     return which < 1 || which > (int)(sizeof all / sizeof *all) ? -1 : all[which - 1];
 }
 
-/* Options that Fortran filled with 1, 2, 3, ... in the order of their members. */
+/* Checks options that Fortran filled with 1, 2, 3, ... in the order of their members. */
 int peer_options(const redist_options *o, const void *arena)
 {
     return (int)o->method == 1 && (int)o->effort == 1 && o->arrays == 3 && o->max_buffer == 4 && o->in_place == 5 &&
@@ -89,7 +89,7 @@ int peer_options(const redist_options *o, const void *arena)
            o->message == (const char *)arena + 4 && o->message_size == 14;
 }
 
-/* The same redistribution by C. */
+/* The same redistribution in C. */
 int peer_move(MPI_Fint comm, const redist_layout *from, const redist_layout *to, MPI_Fint type, const void *a, void *b)
 {
     redist_plan *plan;

@@ -1,6 +1,6 @@
-/* Preloaded into MPI programs: where MPI waits by UCX (MPICH, Open MPI), it gives the processor away after some vain
-   looks, so that tests on more ranks than cores take seconds instead of minutes. redist's own waiting does so by itself
-   (promises.c). MIT licence, see LICENSE. */
+/* Preloaded into MPI programs: where MPI waits with UCX (MPICH, Open MPI), it yields the processor after some
+   unsuccessful tests, so that tests on more ranks than cores take seconds instead of minutes. redist's own waiting
+   yields by itself (promises.c). MIT licence, see LICENSE. */
 #include <dlfcn.h>
 #include <sched.h>
 
