@@ -226,7 +226,7 @@ static int run(transform *t) {
   return status;
 }
 
-/* Returns the exit status, or -1 to go on. */
+/* Returns the exit status, or -1 to continue. */
 static int read_extents(transform *t, int argc, char **argv) {
   const option table[] = {{.name = "--nx",
                            .argument = "NX",

@@ -456,7 +456,7 @@ static const char *contradiction(const solver *s) {
   return set->p1 > 0 && s->ranks % set->p1 != 0 ? "--p1 must divide the number of ranks" : NULL;
 }
 
-/* Returns the exit status, or -1 to go on. */
+/* Returns the exit status, or -1 to continue. */
 static int read_settings(solver *s, int argc, char **argv) {
   settings *set = &s->set;
   const option table[] = {{.name = "--dimensions",
