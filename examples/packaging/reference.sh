@@ -1,7 +1,7 @@
 #!/bin/sh
 # Generates the reference from the contracts in the headers: manual pages (section 3) and HTML, by Doxygen. Without
 # Doxygen it prints a message and succeeds. MIT licence, see LICENSE.
-# usage: sh reference.sh DIRECTORY (man3/ and html/ below it; Doxygen's warnings are in DIRECTORY/warnings)
+# usage: sh reference.sh DIRECTORY     (man3/ and html/ below it; Doxygen's warnings are in DIRECTORY/warnings)
 command -v doxygen >/dev/null || { echo 'reference: skipped, no doxygen'; exit 0; }
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
