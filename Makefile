@@ -1,14 +1,14 @@
-# redist: needs an MPI compiler and make; what else is installed is used by tests and examples.
+# redist: needs an MPI compiler and make; tests and examples use further libraries where they are installed.
 #   make run       the ADI heat solver on 4 ranks           make check      all tests
-#   make bench     all that is measured, as plain tables    make plots      methods as pictures
+#   make bench     all measurements, as plain tables        make plots      methods as pictures
 #   make results   the tables of bench/RESULTS.md           make clean
 #   make field     the picture at the top of the README     make simulate   methods on simulated clusters (SimGrid)
 #   make fortran   the solver in Fortran on 4 ranks         make cluster    methods on emulated nodes (needs root)
 #   make install   headers, packages, Fortran, examples     make uninstall
 #   make reference manual pages and HTML, by doxygen: before make install, which installs them, too
-#   make results BASE=COMMIT   whole cycles beside those with another commit's headers: what became slower
-# Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD; PREFIX and DESTDIR where things are installed;
-# ONLY: names of tests for check, of sections for results.
+#   make results BASE=COMMIT   cases whose whole cycles are slower than with another commit's headers
+# Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD; PREFIX and DESTDIR: where to install; ONLY:
+# names of tests for check, of sections for results.
 
 first   = $(firstword $(foreach c,$(1),$(shell command -v $(c) 2>/dev/null)))
 MPICC  := $(call first,mpicc.mpich mpicc)
@@ -24,8 +24,8 @@ HEADERS = redist.h redist_plan.h
 PREFIX  = /usr/local
 VERSION = $(shell sed -n 's/^.define REDIST_VERSION_[MP][A-Z]* //p' redist.h | paste -sd.)
 
-# The programs that need a further library (LIBS), or use some where they are there (OPTIONS), and lines of C that tell
-# whether they are.
+# Libraries that programs need (LIBS), or use where they are installed (OPTIONS), and C code that tests whether they are:
+# PROBE.
 LIBS_fft3d    = -lfftw3 -lm
 LIBS_taylor_green = $(LIBS_fft3d)
 SCALAPACK     = -lscalapack-$(if $(findstring openmpi,$(MPICC)),openmpi,mpich)
@@ -50,7 +50,7 @@ OPTIONAL_scalapack = -DHAVE_SCALAPACK $(SCALAPACK)
 OPTIONAL_fftw_mpi  = -DHAVE_FFTW_MPI $(LIBS_fft)
 PROBE_advise   = $(PROBE_pdgemr2d)
 PROBE_ptran    = $(PROBE_pdgemr2d)
-# FFTW-MPI as Debian has it needs Open MPI, whatever it can be linked with.
+# Debian's FFTW-MPI needs Open MPI, though it links with any MPI.
 PROBE_fft      = extern char ompi_mpi_comm_world[]; void fftw_mpi_init(void); \
                  int main(void) { fftw_mpi_init(); return ompi_mpi_comm_world[0]; }
 PROBE_fft3d    = int fftw_cleanup(void); int main(void) { fftw_cleanup(); return 0; }
@@ -67,7 +67,7 @@ OPTIMISED = plan_random
 PIECEMEAL = plan_random plan_bits
 WINDOWED  = plan_random arenas home
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
-# Programs without hooks of their own are linked with one implementation; hello shows that nothing must be.
+# Programs without hooks of their own are linked with one implementation; hello shows that none is needed.
 LINKED   = $(filter-out hello,$(EXAMPLES)) cart darray many_ranks pdgemr2d ptran
 
 all: examples
@@ -152,7 +152,7 @@ $(BUILD)/redist.o: $(HEADERS)
 	@mkdir -p $(BUILD)
 	@printf '#define REDIST_IMPLEMENTATION\n#include "redist_plan.h"\n' | $(MPICC) $(STRICT) $(CFLAGS) -I. -x c -c -o $@ -
 
-# A program whose library is absent is replaced by a file that says so.
+# A program whose library is missing is replaced by a file that says so.
 define program
 $(BUILD)/$(1): $(2) $(4) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h bench/*.h)
 	@mkdir -p $(BUILD)

@@ -1,6 +1,5 @@
-/* What the measuring programs share: the command line, memory, yielding waits, quartiles and
-   figures as CSV.
-   MIT licence, see LICENSE. */
+/* Shared by the measuring programs: command line, memory, yielding waits, quartiles, figures as
+   CSV. MIT licence, see LICENSE. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -27,7 +26,8 @@ static inline void give_up(const char *format, ...) {
   exit(1);
 }
 
-/* Begins an MPI program that the table describes. Returns -1 to go on, else the exit status. */
+/* Begins an MPI program whose options the table lists. Returns -1 to continue, else the exit
+   status. */
 static inline int start(const option *table, int argc, char **argv, int *rank, int *ranks,
                         const char *name, const char *lesson) {
   MPI_Init(&argc, &argv);
@@ -65,9 +65,9 @@ static inline double lower_quartile(double *times, int64_t count) {
   return times[(count - 1) / 4];
 }
 
-/* ---- figures for other programs to read: a line each, on rank 0 ---- */
+/* ---- figures as CSV: a line each, on rank 0 ---- */
 
-static FILE *figures; /* NULL: nobody reads them */
+static FILE *figures; /* NULL: no file was asked for */
 
 static inline void figures_open(const char *name, int rank, const char *columns) {
   if (!name || rank != 0) return;
@@ -82,9 +82,9 @@ static inline void figures_close(void) {
 
 #define FIGURE_COLUMNS "case,ranks,bytes,contestant,repetitions,value,best,ratio"
 
-static char further_columns[96]; /* of the figures that come next, each after a comma */
+static char further_columns[96]; /* appended to the next figures, each after a comma */
 
-/* bytes: of a rank. value: what counts, seconds where nothing else is said; ratio: to the first
+/* bytes: of a rank. value: in seconds, unless stated otherwise; ratio: to the first
    contestant's. */
 static inline void figure(const char *what, int ranks, int64_t bytes, const char *contestant,
                           int64_t repetitions, double value, double best, double ratio) {
@@ -93,14 +93,13 @@ static inline void figure(const char *what, int ranks, int64_t bytes, const char
             contestant, (long long)repetitions, value, best, ratio, further_columns);
 }
 
-/* The memory that redist holds through its hooks, and the most it ever held since most_held was
-   last set. */
+/* The memory that redist holds through its hooks, and the most since most_held was last set. */
 
 typedef struct {
   int64_t held, most_held;
 } memory_count;
 
-enum { MEMORY_HEAD = 64 }; /* keeps what malloc's alignment is, modulo a cache line */
+enum { MEMORY_HEAD = 64 }; /* preserves malloc's alignment modulo a cache line */
 
 static inline void *counted_malloc(memory_count *count, size_t bytes) {
   char *memory = malloc(bytes + MEMORY_HEAD);

@@ -1,6 +1,6 @@
-/* Cases as tables of plain numbers, from which the layouts of redist and the rivals written by hand
-   are built separately; one case at one size on the ranks of MPI_COMM_WORLD; and who can take part
-   in it. Include redist_plan.h first. MIT licence, see LICENSE. */
+/* Cases as tables of plain numbers, from which the layouts of redist and the hand-written rivals
+   are built separately; one case of one size on the ranks of MPI_COMM_WORLD; and the contestants.
+   Include redist_plan.h first. MIT licence, see LICENSE. */
 #ifndef CASES_H
 #define CASES_H
 
@@ -12,7 +12,7 @@
 
 typedef enum { FLOAT, DOUBLE, COMPLEX } element_type;
 
-/* the extent of every axis */
+/* the length of every axis */
 typedef enum { FULL, QUARTER, FIXED_64, FIXED_512, VECTOR, CUBE } array_size;
 
 /* The line of ranks that an axis is distributed over: one, all, or one side of a grid of all ranks
@@ -36,7 +36,7 @@ typedef struct {
   const char *name;
   element_type type;
   array_size size;
-  int dims; /* an array of fewer than 3 dimensions has leading axes of extent 1 */
+  int dims; /* an array of fewer than 3 dimensions has leading axes of length 1 */
   side from, to;
 } bench_case;
 
@@ -61,8 +61,8 @@ typedef struct {
 #define PENCIL_Y \
   { {BLOCK(ROWS), BLOCK(COLUMNS), WHOLE}, {0, 2, 1}, {0, 0, 0}, 0 } /* stored x z y */
 
-/* Kalns' grids have 20 and 100 processes, near-square and in a line either way; here all ranks, and
-   a second, smaller array. */
+/* Kalns' grids have 20 and 100 processes, nearly square or in one line; here they have all ranks,
+   and there is a second, smaller array. */
 static const bench_case cases[] = {
     {"rows to columns", DOUBLE, FULL, 2, PLANE(BLOCK(ALL), WHOLE), PLANE(WHOLE, BLOCK(ALL))},
     {"rows to columns, blocks of 64", DOUBLE, FULL, 2, PLANE(CYCLIC(ALL, 64), WHOLE),
@@ -179,7 +179,7 @@ static inline redist_layout layout_of(const bench_case *c, const side *s, const 
   return layout;
 }
 
-/* A value that tells where in the view the element belongs. */
+/* A value that identifies the element's position in the view. */
 static inline void put(void *array, int64_t at, element_type type, int64_t i, int64_t j,
                        int64_t k) {
   uint64_t h = (((uint64_t)i << 20) + (uint64_t)j) * 0x100001 + (uint64_t)k;
@@ -192,7 +192,7 @@ static inline void put(void *array, int64_t at, element_type type, int64_t i, in
     ((double complex *)array)[at] = (double)(h >> 12) + I * (double)k;
 }
 
-/* The rank's array as it must be: every element that it owns, and 0xA5 in every other byte. */
+/* The expected array of a rank: every element that it owns, and 0xA5 in every other byte. */
 static inline void *fill(element_type type, const placed *p, int64_t *owned) {
   char *array = allocate((size_t)p->elements * element_bytes[type]);
   shared s = share(p, p);
@@ -212,9 +212,9 @@ static inline void *fill(element_type type, const placed *p, int64_t *owned) {
 typedef struct {
   const char *name;
   int64_t n;
-  exchange by_hand; /* what is to be done, as the rivals see it */
+  exchange by_hand; /* the exchange as the rivals describe it */
   redist_layout from_layout, to_layout;
-  int fields, in_place; /* a side is so many arrays, one behind the other */
+  int fields, in_place; /* a side is this many arrays, one after another */
   int64_t held;         /* elements of the source on this rank */
   int batch;            /* executions in one sample */
   int cached;           /* arrays fit the caches */
@@ -225,7 +225,7 @@ static inline size_t bytes_of(const contest *c, const placed *p) {
   return (size_t)(c->fields * p->elements) * c->by_hand.element;
 }
 
-/* Bytes of the source, on the rank that has most. */
+/* Bytes of the source, on the rank that has the most. */
 static inline double most_held(const contest *c) {
   double bytes = (double)c->held * (double)c->by_hand.element;
   maxima(&bytes, 1);
@@ -264,7 +264,7 @@ static inline void contest_free(contest *c) {
 
 enum { MOST_TIMES = 2000 };
 
-/* One contestant in one contest. The arrays are the contest's unless prepare puts its own there. */
+/* One contestant in one contest. It uses the contest's arrays unless prepare sets its own. */
 typedef struct {
   const contest *contest;
   const void *from;
@@ -272,7 +272,7 @@ typedef struct {
   redist_plan *plan;
   redist_arena *arena;
   const char *remark;
-  /* bytes of the plan: besides staging, also while it was made; and the staging */
+  /* bytes of the plan besides staging, the most of these during its creation, and staging */
   double held, most_held, staging;
   int right;
   double *times, spent;
@@ -281,15 +281,14 @@ typedef struct {
 
 typedef struct {
   const char *name;
-  int method;                          /* for redist */
-  int copies_all;                      /* its result is the whole redistribution, and is checked */
-  int (*prepare)(entry *, int method); /* 0, on all ranks: not for this case */
+  int method;                          /* of redist */
+  int copies_all;                      /* it moves all elements, and its result is checked */
+  int (*prepare)(entry *, int method); /* returns 0, on all ranks, if it cannot take part */
   void (*run)(entry *);
   void (*finish)(entry *);
 } contestant;
 
-/* Prepares an entry, runs it once and checks what came out. Returns 0 when it does not take
-   part. */
+/* Prepares an entry, runs it once and checks its result. Returns 0 when it does not take part. */
 static inline int enter(entry *e, const contestant *who, const contest *c) {
   const size_t bytes = bytes_of(c, &c->by_hand.to);
   double wrong = 0;
@@ -306,15 +305,15 @@ static inline int enter(entry *e, const contestant *who, const contest *c) {
   return 1;
 }
 
-/* Slow contestants are let off after three times; all ranks have the same times, so they agree. */
+/* Slow contestants stop after three times; all ranks have the same times and so agree. */
 static inline int wants_more(const entry *e, int64_t repetitions, double seconds) {
   int enough = e->count >= repetitions && e->spent >= seconds;
   int too_slow = e->count >= 3 && e->spent >= 10 * seconds;
   return e->times && !enough && !too_slow && e->count < MOST_TIMES;
 }
 
-/* Whether one of the parts of the list, which the separator ends, is in the name, or after = is all
-   of it. */
+/* Whether an item of the separated list occurs in the name, or, if it begins with =, is the
+   name. */
 static inline int selected(const char *name, const char *list, char separator) {
   while (list) {
     const char *end = strchr(list, separator);
@@ -329,7 +328,7 @@ static inline int selected(const char *name, const char *list, char separator) {
   return 0;
 }
 
-/* memcpy of what the rank holds: not a redistribution, but the yardstick for one */
+/* memcpy of the rank's elements: not a redistribution, but the reference for its time */
 
 static inline int copy_prepare(entry *e, int method) {
   (void)method;
@@ -379,7 +378,7 @@ static inline void redist_run(entry *e) {
   if (code != REDIST_OK) give_up("%s: %s", c->name, redist_strerror(code));
 }
 
-/* The plan of an entry; its options but for the arrays. */
+/* Creates the plan of an entry; options lacks the number of arrays. */
 static inline void plan_prepare(entry *e, redist_options options) {
   const contest *c = e->contest;
   char message[256] = "";
@@ -402,7 +401,7 @@ static inline void redist_finish(entry *e) {
   redist_arena_free(&e->arena);
 }
 
-/* The rivals written by hand. */
+/* The hand-written rivals. */
 
 static inline int typed_prepare(entry *e, int method) {
   (void)method;

@@ -1,4 +1,4 @@
-# Draws the table of cluster.sh (`csv`) into `output`: times over the wire's, by bytes of a rank. MIT licence, see LICENSE.
+# Draws cluster.sh's table (`csv`) into `output`: times over the wire time, by bytes of a rank. MIT licence, see LICENSE.
 set encoding utf8
 set datafile separator ","
 set terminal svg size 1500,900 font "sans-serif,14" background "white"

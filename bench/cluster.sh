@@ -1,16 +1,16 @@
 #!/bin/sh
-# Every method on emulated nodes: network namespaces of this machine, joined by links of a given rate both ways. MIT licence, see LICENSE.
+# Every method on emulated nodes: network namespaces on this machine, linked at a given rate both ways. MIT licence, see LICENSE.
 # usage: [BUILD=directory] [MPIS='mpich openmpi'] [RATES='100mbit 1gbit'] [SHAPES='2x1 2x2 4x1 4x2 8x1'] [SIZES='65536 262144 1048576 4194304']
 #            [METHODS=avwpsShV] [EXECUTIONS=6] sh bench/cluster.sh        writes BUILD/cluster.csv and BUILD/cluster.svg, and prints a table
 #        sh bench/cluster.sh --run MPI NODESxRANKS_OF_A_NODE RATE PROGRAM [ARGUMENT...]
-# Needs root and iproute2. Columns of the table: bytes of a rank, what the links need for the elements alone, and the methods' times
-# over that; TCP's and IP's headers make it 1.05. Everything happens in namespaces of its own, and is removed at the end.
+# Needs root and iproute2. Columns of the table: bytes of a rank, the time that the links need for the elements alone, and the methods'
+# times over it; TCP and IP headers make it 1.05. Everything happens in separate namespaces, which are removed at the end.
 here=$(cd "$(dirname "$0")" && pwd)
 BUILD=${BUILD:-build}
 work=$BUILD/cluster.$$
 name=redist$$
 
-missing() { # prints what is, or nothing
+missing() { # prints what is missing, or nothing
     [ "$(uname)" = Linux ] || { echo 'no Linux'; return; }
     [ "$(id -u)" -eq 0 ] || { echo 'only root may make network namespaces'; return; }
     for program in ip tc unshare mount; do
@@ -24,7 +24,7 @@ missing() { # prints what is, or nothing
     ip netns del "$name"
 }
 
-# The nodes' namespaces NAME-0, NAME-1, ... and NAME, which holds the bridge that joins them, and starts programs.
+# Creates the nodes' namespaces NAME-0, NAME-1, ... and NAME, which has the bridge between them, and starts programs.
 up() { # nodes rate
     ip netns add "$name"
     ip -n "$name" link add br0 type bridge
@@ -52,8 +52,8 @@ down() {
     done
 }
 
-# What mpiexec calls instead of ssh. A node has its own host name, System V IPC, /dev/shm and, where no programs lie in it,
-# temporary directory, besides its network.
+# Writes the script that mpiexec calls instead of ssh. Besides its network, a node has its own host name, System V IPC,
+# /dev/shm and, if no programs lie there, temporary directory.
 write_enter() {
     for k in 0 1 2 3 4 5 6 7; do echo "10.77.0.$((10 + k)) node$k"; done >"$work/hosts"
     temporary='mount -t tmpfs tmpfs /tmp;'
@@ -68,7 +68,7 @@ END
     chmod +x "$work/enter"
 }
 
-# Runs a program on the nodes that are up; its standard input is rank 0's.
+# Runs a program on the nodes; standard input goes to rank 0.
 launch() { # mpi nodes ranks_of_a_node program arguments...
     mpi=$1 nodes=$2 each=$3
     shift 3
@@ -97,7 +97,7 @@ cases() { # ranks
         printf "rows to columns\t%d\t8\t%dx%d: block@%d, *\t%dx%d: *, block@%d\t-\n", $1, p * a, p * n / a, p, p * a, p * n / a, p }'
 }
 
-# A line for each case: times over the wire's by method.
+# A line for each case: times over the wire time, by method.
 table() {
     awk -F, 'NR > 1 {
         row = sprintf("%-8s %-8s %3s %8d %9.2f", substr($1, 1, index($1, " ") - 1), substr($1, index($1, " ") + 1), $3 / $2 "x" $2, $5, $8 * 1e3)

@@ -1,14 +1,14 @@
 #!/bin/sh
 # Whole cycles (bench/cycles.c) with these headers and with those of another commit, alternately:
-# lists what became slower. MIT licence, see LICENSE.
+# lists the slower cases. MIT licence, see LICENSE.
 # usage: sh bench/compare.sh COMMIT [CASES [SIZES]]     (make results BASE=COMMIT; some 4 minutes)
 # environment: MPICC, MPIEXEC, BUILD; RANKS (2); ROUNDS: of both (5); SECONDS_EACH: of a contestant
 # and row in a round (0.02); SLOWER: what is listed (1.1 times); CONTESTANTS (arena, malloc)
-# Both programs are bench/cycles.c, which uses calls only that all commits have; one without
-# redist_with_ghosts has no halo exchanges, one without options.timed no row of that name.
-# A time is a multiple of the cycle with a memcpy in the same run. Cores near and far from each
-# other are compared separately: the median of the rounds, and what is slower is measured again, as
-# often, before it is listed.
+# Both programs are bench/cycles.c, which uses only calls that all commits have; without
+# redist_with_ghosts it has no halo exchanges, without options.timed no row of that name.
+# A time is a multiple of the cycle with a memcpy in the same run. Cores that share a cache (near)
+# and that share none (far) are compared separately, by the median of the rounds. Slower cases are
+# measured again, in as many rounds, before they are listed.
 here=$(cd "$(dirname "$0")" && pwd)
 base=$1
 cases=${2:-=rows to columns|=rows, BLOCK to CYCLIC(1)|=columns, BLOCK to CYCLIC(1)|\
@@ -56,7 +56,7 @@ measure() { # cases, sizes
     done
 }
 
-# A row of what was measured on both sides with the cores equally far apart.
+# A row for what was measured on both sides with the same kind of cores, near or far.
 summary() {
     awk -F'|' '
         { k = $2 "|" $3 "|" $4 "|" $5

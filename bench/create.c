@@ -1,9 +1,9 @@
-/* What a plan costs that is created, executed once and freed, as codes do that plan anew every few
-   steps: rows to columns of n x n doubles, without an arena, in one, and by messages. MIT licence,
-   see LICENSE.
+/* The cost of a plan that is created, executed once and freed, as in codes that plan anew every few
+   steps: rows to columns of n x n doubles, without an arena, in an arena, and with messages. MIT
+   licence, see LICENSE.
 
-   Each sample begins and ends with all ranks together; figures are medians of the slowest rank's
-   time, as a whole and of its three calls. Arrays exist before, and have been written. */
+   A barrier begins and ends each sample. Figures are medians of the slowest rank's time, in all and
+   for each of the three calls. Arrays are allocated and written before. */
 #include <string.h>
 
 #include "bench.h"
@@ -32,7 +32,7 @@ static double median(double *times, int64_t count) {
   return times[(count - 1) / 2];
 }
 
-/* One plan's life. times: of the calls, then of all. */
+/* Creates, executes and frees a plan. times: of the calls, then of all. */
 static void live(const redist_layout *from, const redist_layout *to, const redist_options *options,
                  const void *a, void *b, double *times) {
   redist_plan *plan;

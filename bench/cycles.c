@@ -1,21 +1,21 @@
 /* Whole cycles of a solver: write the whole source, exchange, read the whole destination.
    MIT licence, see LICENSE.
 
-   An exchange alone can look fast because nobody rewrites what it sends, or reads what it received:
-   the first leaves lines in the receiver's cache, the second leaves work to whoever reads. A cycle
-   hides neither. Its floor is the same cycle with a memcpy of as many bytes within the rank instead;
-   figures are multiples of that.
+   An exchange alone can look fast, because nobody rewrites what was sent, so that lines stay in the
+   receiver's cache, or because nobody reads what was received, so that later reads are slow. A
+   cycle includes both. Its lower bound is the same cycle with a memcpy of as many bytes within the
+   rank; figures are multiples of that.
 
-   All contestants of a row run alternately, in turns of some cycles, after cycles that bring their
-   arrays into the caches. The clock of a cycle starts when all ranks have left a barrier in shared
-   memory; its time is the slowest rank's, a figure the lower quartile. Each cycle negates its
-   source, so that a read of stale data changes the sum that its reading makes; every contestant's
-   first result is compared byte by byte.
+   All contestants of a row run alternately, each for a batch of cycles, after cycles that bring
+   their arrays into the caches. A cycle's time begins when all ranks have left a barrier in shared
+   memory, and is that of the slowest rank; a figure is the lower quartile. Each cycle negates its
+   source, so that stale data would change the sum of the destination; every contestant's first
+   result is compared byte by byte.
 
-   What a flag takes from rank 0 to rank 1 and back tells whether their cores share a cache. A
-   virtual machine's host moves its cores, so each row says what it was before and after it. */
+   The time of a flag from rank 0 to rank 1 and back shows whether their cores share a cache. A
+   virtual machine's host moves its cores, so each row has this time before and after it. */
 
-/* Older headers, which bench/compare.sh measures too, have no redist_with_ghosts. */
+/* Older headers, which bench/compare.sh also measures, lack redist_with_ghosts. */
 #ifndef NO_GHOSTS
 #define GHOSTS 1
 #else
@@ -77,7 +77,7 @@ static void signals_free(signals *s) {
   free(s->part);
 }
 
-/* Yields now and then, and lets MPI move on what it still has to send. */
+/* Yields now and then, and lets MPI progress pending messages. */
 static void await(const flag *f, int64_t count) {
   for (int tries = 1; __atomic_load_n(&f->count, __ATOMIC_ACQUIRE) < count; tries++)
     if (tries % 2000 == 0) {
@@ -89,7 +89,7 @@ static void await(const flag *f, int64_t count) {
 
 static void tell(flag *f, int64_t count) { __atomic_store_n(&f->count, count, __ATOMIC_RELEASE); }
 
-/* A barrier that all ranks leave within one flag's way. */
+/* A barrier that all ranks leave within the time of one flag. */
 static void leave_together(signals *s) {
   if (!s->part) {
     barrier();
@@ -101,8 +101,8 @@ static void leave_together(signals *s) {
 
 enum { SERIES = 8, MOST_SERIES = 80, ROUND_TRIPS = 200 };
 
-/* Nanoseconds of a flag there and back: less than the one where two cores share a cache, more than
-   the other where two ranks share a core. */
+/* Nanoseconds of a flag there and back: below NEAR two cores share a cache, above ONE_CORE two
+   ranks share a core. */
 enum { NEAR = 250, ONE_CORE = 2000 };
 
 /* Nanoseconds of a flag from rank 0 to rank 1 and back, on rank 0. */
@@ -119,8 +119,8 @@ static double round_trip(signals *s) {
   return (MPI_Wtime() - begin) / ROUND_TRIPS * 1e9;
 }
 
-/* The best of some, the same on all ranks. Where the system has put both ranks on one core, it is
-   given time to notice. 0: cannot be told. */
+/* The shortest of several round trips, the same on all ranks. Where both ranks are on one core, the
+   system gets time to move one. 0: unknown. */
 static double distance(signals *s) {
   double best = 1e9;
   if (!s->part || s->ranks < 2) return 0;
@@ -143,7 +143,7 @@ static const char *cores_of_row(double before, double after) {
 
 /* ---- halo exchanges ---- */
 
-enum { CELLS_FROM_N = 32 }; /* a rank's brick has n / 32 cells a side, and a layer of ghosts */
+enum { CELLS_FROM_N = 32 }; /* brick: n / 32 cells along each side, one ghost layer */
 
 typedef struct {
   int width, side, grid[3], coord[3];
@@ -156,7 +156,7 @@ static brick brick_of(int64_t n, int ranks, int rank) {
   return b;
 }
 
-/* The brick, field by field, with its ghost cells as they must be, or with 0xA5 in these. */
+/* The brick, field by field, with the expected ghost cells, or with 0xA5 in them. */
 static double *brick_fields(const brick *b, int fields, int ghosts) {
   const int64_t w = b->width, padded = b->side + 2 * w, cells = padded * padded * padded;
   double *array = allocate((size_t)(fields * cells) * sizeof *array);
@@ -176,7 +176,7 @@ static double *brick_fields(const brick *b, int fields, int ghosts) {
   return array;
 }
 
-/* memcpy moves as many bytes as there are ghost cells, from the array to elsewhere. */
+/* memcpy copies as many bytes as there are ghost cells, out of the array. */
 static contest halo_create(const char *name, int fields, int64_t n, int ranks, int rank) {
   const brick b = brick_of(n, ranks, rank);
   const int64_t padded = b.side + 2 * b.width, cells = padded * padded * padded;
@@ -234,7 +234,7 @@ static void subarrays_finish(entry *e) {
 enum { ARENA = 1000, TIMED };
 
 static int method_prepare(entry *e, int method) {
-  enum { WARM = 8 }; /* executions after which pages of staging memory are there */
+  enum { WARM = 8 }; /* executions after which all pages of staging memory have been touched */
   redist_options options;
   memset(&options, 0, sizeof options);
   options.method = method >= ARENA ? REDIST_AUTO : (redist_method)method;
@@ -290,9 +290,9 @@ typedef struct {
   { name, method, 1, method_prepare, redist_run, redist_finish }
 
 static const participant participants[] = {
-    {{"memcpy", 0, 0, copy_prepare, copy_run, copy_finish}, EITHER}, /* first: the floor */
+    {{"memcpy", 0, 0, copy_prepare, copy_run, copy_finish}, EITHER}, /* first: the lower bound */
     {METHOD("arena", ARENA), EITHER},
-    {METHOD("timed", TIMED), ASKED}, /* the arena's plan, with options.timed: only by --only */
+    {METHOD("timed", TIMED), ASKED}, /* the arena's plan, options.timed: only by --only */
     {METHOD("malloc", REDIST_AUTO), EITHER},
     {METHOD("shared", REDIST_SHARED), EITHER},
     {METHOD("point_to_point", REDIST_POINT_TO_POINT), EITHER},
@@ -315,8 +315,8 @@ enum { CONTESTANTS = sizeof participants / sizeof participants[0] };
 
 /* ---- a cycle ---- */
 
-/* The next step's source, and what a sweep makes of the destination: each element waits for the one
-   before. */
+/* Computes the next step's source, and sums the destination as a sweep does: each element depends
+   on the previous one. */
 #define DEFINE_CYCLE(type)                                     \
   static void negate_##type(type *array, int64_t count) {      \
     for (int64_t k = 0; k < count; k++) array[k] = -array[k];  \
@@ -351,7 +351,7 @@ enum { MOST_BATCH = 20 };
 
 /* An even number of cycles, so that the source is afterwards what it was before. */
 static void take_turn(signals *s, const contestant *who, entry *e, double *times) {
-  enum { WARM = 2 }; /* contestants have arrays of their own, which the others' may evict */
+  enum { WARM = 2 }; /* contestants may have their own arrays, evicted by the others' */
   double sum = 0;
   for (int k = 0; k < WARM + e->contest->batch; k++) {
     leave_together(s);
@@ -366,7 +366,7 @@ static void take_turn(signals *s, const contestant *who, entry *e, double *times
   }
 }
 
-/* The ranks' times become the slowest one's. */
+/* Replaces the ranks' times by the slowest rank's. */
 static void keep_times(entry *e, double *times) {
   maxima(times, e->contest->batch);
   for (int k = 0; k < e->contest->batch && e->count < MOST_TIMES; k++) {
@@ -396,7 +396,7 @@ static int invited(const bench *b, int k) {
   return k == 0 || selected(participants[k].who.name, b->only, ',');
 }
 
-/* Those that can do what the contest is about. */
+/* Those that can take part in the contest. */
 static int takes_part(const bench *b, int k, const contest *c) {
   const int takes = participants[k].takes;
   return invited(b, k) &&
@@ -408,7 +408,7 @@ static int width_of(int k) {
   return length > 7 ? length : 7;
 }
 
-/* Returns what the cell shows: microseconds of the floor, else a multiple of it. */
+/* Returns what the cell shows: microseconds of the lower bound, else a multiple of it. */
 static double report(const bench *b, const contest *c, entry *entries, int k) {
   entry *e = &entries[k];
   const double floor_time = lower_quartile(entries[0].times, entries[0].count);
@@ -450,7 +450,7 @@ static int judge(entry *entries) {
   return wrong;
 }
 
-/* Turns are even numbers of cycles, of short ones more. */
+/* A batch is an even number of cycles, larger for short ones. */
 static void set_batch(contest *c) {
   const size_t from = bytes_of(c, &c->by_hand.from), to = bytes_of(c, &c->by_hand.to);
   double most = (double)(from > to ? from : to);
@@ -483,8 +483,8 @@ static int hold(const bench *b, signals *s, contest c) {
 
 static void print_head(const bench *b) {
   printf("%d ranks; write the source, exchange, read the destination. Lower quartiles: with a\n"
-         "memcpy instead in microseconds, the others as multiples of it. Then how far the cores\n"
-         "were apart (a flag there and back, before and after in ns; near: less than %d), and\n"
+         "memcpy instead in microseconds, the others as multiples of it. Then the time of a flag\n"
+         "to the other core and back, before and after the row (ns; near: less than %d), and\n"
          "what auto chose; ! wrong result\n%-34s %5s",
          b->ranks, NEAR, "", "n");
   for (int k = 0; k < CONTESTANTS; k++)
@@ -503,7 +503,7 @@ static int chosen(const bench *b, const char *name) {
   return !b->cases || selected(name, b->cases, strchr(b->cases, '|') ? '|' : ',');
 }
 
-/* Cases of a size of their own are the others at that size. */
+/* Skips cases with a size of their own: they are the other cases at that size. */
 static int hold_size(const bench *b, signals *s, int64_t n, int *held) {
   int wrong = 0;
   for (int k = 0; k < CASES; k++)

@@ -3,14 +3,14 @@
    MIT licence, see LICENSE.
 
    Both start with the array (x, y, z) distributed along x and end with the transform distributed
-   along y: FFTW is told that this will do (FFTW_MPI_TRANSPOSED_OUT), in place and out of place. By
-   redist: z and y are transformed, a redistribution makes x whole and contiguous, and x is
-   transformed. In sections: four of y one after the other, by way of a buffer from which x is
-   transformed while it is in the caches. In padded rows: with some numbers of room after each row
-   of z, which a layout may have and FFTW's transform may not, so that y has strides that are no
-   powers of two. The planner's effort is the same. Repetitions are interleaved, each after one that
-   is not timed, as in a time step loop; a time is that of the slowest rank, and the median of all
-   repetitions counts. The results are compared.
+   along y, which FFTW allows with FFTW_MPI_TRANSPOSED_OUT, in place and out of place. With redist,
+   z and y are transformed, a redistribution makes x whole and contiguous, and x is transformed. In
+   sections: y is redistributed in four sections, through a buffer in which x is transformed while
+   it is in the caches. In padded rows: each row of z is followed by some unused numbers, which a
+   layout allows and FFTW's transform does not, so that the strides of y are no powers of two. The
+   planner's effort is the same. Repetitions alternate, each timed one after an untimed one, as in a
+   time step loop. A time is that of the slowest rank, and the figure is the median. The results are
+   compared.
 
    Debian's FFTW-MPI is made for Open MPI: make build/fft MPICC=mpicc.openmpi. */
 #include <complex.h>
@@ -33,7 +33,7 @@ typedef struct {
   int64_t rows, first; /* of x, as distributed */
   int64_t columns;     /* of y */
   struct {
-    int64_t row;                /* numbers from one row of z to the next */
+    int64_t row;                /* the distance in numbers from one row of z to the next */
     int64_t sections;           /* of columns */
     number *from, *to, *buffer; /* buffer: of a section, or `to` */
     redist_arena *arena;
@@ -63,14 +63,14 @@ static void succeed(int code) {
   if (code != REDIST_OK) give_up("%s", redist_strerror(code));
 }
 
-/* Of `lines` lines of planes whose rows are so long. */
+/* Bytes of `lines` lines of planes with rows of this length. */
 static size_t slab_bytes(const bench *b, int64_t lines, int64_t row) {
   return ((size_t)(lines * b->n * row) * sizeof(number) + 63) / 64 * 64;
 }
 
-/* Planes (y, z) of x become lines along x, contiguous in memory for each y and z. An index of y is
-   the rank that gets it and one of its columns, so that sections of these leave every rank as much
-   to do. */
+/* Planes (y, z) of x become lines along x, contiguous in memory for each y and z. The axis y is
+   split in two, ranks and columns of a rank, so that each section of columns has equal parts on all
+   ranks. */
 static void plan_sections(bench *b, int who, redist_options *options) {
   static const int axes_in_lines[4] = {3, 0, 1, 2};
   const int64_t sections = b->by[who].sections, count = b->columns / sections;
@@ -111,7 +111,7 @@ static void create_redist(bench *b, int who) {
                                           FFTW_FORWARD, flags | FFTW_DESTROY_INPUT);
 }
 
-/* What FFTW-MPI says of where numbers are holds for all. */
+/* All contestants use FFTW-MPI's distribution. */
 static ptrdiff_t distribute(bench *b) {
   ptrdiff_t rows, first, columns, begin;
   ptrdiff_t count = fftw_mpi_local_size_3d_transposed(b->n, b->n, b->n, MPI_COMM_WORLD, &rows,
@@ -179,7 +179,7 @@ static void fill(const bench *b, int who) {
     }
 }
 
-/* Of redist's result from one of FFTW-MPI's. */
+/* The difference of redist's result from one of FFTW-MPI's. */
 static double difference(const bench *b, int redist, int fftw) {
   double both[2] = {0, 0};
   for (int64_t y = 0; y < b->columns; y++)

@@ -1,8 +1,8 @@
 #!/bin/sh
-# The picture at the top of the README, its numbers as CSV, and the README's table of them: redist beside what else
-# there is, case by case, on 2 ranks. MIT licence, see LICENSE.
+# The picture at the top of the README, its numbers as CSV, and the README's table: redist compared with others, case by
+# case, on 2 ranks. MIT licence, see LICENSE.
 # usage: sh bench/field.sh [DIRECTORY]     (default examples/pictures, and then the README too; 2 minutes)
-# environment: BUILD (where cycles and halo are), MPIEXEC; QUICK=1 measures small arrays, to see that it works.
+# environment: BUILD (where cycles and halo are), MPIEXEC; QUICK=1 measures small arrays, to test the script.
 here=$(dirname "$0")
 . "$here/tables.sh"
 pictures=${1:-$here/../examples/pictures}
@@ -27,8 +27,8 @@ for part in tran parres; do
 done
 measure openmpi 2 fft --from $cube --to $cube --repetitions $repetitions || echo 'field.sh: no FFTW-MPI, so no FFT' >&2
 
-# Lines "case",series,seconds; of several contestants that make one series, the fastest: redist's FFT as a whole or in
-# sections, but with rows as FFTW has them, and FFTW-MPI's in place and out of place.
+# Lines "case",series,seconds. If several contestants make one series, the fastest: redist's FFT in one piece or in
+# sections, with unpadded rows as FFTW's, and FFTW-MPI's in place and out of place.
 awk -F'"' "$formats$fields"'
     BEGIN {
         series["malloc"] = series["redist, malloc"] = "malloc"

@@ -1,11 +1,10 @@
-/* Ghost cells and combining, beside what a program without redist would do. MIT licence, see
-   LICENSE.
+/* Ghost cells and combining, compared with programs without redist. MIT licence, see LICENSE.
 
-   Halo exchange of a periodic brick of doubles on every rank, corners included: against messages of
+   Halo exchange of a periodic brick of doubles on every rank, corners included, against messages of
    subarrays along one axis after the other, and against plain loops that fill the same cells from
-   another array of the same process. B += A^T with A += 1 after it, as ParRes' Transpose: against
-   its MPI1 program. C := beta C + alpha A^T, block-cyclic: against ScaLAPACK's pdtran. Combining
-   against moving. All contestants take turns; times are those of the slowest rank. */
+   another array of the same process. B += A^T followed by A += 1, ParRes' Transpose, against its
+   MPI1 program. C := beta C + alpha A^T, block-cyclic, against ScaLAPACK's pdtran. Combining
+   against moving. All contestants run alternately; times are those of the slowest rank. */
 #include <string.h>
 
 #include "redist_plan.h"
@@ -21,11 +20,11 @@ typedef struct {
   char *shared; /* of the arena */
 } bench;
 
-/* One of those that take turns. */
+/* One of the contestants that run alternately. */
 typedef struct {
   char name[48];
   void (*run)(void *what);
-  void (*prepare)(void *what); /* before each turn, and not timed; or NULL */
+  void (*prepare)(void *what); /* before each timed batch, or NULL */
   void *what;
   double fastest, quartile;
 } contestant;
@@ -33,7 +32,7 @@ typedef struct {
 static void take_turns(const bench *b, const char *what, contestant *c, int count, int64_t rounds,
                        int batch) {
   double *times = allocate((size_t)(rounds * count) * sizeof *times);
-  for (int64_t round = -1; round < rounds; round++) /* the first is for warming up */
+  for (int64_t round = -1; round < rounds; round++) /* round -1 warms up */
     for (int k = 0; k < count; k++) {
       if (c[k].prepare) c[k].prepare(c[k].what);
       barrier();
@@ -41,12 +40,12 @@ static void take_turns(const bench *b, const char *what, contestant *c, int coun
       for (int i = 0; i < batch; i++) c[k].run(c[k].what);
       begin = (MPI_Wtime() - begin) / batch;
       maxima(&begin, 1);
-      times[k * rounds + (round < 0 ? 0 : round)] = begin; /* round 0 replaces the warm one */
+      times[k * rounds + (round < 0 ? 0 : round)] = begin; /* round 0 overwrites the warm-up */
     }
   if (b->rank == 0) printf("\n%s\n", what);
   for (int k = 0; k < count; k++) {
     c[k].quartile = lower_quartile(times + k * rounds, rounds);
-    c[k].fastest = times[k * rounds]; /* sorted by now */
+    c[k].fastest = times[k * rounds]; /* lower_quartile has sorted them */
     figure(what, b->ranks, 0, c[k].name, rounds, c[k].quartile, c[k].fastest,
            c[k].quartile / c[0].quartile);
     if (b->rank == 0)
@@ -94,7 +93,7 @@ static redist_plan *make_plan(const redist_layout *from, const redist_layout *to
   return plan;
 }
 
-/* Numbers that differ from element to element and from rank to rank, and are exact. */
+/* Exact numbers that differ between elements and between ranks. */
 static void fill(double *array, int64_t count, int seed) {
   for (int64_t k = 0; k < count; k++) array[k] = (double)((k * 7919 + seed * 104729) % 1000003);
 }
@@ -120,7 +119,7 @@ typedef struct {
   double *from[ARRAYS], *to[ARRAYS];
 } loops;
 
-/* One of the 26 parts of the ghost cells: on each axis below, inside or above. */
+/* One of the 26 regions of ghost cells: on each axis below, inside or above. */
 static void copy_part(const double *from, double *to, int64_t w, const int *part) {
   const int64_t pitch = SIDE + 2 * w;
   int64_t begin[3], end[3], shift = 0;
@@ -261,7 +260,7 @@ static void start_parres(parres *p) {
     }
 }
 
-/* After so many iterations, every element by formula. */
+/* Compares every element with the formula after so many iterations. */
 static void check_parres(const char *name, const parres *p, int64_t iterations) {
   int64_t wrong = 0;
   for (int64_t j = 0; j < p->block; j++)
@@ -445,33 +444,33 @@ static void compare_combining(const bench *b, int64_t n) {
   compare_moving(b, name, &turned, &rows);
 }
 
-/* ---- many fields of several staggerings ---- */
+/* ---- many fields with several staggerings ---- */
 
-/* CloverLeaf's: 7 at the middle of cells, 4 at their corners, 2 at the faces along each axis. The
-   last rank of an axis owns the one cell more that a staggered field has. */
+/* CloverLeaf's: 7 at cell centres, 4 at corners, 2 at the faces along each axis. The last rank of
+   an axis owns the additional cell of a staggered field. */
 enum { STAGGERINGS = 4, PER_FIELDS = 15, DEPTH = 2, MESH = 960 };
 
 static const int staggered[STAGGERINGS][2] = {{0, 0}, {1, 1}, {1, 0}, {0, 1}},
                  fields_of[STAGGERINGS] = {7, 4, 2, 2};
 
 typedef struct {
-  int64_t n[2]; /* owned; ghost cells around them */
+  int64_t n[2]; /* owned cells, and the ghost cells around them */
   double *array;
 } mesh_field;
 
 typedef struct {
   mesh_field field[PER_FIELDS];
-  redist_plan *plan[STAGGERINGS]; /* one of all fields, or of each staggering */
+  redist_plan *plan[STAGGERINGS]; /* one for all fields, or one for each staggering */
   int plans, rank, turn;
-  int neighbour[2][2]; /* of each axis, below and above; MPI_PROC_NULL */
-  double *packed[4];   /* sent below and above, received from there */
+  int neighbour[2][2]; /* the neighbours of each axis, below and above, or MPI_PROC_NULL */
+  double *packed[4];   /* sent to them and received from them */
 } mesh;
 
 static double *cell_of(const mesh_field *f, int64_t i, int64_t j) {
   return &f->array[(i + DEPTH) * (f->n[1] + 2 * DEPTH) + j + DEPTH];
 }
 
-/* New numbers in the cells that neighbours read. */
+/* Writes new numbers to the cells that neighbours receive. */
 static void rewrite_edges(void *what) {
   mesh *m = what;
   m->turn++;
@@ -490,14 +489,14 @@ static void rewrite_edges(void *what) {
   }
 }
 
-/* Packs or unpacks the cells of all fields from i0 on along an axis, DEPTH of them; along the other
-   axis those owned, or with its ghost cells. */
+/* Packs or unpacks DEPTH cells of all fields from i0 on along an axis; along the other axis the
+   owned ones, or also its ghost cells. */
 static double *copy_strips(const mesh *m, int axis, int above, int ghosts, double *packed) {
   for (int k = 0; k < PER_FIELDS; k++) {
     const mesh_field *f = &m->field[k];
     const int64_t edge = above ? f->n[axis] - DEPTH : 0;
     const int64_t first = ghosts ? (above ? f->n[axis] : -DEPTH) : edge;
-    const int64_t margin = axis == 0 ? DEPTH : 0; /* the second axis goes first */
+    const int64_t margin = axis == 0 ? DEPTH : 0; /* the second axis is exchanged first */
     const int64_t low[2] = {axis == 0 ? first : -margin, axis == 1 ? first : -margin};
     const int64_t high[2] = {axis == 0 ? first + DEPTH : f->n[0] + margin,
                              axis == 1 ? first + DEPTH : f->n[1] + margin};
@@ -511,7 +510,7 @@ static double *copy_strips(const mesh *m, int axis, int above, int ghosts, doubl
   return packed;
 }
 
-/* As CloverLeaf does: one axis after the other, all fields of a side in one message. */
+/* Like CloverLeaf: one axis after the other, all fields of a side in one message. */
 static void run_packing(void *what) {
   mesh *m = what;
   for (int axis = 1; axis >= 0; axis--) {
@@ -544,7 +543,7 @@ static void run_mesh(void *what) {
       give_up("%s", redist_plan_message(m->plan[k]));
 }
 
-/* memory: of the arena, or NULL; from.., to..: the layouts of the staggerings. */
+/* memory: in the arena, or NULL; from.., to..: the layouts of the staggerings. */
 static void make_mesh(const bench *b, mesh *m, const redist_layout *from, const redist_layout *to,
                       int plans, char *memory) {
   redist_options options;
@@ -641,7 +640,7 @@ static void compare_fields(const bench *b) {
 
 enum { PATCH = 32, ALONG = 8, PATCH_CELLS = (PATCH + 2) * (PATCH + 2) };
 
-/* All patches of a periodic domain, as one process would have them; those of a rank. */
+/* All patches of a periodic domain as one process would store them, and those of a rank. */
 typedef struct {
   double *all, *mine;
   int first, patches;

@@ -1,14 +1,14 @@
-/* A block-cyclic matrix in a file: written and read by the datatypes of its layout, by those of
-   MPI_Type_create_darray, and by way of a plan to blocks of rows, which are contiguous in the file.
+/* A block-cyclic matrix in a file: written and read with the datatypes of its layout, with those of
+   MPI_Type_create_darray, and through a plan to blocks of rows, which are contiguous in the file.
    MIT licence, see LICENSE.
 
-   The matrix is n x n doubles in blocks on a grid as square as can be; the file holds it row by
-   row. Local memory is row-major, and then, as ScaLAPACK has it, column-major, which darray cannot
-   write to such a file. A time is that of opening the file, setting the view, one collective
-   transfer and closing, and of the plan's execution; making datatypes and plans is told apart. The
-   files are compared byte by byte, and what was read with what was written. Lower quartiles of the
-   slowest rank's times. Nothing is forced to the disk: these are times of MPI and of the page
-   cache. */
+   The matrix is n x n doubles in blocks on a grid as square as possible; the file holds it row by
+   row. Local memory is row-major, and then, as in ScaLAPACK, column-major, which darray cannot
+   write to such a file. A time includes opening the file, setting the view, one collective
+   transfer, closing the file, and executing the plan; the creation of datatypes and plans is listed
+   separately. The files are compared byte by byte, and the data read with the data written. Figures
+   are lower quartiles of the slowest rank's times. Nothing is forced to the disk: these are times
+   of MPI and of the page cache. */
 #include <string.h>
 #include <unistd.h>
 
@@ -164,7 +164,7 @@ static void measure(bench *b, int ways, const int *way, int writing, const char 
   double *times[WAYS], first = 0;
   char what[80];
   for (int k = 0; k < ways; k++) times[k] = allocate((size_t)samples * sizeof(double));
-  for (int64_t sample = -1; sample < samples; sample++) /* the first one warms up */
+  for (int64_t sample = -1; sample < samples; sample++) /* the first round warms up */
     for (int k = 0; k < ways; k++) {
       double seconds;
       if (!writing) memset(b->array, 255, (size_t)bytes);

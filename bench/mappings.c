@@ -1,15 +1,14 @@
-/* What relabelling saves: traffic on paper for the cases of the papers, and time on the ranks at
-   hand.
-   MIT licence, see LICENSE.
+/* What relabelling saves: traffic on paper for the papers' cases, and time on the ranks of this
+   run. MIT licence, see LICENSE.
 
    On paper, with the process counts of the papers. Hsu et al. 2001: CYCLIC(k r) to CYCLIC(r) and
    back on 50 processes, r = 2 (k = 2 on 200 elements is theirs, the other k are ours), and from 50
    processes to fewer or more. Kalns 1995: the eight cases of table 6.1 on 20 and 100 processes, and
-   figures 3.2 to 3.10; the sizes of the eight are ours, with few blocks on each process, for with
-   many there is little to gain for anybody: ceil(z/p) of z blocks stay.
+   figures 3.2 to 3.10; the sizes of the eight are ours, with few blocks on each process, since with
+   many the gain is small: ceil(z/p) of z blocks stay.
 
-   In time: lower quartiles of the slowest rank's, the contestants round-robin, there and back, beside memcpy
-   of what a rank holds. */
+   Times are lower quartiles of the slowest rank's, there and back, with the contestants
+   round-robin, compared with a memcpy of a rank's elements. */
 #include <string.h>
 
 #include "bench.h"
@@ -171,7 +170,7 @@ static double time_once(const race *r, int who) {
 
 static double *zeros(size_t bytes) { return memset(allocate(bytes), 0, bytes); }
 
-/* Every rank holds as much before as after. */
+/* Every rank holds the same number of elements before and after. */
 static void measure(const pair *p, int rank, int64_t samples) {
   int *ranks = relabelling(p);
   redist_layout relabelled = redist_on_ranks(p->to, ranks);
@@ -185,9 +184,9 @@ static void measure(const pair *p, int rank, int64_t samples) {
   r.plan[RELABELLED] = plan_for(&p->from, &relabelled);
   for (int who = 0; who < CONTESTANTS; who++)
     r.times[who] = allocate((size_t)samples * sizeof(double));
-  for (int64_t s = -2; s < samples; s++) /* the first two warm up */
+  for (int64_t s = -2; s < samples; s++) /* the first two rounds warm up */
     for (int k = 0; k < CONTESTANTS; k++) {
-      int who = s % 2 == 0 ? k : CONTESTANTS - 1 - k; /* nobody always after the same one */
+      int who = s % 2 == 0 ? k : CONTESTANTS - 1 - k; /* vary who follows whom */
       r.times[who][s < 0 ? 0 : s] = time_once(&r, who);
     }
   for (int who = 0; who < CONTESTANTS; who++) {
@@ -207,7 +206,7 @@ static void measure(const pair *p, int rank, int64_t samples) {
 }
 
 static void measure_all(int rank, int p, int64_t n, int64_t samples) {
-  n = n / (4 * p) * 4 * p; /* so that every rank holds as much */
+  n = n / (4 * p) * 4 * p; /* so that all ranks hold equally many */
   n = n > 0 ? n : 4 * p;
   const int rows = p % 2 == 0 ? p / 2 : p, columns = p / rows;
   const redist_axis line = redist_block(n * n, p), side = redist_block(n, p), all = redist_whole(n);

@@ -1,28 +1,28 @@
 /* Every method of redist against memcpy, plain MPI and ScaLAPACK, case by case. MIT licence, see
    LICENSE.
 
-   All contestants of a case run round-robin, so that what the machine does meanwhile
-   hits all of them. A time is the slowest rank's, of 20 executions where ranks hold less than 256
-   kB; of a contestant's times the table shows the lower quartile, and its ratio to a memcpy of the
-   bytes that a rank holds. Every contestant's result is compared, byte by byte, with an array
-   filled directly. redist's plans have been executed a few times before. */
+   All contestants of a case run round-robin, so that other load affects all of them. A time is the
+   slowest rank's, for batches of 20 executions where ranks hold less than 256 kB. The table shows
+   the lower quartile of a contestant's times, and its ratio to a memcpy of a rank's bytes. Every
+   contestant's result is compared, byte by byte, with an array filled directly. redist's plans have
+   been executed a few times before. */
 #include <limits.h>
 
 #include "bench.h"
 
-static memory_count plan_memory; /* what the plans hold */
+static memory_count plan_memory; /* the memory of the plans */
 #define REDIST_MALLOC(bytes) counted_malloc(&plan_memory, bytes)
 #define REDIST_FREE(pointer) counted_free(&plan_memory, pointer)
 #include "redist_plan.h"
 #include "cases.h"
 
-/* ---- what every part of the program needs ---- */
+/* ---- shared by all parts of the program ---- */
 
 typedef struct {
   int64_t n, repetitions;
   double seconds;
   const char *only, *methods;
-  int memory; /* print what plans hold instead of times */
+  int memory; /* print the plans' memory instead of times */
 } settings;
 
 typedef struct {
@@ -32,14 +32,14 @@ typedef struct {
 
 /* ---- contestants ---- */
 
-enum { TRIALS = 8 }; /* executions after which a plan has tried what depends on the machine */
+enum { TRIALS = 8 }; /* executions before the times are taken */
 
-/* method: of redist; or ARENA, REDIST_SHARED with arrays in an arena; or MEASURED, REDIST_AUTO that
-   tries them all. */
+/* method: a redist_method; or ARENA: REDIST_SHARED with arrays in an arena; or MEASURED:
+   REDIST_AUTO with REDIST_MEASURE. */
 enum { ARENA = 1000, MEASURED };
 
-/* Staging of REDIST_SHARED is in the window (no case has ranks on several nodes), all other staging
-   is malloc'ed. */
+/* REDIST_SHARED stages in shared memory (no case has ranks on several nodes), all others in
+   malloc's. */
 static void count_memory(entry *e, const redist_stats *stats, int64_t before) {
   double counted =
       (double)before + (stats->method == REDIST_SHARED ? 0 : (double)stats->buffer_bytes);
@@ -67,8 +67,7 @@ static int method_prepare(entry *e, int method) {
 }
 
 static const contestant contestants[] = {
-    {"memcpy", 0, 0, copy_prepare, copy_run,
-     copy_finish}, /* first: what the others are measured against */
+    {"memcpy", 0, 0, copy_prepare, copy_run, copy_finish}, /* first: the reference for the others */
     {"alltoallv", REDIST_ALLTOALLV, 1, method_prepare, redist_run, redist_finish},
     {"alltoallw", REDIST_ALLTOALLW, 1, method_prepare, redist_run, redist_finish},
     {"point_to_point", REDIST_POINT_TO_POINT, 1, method_prepare, redist_run, redist_finish},
@@ -77,7 +76,7 @@ static const contestant contestants[] = {
     {"shared, arena", ARENA, 1, method_prepare, redist_run, redist_finish},
     {"auto", REDIST_AUTO, 1, method_prepare, redist_run, redist_finish},
     {"auto, measured", MEASURED, 1, method_prepare, redist_run,
-     redist_finish}, /* only when asked for */
+     redist_finish}, /* only if named by --methods */
     {"Alltoallw by hand", 0, 1, typed_prepare, typed_execute, typed_finish},
     {"pack, Alltoallv", 0, 1, packed_prepare, packed_execute, packed_finish},
 #ifdef HAVE_SCALAPACK
@@ -87,10 +86,10 @@ static const contestant contestants[] = {
 
 enum { CONTESTANTS = sizeof contestants / sizeof contestants[0] };
 
-/* ---- taking turns ---- */
+/* ---- running round-robin ---- */
 
-/* What fits the caches is in them, whoever had its turn before; not all contestants have arrays of
-   their own. */
+/* Brings arrays that fit the caches into them, whichever contestant ran before; not all have their
+   own arrays. */
 static double time_once(const contestant *who, entry *e) {
   double begin;
   if (e->contest->cached) who->run(e);
@@ -163,7 +162,7 @@ static void print_row(const bench *b, const contest *c, entry *entries) {
 
 enum { BESIDES, MEANWHILE, STAGING, AMOUNTS };
 
-/* What plans hold: bytes besides staging afterwards, the most while they were made, and staging;
+/* The memory of plans: bytes besides staging, the most of these during creation, and staging;
    maxima over ranks. */
 static void print_memory(const bench *b, const contest *c, const char *method, const entry *e) {
   static const char *const names[AMOUNTS] = {"besides staging", "while made", "staging"};

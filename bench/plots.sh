@@ -1,5 +1,5 @@
 #!/bin/sh
-# Draws the tables of methods and scale as SVG files in BUILD/plots, measuring what is not there yet.
+# Draws the tables of methods and scale as SVG files in BUILD/plots, and measures those that are missing.
 # MIT licence, see LICENSE.
 # environment: BUILD (where methods and scale are), MPIEXEC
 BUILD=${BUILD:-build}

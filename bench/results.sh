@@ -1,19 +1,19 @@
 #!/bin/sh
-# Measures what this machine can and writes the tables of RESULTS.md, each between its marker and <!-- end -->.
-# MIT licence, see LICENSE.
+# Runs the measurements that need one machine, and writes the tables of RESULTS.md between their markers and
+# <!-- end -->. MIT licence, see LICENSE.
 # usage: sh bench/results.sh [SECTION...]     (default all, in 14 minutes; none takes more than 2.5)
-# Sections: cycles methods openmpi small halo fields transposes threads fft files ranks memory paper sizes. One that lacks a
-# program or an MPI says so, and its tables stay as they were. The table of the machine is written each time; it says what was
-# measured when.
-# environment: BUILD (where the programs are), MPIEXEC; QUICK=1 measures small arrays, and writes
-# BUILD/results/RESULTS.md to show that it works
+# Sections: cycles methods openmpi small halo fields transposes threads fft files ranks memory paper sizes. Where a
+# program or an MPI is missing, a message says so, and the section's tables stay unchanged. The table of the machine is
+# written each time, with the date of each section.
+# environment: BUILD (where the programs are), MPIEXEC; QUICK=1 tests the script: it measures small arrays and writes
+# BUILD/results/RESULTS.md
 here=$(dirname "$0")
 . "$here/tables.sh"
 work=$BUILD/results
 document=$here/RESULTS.md
 mkdir -p "$work" || exit 1
 
-# Arguments: those of a measurement worth printing, or of one that shows that it works.
+# Arguments: those of a real measurement, or with QUICK=1 those of a test.
 methods='--seconds 0.15' cases='--seconds 0.2' samples='' halo='' largest='--most 4096' fft='' threads='--most 64'
 memory='' paper='' files=''
 cycles='--sizes 64,256,1024,2048 --seconds 0.02'
@@ -37,7 +37,7 @@ commit=$(git -C "$here" log -1 --format=%h -- ../redist.h ../redist_plan.h 2>/de
 git -C "$here" diff --quiet HEAD -- ../redist.h ../redist_plan.h 2>/dev/null || commit="$commit with changes"
 stamp="$(date +%Y-%m-%d) at $commit on $(processor)"
 
-# Replaces a block, below the calls that made it. What is read must hold a table.
+# Replaces a block by the table read, below the commands that produced it.
 write() { # name
     cat >"$work/table"
     grep -q '^|' "$work/table" || { echo "results.sh: nothing for $1" >&2 && return 1; }
@@ -46,7 +46,7 @@ write() { # name
         echo "results.sh: RESULTS.md has no place for $1" >&2
 }
 
-# All times and machines, as the markers tell them: name, date and commit, processor.
+# All dates and machines in the markers: name, date and commit, processor.
 stamps() { sed -n 's/^<!-- \(.*\): written by make results, \(.*\) on \(.*\) -->$/\1|\2|\3/p' "$document"; }
 
 row() { echo "| $1 | $2 |"; }
@@ -77,7 +77,7 @@ machine_table() {
 contestants='memcpy;auto;shared, arena=arena;point_to_point=point to point;scheduled;alltoallv;alltoallw;'
 contestants="${contestants}Alltoallw by hand;pack, Alltoallv;p?gemr2d"
 
-# What a rival takes over what redist takes, over all cases: the least, the median and the most, with their cases.
+# Rivals' times over redist's, over all cases: the least, the median and the most, with their cases.
 against() {
     echo '| over the cases of the table | least | median | most |'
     echo '|---|---|---|---|'
@@ -115,8 +115,7 @@ against() {
                  "auto;shared;point_to_point;scheduled;alltoallv;alltoallw") }' "$work/figures"
 }
 
-# Rows of cores near each other and of cores far apart are told apart by name; a row during which they
-# were moved belongs to neither.
+# Rows are named by their cores: near (they share a cache) or far. A row during which they were moved is left out.
 section_cycles() {
     measure default 2 cycles $cycles || return
     awk -F'"' '$6 == "near" || $6 == "far" {
@@ -203,7 +202,7 @@ section_ranks() {
         table 'case contestant' ranks growth 'case | arrays' '2=2 ranks;4=4 ranks;8=8 ranks' | write ranks
 }
 
-# What plans hold, by method: over all cases the least and the most besides staging, the most while they were made, and
+# The memory of plans, by method: over all cases the least and the most besides staging, the most during creation, and
 # the most staging memory with its case.
 section_files() {
     for ranks in 2 4; do measure default $ranks io $files --file "$work/matrix" || return; done
@@ -245,7 +244,7 @@ section_paper() {
         write paper
 }
 
-# What the compiler makes of a file, without linking: bytes of `size`, of its sections .text, the best of three times.
+# Compiles a file without linking: its text in bytes by `size`, its sections .text, the best of three times.
 compiled() { # title, file, options...
     title=$1 file=$2
     shift 2

@@ -1,4 +1,4 @@
-/* Redistributions written by hand, as a program without redist would: MPI_Alltoallw with derived
+/* Hand-written redistributions, as in a program without redist: MPI_Alltoallw with derived
    datatypes, packing by loops and MPI_Alltoallv, subarrays for ghost cells, ScaLAPACK's p?gemr2d
    and p?tran, FFTW's transpose. Nothing here uses redist. MIT licence, see LICENSE. */
 #ifndef RIVALS_H
@@ -18,7 +18,7 @@
 typedef struct {
   int64_t n, block;
   int procs, coord;
-} dealt; /* coord: this or that rank's */
+} dealt; /* coord: that of some rank */
 
 /* A side of a case, seen from one rank. */
 typedef struct {
@@ -57,11 +57,11 @@ static inline int owns(const placed *p, int d, int64_t i) {
   return at / x->block % x->procs == x->coord;
 }
 
-/* What two ranks both own, one on either side: lists of view indices and of offsets in the first's
-   array, for each axis. */
+/* The elements that one rank owns on one side and another on the other: for each axis, tables of
+   view indices and of offsets in the first rank's array. */
 typedef struct {
   int64_t count[3], *index[3], *offset[3];
-  int64_t step; /* between the offsets of the last axis; 0 when they are not evenly spaced */
+  int64_t step; /* between the offsets of the last axis; 0 if not constant */
 } shared;
 
 static inline int64_t shared_elements(const shared *s) {
@@ -83,7 +83,7 @@ static inline void reverse(int64_t *list, int64_t count) {
   }
 }
 
-/* Walks through my blocks of the stored axis; the lists are in the order of the view. */
+/* Visits my blocks of the stored axis; the tables are in the order of the view. */
 static inline void share_axis(shared *s, int d, const placed *mine, const placed *theirs) {
   const dealt *x = &mine->axes[mine->view[d]];
   int64_t owned = count_owned(x), place_in_memory = mine->halo;
@@ -118,8 +118,7 @@ static inline void shared_free(shared *s) {
   }
 }
 
-/* What is to be done: both sides seen from this rank, on ranks 0, ..., ranks - 1 of
-   MPI_COMM_WORLD. */
+/* The exchange: both sides seen from this rank, on ranks 0, ..., ranks - 1 of MPI_COMM_WORLD. */
 typedef struct {
   placed from, to;
   int ranks;
@@ -127,7 +126,7 @@ typedef struct {
   size_t element;
 } exchange;
 
-/* MPI_Alltoallw with derived datatypes written by hand: for each peer and axis, the runs of indices
+/* MPI_Alltoallw with hand-written derived datatypes: for each peer and axis, the runs of indices
    that both own */
 
 typedef struct {
@@ -140,7 +139,7 @@ typedef struct {
   typed_messages send, receive;
 } typed_exchange;
 
-/* Runs of neighbouring positions, stride elements apart. Returns how many. */
+/* Finds runs of consecutive positions, `stride` elements apart. Returns how many. */
 static inline int find_runs(const int64_t *offsets, int64_t count, int64_t stride, int *lengths,
                             MPI_Aint *starts, size_t element) {
   int runs = 0;
@@ -161,7 +160,7 @@ static inline int evenly_spaced(int runs, const int *lengths, const MPI_Aint *st
   return 1;
 }
 
-/* A type of the old ones at all offsets of one axis, relative to the first. Frees the old one. */
+/* A type with the old one at all offsets of one axis, relative to the first. Frees the old one. */
 static inline MPI_Datatype along_axis(const int64_t *offsets, int64_t count, int64_t stride,
                                       size_t element, MPI_Datatype old) {
   int *lengths = allocate((size_t)count * sizeof *lengths);
@@ -290,7 +289,7 @@ typedef struct {
 } packed_messages;
 
 typedef struct {
-  int ranks, loop; /* which of the loops above */
+  int ranks, loop; /* one of the loops above */
   size_t element;
   MPI_Datatype datatype;
   packed_messages send, receive;
@@ -366,8 +365,7 @@ typedef struct {
   MPI_Datatype send[3][2], receive[3][2];
 } subarrays;
 
-/* Axis by axis, each with the ghost cells that those before have filled, so that corners come
-   along. */
+/* Axis by axis, each including the ghost cells that earlier axes have filled, and so corners. */
 static inline void subarrays_create(subarrays *h, const int *grid) {
   const int periodic[3] = {1, 1, 1}, w = h->width, n = h->side, padded = n + 2 * w;
   const int size[3] = {padded, padded, padded};
@@ -381,7 +379,7 @@ static inline void subarrays_create(subarrays *h, const int *grid) {
       }
       at[d] = up ? n : w;
       MPI_Type_create_subarray(3, size, part, at, MPI_ORDER_C, MPI_DOUBLE, &h->send[d][up]);
-      at[d] = up ? 0 : n + w; /* what goes up arrives from below */
+      at[d] = up ? 0 : n + w; /* what is sent up is received from below */
       MPI_Type_create_subarray(3, size, part, at, MPI_ORDER_C, MPI_DOUBLE, &h->receive[d][up]);
       MPI_Type_commit(&h->send[d][up]);
       MPI_Type_commit(&h->receive[d][up]);
@@ -412,7 +410,7 @@ static inline void subarrays_free(subarrays *h) {
   MPI_Comm_free(&h->cart);
 }
 
-/* ScaLAPACK, whose matrices are column-major: ours transposed, on a grid that is ours transposed */
+/* ScaLAPACK's matrices are column-major: it gets ours transposed, on the transposed grid */
 
 /* Whether a side is a matrix as it is stored, or its transpose. */
 static inline int is_matrix(const placed *p, int transposed) {
@@ -449,7 +447,7 @@ static inline void describe(const placed *p, int descriptor[9]) {
   descriptor[8] = leading > 0 ? (int)leading : 1;
 }
 
-/* Float and double matrices as they are stored; NULL for all else. */
+/* For float and double matrices as they are stored; NULL for all others. */
 static inline gemr2d *gemr2d_create(const exchange *c) {
   gemr2d *g;
   if (c->element > 8 || !is_matrix(&c->from, 0) || !is_matrix(&c->to, 0)) return NULL;
@@ -475,7 +473,7 @@ static inline void gemr2d_free(gemr2d *g) {
   free(g);
 }
 
-/* p?tran of double matrices on one grid; NULL for all else. */
+/* p?tran for double matrices on one grid; NULL for all others. */
 static inline gemr2d *tran_create(const exchange *c) {
   gemr2d *g;
   if (c->datatype != MPI_DOUBLE || !is_matrix(&c->from, 0) || !is_matrix(&c->to, 1) ||
@@ -501,8 +499,8 @@ static inline void tran_free(gemr2d *g) {
 }
 #endif
 
-/* FFTW's transpose of an n x n matrix of so many doubles an element, in blocks of rows. Planning
-   overwrites arrays. */
+/* FFTW's transpose of an n x n matrix with so many doubles per element, in blocks of rows. Planning
+   overwrites the arrays. */
 
 #ifdef HAVE_FFTW_MPI
 static inline fftw_plan fftw_transpose(int64_t n, int ranks, int64_t doubles, double *from,
@@ -518,7 +516,7 @@ static inline int in_blocks_of_rows(const placed *p) {
          p->axes[1].n == p->axes[2].n;
 }
 
-/* NULL where it is another exchange. */
+/* NULL for any other exchange. */
 static inline fftw_plan fftw_transpose_create(const exchange *c, double *from, double *to) {
   if (c->datatype != MPI_DOUBLE || !is_matrix(&c->from, 0) || !is_matrix(&c->to, 1) ||
       !in_blocks_of_rows(&c->from) || !in_blocks_of_rows(&c->to))

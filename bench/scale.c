@@ -1,10 +1,9 @@
-/* What planning costs a rank when there are up to a million of them, and what the cost model
-   predicts.
-   MIT licence, see LICENSE.
+/* What planning costs one of up to a million ranks, and what the cost model predicts. MIT licence,
+   see LICENSE.
 
-   No MPI call is made: one process asks, for some sample ranks, what each of these ranks would ask.
-   10^12 elements of 8 bytes are redistributed over 10^3 to 10^6 places. Times are lower quartiles
-   of the slowest sample rank, memory is the most that is held at once. */
+   There are no MPI calls: one process does, for some sample ranks, the planning that each of them
+   would do. 10^12 elements of 8 bytes are redistributed over 10^3 to 10^6 places. Times are lower
+   quartiles of the slowest sample rank; memory is the most that is allocated at once. */
 #define _POSIX_C_SOURCE 199309L
 #include <math.h>
 #include <string.h>
@@ -78,11 +77,11 @@ typedef struct {
 } price;
 
 typedef struct {
-  /* peers and runs: of the sample rank that has most, both sides together */
+  /* peers and runs: of the sample rank with the most, both sides together */
   int64_t places, peers, runs;
-  price find, arrange;    /* its peers and runs; the schedule */
-  price walk;             /* asking the schedule for all its steps */
-  double traffic_seconds; /* not a number where it was not asked for */
+  price find, arrange;    /* finding peers and runs; arranging the schedule */
+  price walk;             /* querying all steps of the schedule */
+  double traffic_seconds; /* NaN where it is not measured */
   int steps, phases;
   double direct, scheduled, multiphase; /* predicted seconds */
 } row;
@@ -145,7 +144,7 @@ static void count_traffic(question *q) {
   if (redist_traffic_between(q->from, q->to, &traffic) != REDIST_OK) give_up("no traffic");
 }
 
-/* Asks again and again, for half a second at most. */
+/* Repeats the query for at most half a second. */
 static price ask(void (*answer)(question *), question *q) {
   double times[REPETITIONS], begin = now();
   int64_t k, held = tally.held;
@@ -182,7 +181,7 @@ static void ask_ranks(question *q, row *r) {
   }
 }
 
-/* What a rank hears from its schedule must be as much as it finds by itself. */
+/* The schedule must give a rank as many peers as the rank finds by itself. */
 static void ask_schedule(question *q, row *r) {
   redist_schedule schedule;
   r->arrange = ask(arrange, q);
@@ -209,9 +208,9 @@ static double way_cost(const question *q, const redist_cost *cost, int n,
   return sum;
 }
 
-/* By the model of Kaushik et al., which knows no contention: directly; in the schedule's steps, a
-   message each and the same bytes, which is what the model's time takes for granted; and by the
-   cheapest route in several phases. */
+/* By the model of Kaushik et al., which knows no contention: directly; in the schedule's steps,
+   with a message each and the same bytes, as the model assumes; and by the cheapest route in
+   several phases. */
 static void predict(const settings *s, const question *q, row *r) {
   redist_layout between[MOST_BETWEEN];
   redist_cost bytes = s->cost;
@@ -242,7 +241,7 @@ static row measure(const settings *s, int which, int size) {
 
 /* ---- printing ---- */
 
-/* Kalns: how much of its time a process of N saves for each one that is added, on the way to N'. */
+/* Kalns' NegSlope: the time saved per added process, from N processes to N'. */
 static double neg_slope(double time, int64_t places, double next_time, int64_t next_places) {
   return -(next_time - time) / (double)(next_places - places);
 }
@@ -294,7 +293,7 @@ static void measure_all(const settings *s) {
       "case,places,peers,runs,find_seconds,find_bytes,steps,arrange_seconds,arrange_bytes,walk_seconds,"
       "traffic_seconds,direct_seconds,scheduled_seconds,multiphase_seconds,phases");
   printf(
-      "One rank's work, both sides of the exchange: its peers and runs; the schedule, and asking it for all\n"
+      "One rank's work, both sides of the exchange: its peers and runs; the schedule, and querying all of\n"
       "its steps; the traffic of all ranks. Milliseconds, kB held at most. Predicted: %g us a message, %g GB/s.\n"
       "\n",
       1e6 * s->cost.per_message, 1e-9 / s->cost.per_byte);

@@ -1,19 +1,19 @@
 /* The methods of redist, case by case, on ranks that share one exact clock: on simulated clusters
-   (bench/simulate.sh) and on nodes that are emulated on one machine (bench/cluster.sh); works with
-   any MPI. MIT licence, see LICENSE.
+   (bench/simulate.sh) and on nodes emulated on one machine (bench/cluster.sh). Works with any MPI.
+   MIT licence, see LICENSE.
 
    usage: simulate LABEL BYTES_PER_SECOND RANKS_PER_NODE METHODS EXECUTIONS <cases >table.csv
 
    A line of cases: name, bytes of a message (a label), bytes of an element, layouts from and to as
    redist_layout_parse reads them, and `relabelled` or `-`, between tabs. METHODS: letters of
-   `methods` below. A row of the table is the median of so many executions, from the moment when all
-   ranks start to the one when the last is done; on real networks methods take turns, and each
-   execution follows one that is not timed: what a connection has learnt from the method before
-   slows it down. `wire` is the least that the links of the nodes allow, `model` what redist_cost_of
-   predicts from what redist_calibrate found.
+   `methods` below. A row of the table is the median of so many executions, from the common start to
+   the end of the last rank. On real networks methods run alternately, and each timed execution
+   follows an untimed one, because the previous method's effect on TCP's state slows the next one
+   down. `wire` is the shortest time that the links of the nodes allow, `model` what redist_cost_of
+   predicts with the costs that redist_calibrate found.
 
-   Under SMPI, computing (packing, too) takes no time, and big arrays share memory: only times are
-   looked at, not contents. */
+   Under SMPI, computation (including packing) takes no time, and large arrays share memory: only
+   times are evaluated, not contents. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,13 +23,12 @@
 #if defined SMPI_H
 #include <time.h>
 
-enum { TOGETHER = 1 }; /* contestants that take turns: times are exact, memory is not plenty */
+enum { TOGETHER = 1 }; /* contestants that alternate: times are exact, memory is scarce */
 
-/* SMPI charges for every test that is made in vain. Instead, a request is known to be complete only
-   when a rank that had nothing to do has slept until it was: one of those that it asked for since
-   it last slept. */
+/* SMPI charges for every unsuccessful test. So a test succeeds only for a request for which the
+   idle rank has slept: one of the requests that it tested since it last slept. */
 enum { MOST_ASKED = 64 };
-static MPI_Request *asked[MOST_ASKED], *finished, left; /* `left` is what its request has become */
+static MPI_Request *asked[MOST_ASKED], *finished, left; /* `left`: the value of its request then */
 static int count_asked;
 
 static int ask(MPI_Request *request, int *done, MPI_Status *status) {
@@ -45,7 +44,7 @@ static int ask(MPI_Request *request, int *done, MPI_Status *status) {
   return MPI_SUCCESS;
 }
 
-/* Of several requests one, the first to be complete, is told. */
+/* Returns one of several requests, the first to complete. */
 static int ask_some(int n, MPI_Request *request, int *done, int *index, MPI_Status *status) {
   const int code = MPI_Waitany(n, request, index, status);
   *done = index[0] == MPI_UNDEFINED ? MPI_UNDEFINED : 1;
@@ -56,7 +55,7 @@ static void sleep_until_done(void) {
   MPI_Request copy[MOST_ASKED];
   int k;
   for (k = 0; k < count_asked; k++) copy[k] = *asked[k];
-  if (count_asked == 1) /* also a collective's */
+  if (count_asked == 1) /* may be a collective's request */
     MPI_Wait(copy, MPI_STATUS_IGNORE);
   else if (count_asked > 1)
     MPI_Waitany(count_asked, copy, &k, MPI_STATUS_IGNORE);
@@ -97,8 +96,7 @@ static void array_free(void *array) {
 #define MPI_Test ask
 #define MPI_Testsome ask_some
 
-/* Its non-blocking reductions send a message from each rank to each; they matter only while plans
-   are made. */
+/* SMPI's non-blocking reductions are all-to-all messages; plans use them only during creation. */
 #define MPI_Iallreduce(from, to, n, type, op, comm, request) \
   (*(request) = MPI_REQUEST_NULL, MPI_Allreduce(from, to, n, type, op, comm))
 #else
@@ -113,7 +111,7 @@ static int64_t flight_bytes;
 #define REDIST_FLIGHT_BYTES flight_bytes
 #include "redist_plan.h"
 
-enum { MOST_FLIGHT = 65536 }; /* the header's */
+enum { MOST_FLIGHT = 65536 }; /* the header's default */
 enum {
   ONE_BY_ONE = 998,
   MEASURED,
@@ -170,7 +168,7 @@ static double most(const double *values, int n) {
   return largest;
 }
 
-/* Of the nodes' links, the busiest direction. */
+/* The busiest direction of the nodes' links. */
 static double wire_time(const bench *b, const problem *p) {
   const int node = b->rank / b->per_node;
   double *load = calloc(2 * (size_t)b->ranks, sizeof *load), busiest;
@@ -194,7 +192,7 @@ typedef struct {
   void *array[2];
 } contestant;
 
-/* Tables of a collective that moves as many bytes, packed. */
+/* The tables of a collective that moves the same bytes, packed. */
 static void prepare_by_hand(const bench *b, const problem *p, contestant *c) {
   c->types = malloc((size_t)b->ranks * sizeof *c->types);
   for (int own = 0; own < 2; own++) {
@@ -241,7 +239,7 @@ static int prepare(const bench *b, const problem *p, int method, contestant *c) 
   return code;
 }
 
-/* One message each way at a time, the whole of it. */
+/* One whole message each way at a time. */
 static void pairwise(const contestant *c) {
   int rank, ranks, k;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -272,7 +270,7 @@ static void execute(int method, const contestant *c) {
 }
 
 static double latest(double time) {
-  MPI_Request request; /* those who are early leave the cores to the others */
+  MPI_Request request; /* early ranks leave the cores to the others */
   double last;
   MPI_Iallreduce(&time, &last, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &request);
   redist_priv_await(MPI_SUCCESS, &request);
@@ -289,7 +287,7 @@ static void wait_until(double time) {
 #endif
 }
 
-/* All ranks begin at the same time, where the clock is the same. */
+/* All ranks begin at the same time of the common clock. */
 static double time_one(int method, const contestant *c) {
   const double begin = latest(MPI_Wtime()) + 1e-3;
   wait_until(begin);
@@ -299,7 +297,7 @@ static double time_one(int method, const contestant *c) {
 
 /* ---- the table ---- */
 
-/* How a plan came about: the method chosen, or the number of phases. */
+/* The remark on a plan: the method chosen, or the number of phases. */
 static const char *remark(const contestant *c, char *text, size_t size) {
   redist_stats stats;
   text[0] = 0;
@@ -322,7 +320,7 @@ static double median(const bench *b, double *seconds) {
   return seconds[(b->executions - 1) / 2];
 }
 
-/* Of `n` methods, which take turns. */
+/* Times `n` methods, which run alternately. */
 static void compare(const bench *b, const problem *p, int first, int n) {
   static double seconds[METHODS][MOST_EXECUTIONS];
   contestant c[METHODS];
@@ -372,8 +370,7 @@ static int read_problem(const bench *b, problem *p, int *places) {
   return 1;
 }
 
-/* MPICH 4.0 over UCX's TCP: 8 ranks that have sent anything at all wait for ever in MPI_Finalize,
-   more often than not. */
+/* MPICH 4.0 over UCX's TCP: 8 ranks that have sent any message mostly hang in MPI_Finalize. */
 static void leave(void) {
 #if !defined SMPI_H
   alarm(5);

@@ -4,7 +4,7 @@
 #        [PLATFORMS='full torus'] [RANKS='16 64'] [EACH='1 4'] [SIZES='8 512'] [CASES=regex] ... sh bench/simulate.sh --rows
 # Writes BUILD/simulate.csv and BUILD/simulate.svg, or with --papers BUILD/simulate-papers.csv, and prints them as tables.
 # Columns: platform, ranks of a node, ranks, case, bytes of a message, method, seconds, least seconds that the nodes' links
-# allow, seconds by the model of redist_cost_of, what a plan became. METHODS: letters of simulate.c. One core needs about an
+# allow, seconds by the model of redist_cost_of, the method chosen. METHODS: letters of simulate.c. One core needs about an
 # hour for --full, half of it for 128 ranks, and half a minute for --papers; a row of all methods on 16, 32, 64 or 128 ranks
 # 0.2, 1, 2 or 15 s.
 here=$(dirname "$0")
@@ -18,8 +18,8 @@ command -v smpicc >/dev/null && command -v smpirun >/dev/null ||
 mkdir -p "$work"
 smpicc -std=c99 -D_POSIX_C_SOURCE=200112L -O2 -I"$here/.." -o "$work/simulate" "$here/simulate.c" || exit 1
 
-# What a platform is: the bytes a second and the latency of a node's link, the time that a message takes a processor, and
-# how the links are joined. Latencies: a route has two links.
+# A platform: the bytes a second and the latency of a node's link, the processor's time for a message, and how the links
+# are connected. Latencies: a route has two links.
 parameters() { # platform
     case $1 in
         fast) echo '12.5e9 1e-6 0.3e-6' ;;
@@ -51,7 +51,7 @@ platform() { # platform nodes
 END
 }
 
-# Computing takes no time; neither does waiting, but for what is waited for. A link moves 0.97 of its bytes.
+# Computation takes no simulated time, and waiting no more than until completion. A link moves 0.97 of its bytes.
 run() { # platform ranks ranks_of_a_node methods <cases
     name=$1-$2-$3-$4
     nodes=$(($2 / $3))
@@ -65,7 +65,7 @@ END
         --cfg=smpi/grow-injected-times:no --cfg=smpi/lat-factor:0:1 --cfg=smpi/bw-factor:0:0.97 \
         --cfg="smpi/os:0:$message:0" --cfg="smpi/ois:0:$message:0" \
         "$work/simulate" "$1" "$(awk -v b="$bandwidth" 'BEGIN { print 0.97 * b }')" "$3" "$4" 1 2>>"$work/log" ||
-        echo "simulate: $name did not end well" >&2
+        echo "simulate: $name failed" >&2
 }
 
 # ---- the cases: rows to columns, BLOCK to CYCLIC, 2-D blocks between grids, 3-D pencils ----
@@ -98,7 +98,7 @@ walker_otto() { # ranks factor: CYCLIC(r) to CYCLIC(factor r)
     done
 }
 
-kaushik() { # ranks last between: CYCLIC(256) to CYCLIC(last), directly and by way of CYCLIC(between), 4-byte elements
+kaushik() { # ranks last between: CYCLIC(256) to CYCLIC(last), directly and through CYCLIC(between), 4-byte elements
     for n in 1 2 4 8 16; do
         elements=$((n * 256 * $1))
         for pair in "256 $2" "256 $3" "$3 $2"; do

@@ -1,9 +1,9 @@
-/* What redist adds to a small exchange, and what making a plan costs. MIT licence, see LICENSE.
+/* What redist adds to a small exchange, and what creating a plan costs. MIT licence, see LICENSE.
 
    Small exchanges: 64 x 64 doubles, rows to columns, against empty persistent messages to and from
    every other rank. Each sample is a batch of executions between two barriers. Plans: their
-   creation beside one execution and beside the MPI calls that make the same communicators and the
-   same shared memory. All times are lower quartiles of the slowest rank's. */
+   creation, compared with one execution and with the MPI calls that create communicators and as
+   much shared memory. All times are lower quartiles of the slowest rank's. */
 #include <string.h>
 
 #include "bench.h"
@@ -15,7 +15,7 @@ typedef struct {
   double seconds; /* for the plans of a size */
 } bench;
 
-/* ---- the redistribution that all is measured with ---- */
+/* ---- the redistribution ---- */
 
 typedef struct {
   redist_layout from, to;
@@ -158,7 +158,7 @@ static void compare_small(const bench *b, int batch) {
   }
 }
 
-/* ---- making plans ---- */
+/* ---- creating plans ---- */
 
 enum {
   EXECUTE,
@@ -196,7 +196,7 @@ static void lap(stopwatch *w, int step) {
 
 /* Returns the bytes of its staging memory. */
 static int64_t time_plan(stopwatch *w, const problem *p, void *from, void *to) {
-  enum { WARM = 2 }; /* executions that fault pages of staging memory in */
+  enum { WARM = 2 }; /* executions that touch all pages of staging memory */
   redist_plan *plan;
   redist_stats stats;
   w->begin = MPI_Wtime();
@@ -228,7 +228,7 @@ static void time_arena(stopwatch *w, const problem *p) {
   redist_arena_free(&arena);
 }
 
-/* The calls of MPI that a plan cannot do without when it shares memory. */
+/* The MPI calls that set up a window of shared memory. */
 static void time_mpi(stopwatch *w, int64_t bytes) {
   MPI_Comm twin, node;
   MPI_Request request;
@@ -319,7 +319,7 @@ int main(int argc, char **argv) {
       {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
       {.name = NULL}};
   int status = start(table, argc, argv, &b.rank, &b.ranks, "small",
-                     "What redist adds to a small exchange, and what making a plan costs.");
+                     "What redist adds to a small exchange, and what creating a plan costs.");
   if (status < 0) {
     figures_open(csv, b.rank, FIGURE_COLUMNS);
     compare_small(&b, (int)batch);

@@ -1,5 +1,5 @@
-# What the scripts that measure and write tables share: field.sh, results.sh. Read by `.`; MIT licence, see LICENSE.
-# environment: BUILD (where the programs are), MPIEXEC; work: a directory for what comes between
+# Shared by the scripts that measure and write tables, field.sh and results.sh. Read by `.`; MIT licence, see LICENSE.
+# environment: BUILD (where the programs are), MPIEXEC; work: a directory for temporary files
 BUILD=${BUILD:-build}
 MPIEXEC=${MPIEXEC:-$(command -v mpiexec.mpich || command -v mpiexec)}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -8,7 +8,7 @@ name_of_mpi() { # mpiexec...
     case $("$@" --version 2>&1) in *[Oo]pen*) echo 'Open MPI' ;; *) echo MPICH ;; esac
 }
 
-# Makes a program by Open MPI, which FFTW-MPI needs as Debian has it, unless all programs are made so.
+# Builds a program with Open MPI, which Debian's FFTW-MPI needs, unless all programs are built with it.
 prepare_openmpi() { # program
     program=$BUILD/$1 mpiexec=$MPIEXEC
     [ "$(name_of_mpi $MPIEXEC)" != 'Open MPI' ] || return 0
@@ -18,7 +18,7 @@ prepare_openmpi() { # program
         "$(realpath -m "$BUILD")/openmpi/$1" >/dev/null
 }
 
-# Adds a program's figures to $work/figures, each with the name of the MPI behind it, and the call to $work/calls.
+# Runs a program; appends its figures, each with the name of the MPI, to $work/figures, its command to $work/calls.
 # environment: as `env` takes it. 0 ranks: without MPI.
 measure() { # default or openmpi, ranks, program, arguments...
     mpi=$1 ranks=$2 program=$BUILD/$3 mpiexec=$MPIEXEC name=$3
@@ -56,9 +56,9 @@ fields='
         for (k = 1; k <= n; k++) text = text (k > 1 ? " | " : "") field[name[k]]
         return text }'
 
-# Figures as a table: a row for every value of the fields ROW, a column for each wanted one of the fields COLUMN.
-# FORMAT: time; ratio (all but the first column are multiples of it); growth (times, and multiples of the first). What
-# is called a ratio is printed as one.
+# Figures as a table: a row for every value of the fields ROW, a column for each given value of the fields COLUMN.
+# FORMAT: time; ratio (all but the first column are multiples of it); growth (times, and multiples of the first).
+# Columns named ratio are printed as ratios.
 table() { # ROW, COLUMN, FORMAT, heading of the rows, NAME=HEADING;NAME=HEADING...
     awk -F'"' -v row="$1" -v column="$2" -v format="$3" -v heading="$4" -v wanted="$5" "$formats$fields"'
         { r = key(row)
@@ -93,7 +93,7 @@ table() { # ROW, COLUMN, FORMAT, heading of the rows, NAME=HEADING;NAME=HEADING.
         }'
 }
 
-# The lines of a file, between a marker and <!-- end -->, become what is read.
+# Replaces the lines of a file between a marker and <!-- end --> by standard input.
 replace() { # file, what its marker begins with, the whole marker
     cat >"$work/block"
     awk -v begin="$2" -v marker="$3" -v block="$work/block" '

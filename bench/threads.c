@@ -11,7 +11,7 @@
 
 #include "redist_plan.h"
 
-enum { REPETITIONS = 200 }; /* or as many as a second allows */
+enum { REPETITIONS = 200 }; /* or as many as fit in a second */
 
 typedef struct {
   redist_layout from, to;
@@ -25,7 +25,7 @@ static void move(const local_move *m, size_t bytes) {
     give_up("redist_move failed");
 }
 
-/* This thread's part of so many bytes: where it begins, and its length. */
+/* This thread's share of so many bytes: its beginning and its length. */
 static size_t part_of(size_t bytes, size_t *length) {
   const size_t thread = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads(),
                lines = bytes / 64;
@@ -34,7 +34,7 @@ static size_t part_of(size_t bytes, size_t *length) {
   return begin;
 }
 
-/* What the memory allows: the same bytes in equal parts. */
+/* What the memory allows: the same bytes in equal shares. */
 static void copy(const local_move *m, size_t bytes) {
 #pragma omp parallel
   {
@@ -43,7 +43,8 @@ static void copy(const local_move *m, size_t bytes) {
   }
 }
 
-/* The same by non-temporal stores, where the processor can: a core may use up what its die can move. */
+/* The same with non-temporal stores, if available: one core may use the whole bandwidth of its
+   die. */
 static void stream(const local_move *m, size_t bytes) {
 #pragma omp parallel
   {
@@ -70,8 +71,8 @@ static double timed(mover *run, const local_move *m, double bytes, int threads) 
   return MPI_Wtime() - begin;
 }
 
-/* One thread and all take turns. The best times, since other programs' use of the cores delays
-   teams more. */
+/* One thread and all threads alternate. Best times, since other load delays teams more than one
+   thread. */
 static void compare_threads(const char *name, mover *run, const local_move *m, double bytes,
                             int threads) {
   double one = 1e9, all = 1e9, begin = MPI_Wtime();
@@ -89,8 +90,7 @@ static void compare_threads(const char *name, mover *run, const local_move *m, d
          one / all);
 }
 
-/* Whole arrays on this rank, and halves of their columns, which packing takes out of rows and
-   unpacking puts back. */
+/* Whole arrays on this rank, and half of their columns, which are packed and unpacked. */
 static void move_alone(int64_t n, int threads) {
   const redist_layout whole = redist_layout_2d(redist_whole(n), redist_whole(n));
   const redist_layout halves = redist_layout_2d(redist_whole(n), redist_block(n, 2));
@@ -117,7 +117,7 @@ static void move_alone(int64_t n, int threads) {
   free(b);
 }
 
-/* Rows to columns of the transposed array, over all ranks, from and to an arena. */
+/* Rows to columns of the transposed array, over all ranks, in an arena. */
 static void execute(int64_t n, int rank, int ranks, int threads) {
   const redist_layout rows = redist_layout_2d(redist_block(n, ranks), redist_whole(n));
   const redist_layout turned = redist_transposed(rows);

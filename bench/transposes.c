@@ -2,12 +2,12 @@
    LICENSE.
 
    An n x n array in blocks of rows becomes its transpose, in blocks of rows again, from malloc and
-   from an arena; then the same with what stays within a rank alone. Adding instead of replacing:
-   beside plain loops of the same traffic on arrays of each rank's own, b += a and b += a^T. What
-   the machine allows: the same blocks copied to the same ranks by hand, row by row by memcpy and
-   through shared memory, without being transposed. All contestants of a size take turns; a time is
-   the slowest rank's, a figure the lower quartile, as a multiple of what a memcpy of a rank's bytes
-   takes. Every transpose is compared with a formula.
+   from an arena; then the same on each rank alone. Adding instead of replacing is compared with
+   plain loops of the same traffic on local arrays, b += a and b += a^T. What the machine allows:
+   the same blocks copied by hand to the same ranks, row by row with memcpy through shared memory,
+   without transposing. All contestants of a size run alternately. A time is the slowest rank's; a
+   figure is the lower quartile as a multiple of a memcpy of a rank's bytes. Every transpose is
+   compared with a formula.
 
    Debian's FFTW-MPI is made for Open MPI: make build/transposes MPICC=mpicc.openmpi. */
 #include <sched.h>
@@ -23,10 +23,10 @@ typedef struct {
   const char *only;
   redist_arena *arena;
   char *array[2][2]; /* source and destination, from malloc and in the arena */
-  void *plan;        /* of the contestant at hand */
+  void *plan;        /* of the current contestant */
 } bench;
 
-/* ---- contestants: prepare leaves NULL in plan where one cannot take part ---- */
+/* ---- contestants: prepare sets plan to NULL if one cannot take part ---- */
 
 typedef struct {
   const char *name;
@@ -45,14 +45,14 @@ static void run_memcpy(bench *b) {
   memcpy(b->array[0][1], b->array[0][0], (size_t)(b->rows * b->n * b->element));
 }
 
-/* Three streams, and nothing between them. */
+/* Three streams through memory, and nothing else. */
 static void add_loop(bench *b) {
   const double *from = (const double *)(void *)b->array[0][0];
   double *to = (double *)(void *)b->array[0][1];
   for (int64_t k = 0; k < b->rows * b->n; k++) to[k] += from[k];
 }
 
-/* As one would write it: a cache line of every row of a tile. */
+/* A plain tiled loop: a cache line of every row of a tile. */
 static void add_transposed_loops(bench *b) {
   enum { WIDE = 8, TALL = 64 };
   const int64_t n = b->n, rows = b->rows;
@@ -126,8 +126,8 @@ static void free_plan(bench *b) {
   b->plan = NULL;
 }
 
-/* Blocks carried by hand: a rank's part of the shared memory is flags, its source, and blocks for
-   the others. Both sides of a flag count exchanges; each flag has its own line. */
+/* Blocks copied by hand: a rank's part of the shared memory holds flags, its source, and blocks for
+   the others. Both sides of a flag count exchanges; each flag has its own cache line. */
 typedef struct {
   int64_t count, line[7];
 } flag;
@@ -135,10 +135,10 @@ typedef struct {
 typedef struct {
   MPI_Win window;
   char **part;
-  int64_t step, bytes, row; /* of a block; of a row of it */
+  int64_t step, bytes, row; /* bytes: of a block; row: of a row of a block */
 } carrier;
 
-/* What rank r tells rank s: that its block is there, and that it has taken the one of s. */
+/* Flags from rank r to rank s: its block is filled, and it has taken the block of s. */
 static flag *filled(const carrier *c, int r, int s) { return (flag *)(void *)c->part[r] + 2 * s; }
 static flag *taken(const carrier *c, int r, int s) { return filled(c, r, s) + 1; }
 
@@ -191,7 +191,8 @@ static void finish_carrier(bench *b) {
   b->plan = NULL;
 }
 
-/* The receiver copies from the source, which for the check is brought into shared memory first. */
+/* The receiver copies from the source; for the check, the source is first copied to shared
+   memory. */
 static void run_carried_once(bench *b) {
   carrier *c = b->plan;
   const int64_t pitch = b->n * b->element, step = ++c->step;
@@ -314,11 +315,11 @@ static void check(bench *b, const contestant *c) {
   if (wrong > 0) give_up("%s, n = %lld: %g elements are wrong", c->name, (long long)b->n, wrong);
 }
 
-/* ---- taking turns ---- */
+/* ---- running alternately ---- */
 
 static double sample(bench *b, const contestant *c, int batch) {
   double time;
-  c->run(b); /* what others left in the caches is gone */
+  c->run(b); /* replaces other contestants' data in the caches */
   barrier();
   time = MPI_Wtime();
   for (int i = 0; i < batch; i++) c->run(b);
@@ -327,7 +328,7 @@ static double sample(bench *b, const contestant *c, int batch) {
   return time;
 }
 
-/* Rounds until each contestant has had its seconds, or many. */
+/* Runs rounds until each contestant has had its seconds, or the most rounds are done. */
 static void compete(bench *b, void **plan, double (*times)[MOST_TIMES], int *rounds) {
   const int batch = b->n <= 128 ? 50 : b->n <= 512 ? 10 : 1;
   double spent = 0;
@@ -390,7 +391,7 @@ static void compare(bench *b, int64_t n) {
   redist_arena_free(&b->arena);
 }
 
-/* Powers of two, and four more each. */
+/* Powers of two, and each plus four. */
 static void compare_all(bench *b) {
   if (b->rank == 0) {
     printf(

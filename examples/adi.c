@@ -9,14 +9,14 @@
        (1 - a Dx) u' = (1 + a Dy) u          implicit along x, explicit along y
        (1 - a Dy) u" = (1 + a Dx) u'         implicit along y, explicit along x
 
-   Each needs whole rows or whole columns, so the array changes between two layouts. What travels is
-   w = (1 + a D) u, evaluated where that direction is whole, and it comes free with the solution: (1
-   - a D) u = w gives (1 + a D) u =
-   2 u - w. So a step is: to rows, sweep, to columns, sweep. No halos, no other messages.
+   Each half step needs whole rows or whole columns, so the array alternates between two layouts.
+   The redistributed array is w = (1 + a D) u, computed where that direction is whole. It costs
+   nothing: (1 - a D) u = w gives (1 + a D) u = 2 u - w. So a step is: to rows, sweep, to columns,
+   sweep. There are no halos and no other messages.
 
-   Both layouts store the direction of the sweep slowest (rows: column-major, columns: row-major),
-   so one routine serves both and solves many neighbouring lines at once with unit stride. Changing
-   the storage order is the plan's business. */
+   In both layouts, the direction of the sweep varies slowest in memory (rows: column-major,
+   columns: row-major). So one routine serves both, and solves many neighbouring lines at once with
+   unit stride. The plan changes the storage order. */
 #include <limits.h>
 #include <math.h>
 #include <mpi.h>
@@ -25,7 +25,7 @@
 #include "options.h"
 #include "redist_plan.h"
 
-/* lines solved at once: some cache lines wide, and a strip of a long line stays in the cache */
+/* lines solved at once: a few cache lines wide, so that a strip of long lines stays in the cache */
 enum { STRIP = 32 };
 
 /* (1 - a D) for lines of n points, factored. ratio: a / h^2; strip: n + 2 rows of STRIP, the first
@@ -36,7 +36,7 @@ typedef struct {
 } tridiagonal;
 
 static double *allocate(int64_t count) {
-  double *memory = calloc((size_t)count + 1, sizeof(double)); /* + 1: never zero bytes */
+  double *memory = calloc((size_t)count + 1, sizeof(double)); /* + 1: calloc(0) may return NULL */
   if (!memory) MPI_Abort(MPI_COMM_WORLD, 1);
   return memory;
 }
@@ -77,7 +77,7 @@ static redist_plan *create_plan(const redist_layout *from, const redist_layout *
   redist_options options;
   memset(&options, 0, sizeof options);
   options.method = (redist_method)method;
-  options.timed = 1; /* the report says where the time goes */
+  options.timed = 1; /* for the report of copying and waiting */
   options.message = message;
   options.message_size = sizeof message;
   /* so on every rank */
@@ -131,7 +131,7 @@ static int fail(int rank, const char *sentence) {
   return 1;
 }
 
-/* What the run to go on with was. */
+/* Reads the parameters of the run to be continued. */
 static int look(settings *s, int rank) {
   checkpoint c = open_checkpoint(s, s->restart);
   long long n, step;
@@ -160,7 +160,7 @@ typedef struct {
   redist_layout rows, columns;
   redist_plan *to_rows, *to_columns;
   tridiagonal t;
-  int64_t lines; /* of rows as well as of columns */
+  int64_t lines; /* the same number of rows and columns */
   double *sine, *by_rows, *by_columns;
   double marching, redistributing; /* seconds */
 } solver;
@@ -189,7 +189,7 @@ static void release(solver *s) {
   free(s->t.inverse), free(s->t.strip), free(s->sine), free(s->by_rows), free(s->by_columns);
 }
 
-/* sin(pi x) sin(pi y), which only fades, at point i of line l. */
+/* sin(pi x) sin(pi y), whose shape does not change, at point i of line l. */
 static double wave(const solver *s, int64_t i, int64_t l) {
   return s->sine[i + 1] * s->sine[redist_global(&s->mine, s->rank, l) + 1];
 }
@@ -214,8 +214,8 @@ static void march(solver *s) {
   s->marching = MPI_Wtime() - begin;
 }
 
-/* How much is left by the differential equation, and by the scheme, which the program must meet to
-   rounding. Returns the exit status. */
+/* Compares the result with the exact solutions of the equation and of the scheme; the latter must
+   agree to rounding. Returns the exit status. */
 static int judge(const solver *s) {
   const settings *set = s->set;
   const double pi = acos(-1), steps = (double)(set->first + set->steps);
@@ -261,7 +261,7 @@ static int solve(const settings *set, int rank, int ranks) {
   return status;
 }
 
-/* What was not asked for: from the run to go on with, or as the help says. */
+/* Sets what was not given as an option: from the run to be continued, or to the defaults. */
 static int complete(settings *s, int rank) {
   if (s->restart && (s->n > 0 || s->dt > 0))
     return fail(rank, "--restart and --n, --dt exclude each other") + 1;
@@ -318,7 +318,7 @@ int main(int argc, char **argv) {
       {.name = "--restart",
        .argument = "FILE",
        .text = &s.restart,
-       .help = "go on from a checkpoint, of any number of ranks"},
+       .help = "continue from a checkpoint of any number of ranks"},
       {.name = NULL}};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -2,10 +2,10 @@
    this machine's numbers. MIT licence, see LICENSE.
    mpicc -I. examples/advise.c -o advise -lscalapack-mpich && mpiexec -n 4 ./advise
 
-   ScaLAPACK's pdgemm is timed on every process grid of the ranks, and redist between every two of
-   them. Going to another grid takes both operands there and the product back; redist_advise weighs
-   the two. Then the thesis's other operations: reshaping the grid, transposing, both together,
-   rotating. Each is one plan; only the view differs. */
+   The program times ScaLAPACK's pdgemm on every process grid of the ranks, and redist between every
+   two grids. To use another grid, both operands are moved there and the product is moved back;
+   redist_advise tells whether that pays. Then come the other operations of the thesis: reshaping
+   the grid, transposing, both together, rotating. Each is one plan; only the view differs. */
 #include <math.h>
 #include <mpi.h>
 
@@ -37,7 +37,7 @@ typedef struct {
   double reshape[MOST_GRIDS][MOST_GRIDS]; /* seconds for one matrix from one grid to another */
 } study;
 
-/* Rank 0 says what is wrong. Returns the exit status. */
+/* Rank 0 prints the error. Returns the exit status. */
 static int fail(const study *s, const char *what, const char *detail) {
   if (s->rank == 0)
     fprintf(stderr, "advise: %s%s%s\n", what, detail[0] != '\0' ? ": " : "", detail);
@@ -60,7 +60,7 @@ static double slowest(double seconds) {
 /* ---- matrices on grids ---- */
 
 static double *matrix(const study *s, const redist_layout *layout) {
-  /* + 1: never zero bytes */
+  /* + 1: calloc(0) may return NULL */
   return calloc((size_t)redist_layout_alloc(layout, s->rank) + 1, sizeof(double));
 }
 
@@ -95,8 +95,8 @@ static void grid_free(grid *g) {
 /* Element (i, j) of the operands; all products are exact. */
 static double element(int64_t i, int64_t j) { return (double)((3 * i + 5 * j) % 17 - 8); }
 
-/* Calls visit for each element that this rank holds of a matrix on the grid; returns how many calls
-   answer 0. */
+/* Calls visit for each element of a matrix that this rank holds; returns how many calls return
+   0. */
 static int64_t walk(const study *s, const grid *g, double *values,
                     int (*visit)(int64_t i, int64_t j, double *value, const void *),
                     const void *what) {
@@ -144,12 +144,12 @@ static int redistribute(const study *s, const redist_layout *from, const double 
   redist_plan *plan = NULL;
   int code;
   memset(&options, 0, sizeof options);
-  options.method = REDIST_POINT_TO_POINT; /* cheap to plan */
+  options.method = REDIST_POINT_TO_POINT; /* quick to plan */
   options.message = message;
   options.message_size = sizeof message;
   code = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan);
   for (int k = 0; k < TIMES && code == REDIST_OK; k++) {
-    /* no barrier before it: where ranks outnumber cores it would burn their time */
+    /* no barrier first: it would spin where ranks outnumber cores */
     double begin = MPI_Wtime();
     code = redist_execute(plan, source, target);
     begin = MPI_Wtime() - begin;
@@ -202,8 +202,8 @@ static int print_table(const study *s) {
   return code == REDIST_OK ? 0 : fail(s, "no advice", redist_strerror(code));
 }
 
-/* Both operands to another grid, the product back: it must be the product made here. The numbers
-   are whole, so exactly. */
+/* Moves both operands to another grid, multiplies, moves the product back, and compares it with the
+   product made here: exactly, since all numbers are whole. */
 static int check_round_trip(study *s, int from, int to) {
   grid *here = &s->grid[from], *there = &s->grid[to];
   double *product = matrix(s, &here->layout), unused;
@@ -231,7 +231,7 @@ static int check_round_trip(study *s, int from, int to) {
 
 /* ---- the other operations ---- */
 
-/* How the operand is seen: transposed, turned, and on which grid the copy lies. */
+/* The view of the operand (transposed, rotated) and the grid of the destination. */
 typedef struct {
   const char *name;
   int transposed, turned, reshaped;

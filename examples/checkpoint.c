@@ -2,14 +2,15 @@
    mpicc -I. examples/checkpoint.c -o checkpoint && mpiexec -n 4 ./checkpoint --file fields
 
    Three fields of a solver on a plane of n x m points: the pressure in bricks with a halo, whose
-   ghost cells must be right when the solver goes on; flags in blocks dealt out round-robin, stored
-   by columns; and complex amplitudes in boxes of unequal sizes. They are saved by datatypes, and
-   again through a few writers: the two files are the same, byte by byte. With --restart the file of another
-   run, on any number of ranks, is read both ways, and every element compared with what it must be,
-   ghost cells included. checkpoint.h does the work; taylor_green and adi go on from such files.
+   ghost cells must be filled when the solver continues; flags in blocks distributed round-robin,
+   stored by columns; and complex amplitudes in boxes of unequal sizes. They are saved with
+   datatypes, and again by a few writers: the two files are identical. With --restart the file of
+   another run, on any number of ranks, is read both ways, and every element is checked, ghost cells
+   included. checkpoint.h does the work; taylor_green and adi restart from such files.
 
-   HDF5. In a parallel HDF5 file a place of bricks or boxes is one hyperslab of the dataset, and
-   another of the memory. With `s` from redist_layout_shape, d counting the axes of the view:
+   HDF5. In parallel HDF5, the elements of a place, of bricks or boxes, are one hyperslab of the
+   dataset, and another of the memory. With `s` from redist_layout_shape, d counting the axes of the
+   view:
 
        in the file:    start[d] = s.first[d], count[d] = s.count[d]
        in memory:      an array of the allocated extents, start[d] = cells of the halo below, count
@@ -18,9 +19,9 @@
        H5Sselect_hyperslab(filespace, H5S_SELECT_SET, start, NULL, count, NULL);
        H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memspace, filespace, collective, array);
 
-   Blocks dealt out round-robin are one hyperslab, too: stride[d] = block x processes, block[d] =
-   block, but for the last, short one, which is a second (H5S_SELECT_OR). What is turned or flipped
-   in memory moves to slabs of rows first, by a plan, as through the writers here. */
+   Blocks distributed round-robin are one hyperslab, too: stride[d] = block x processes, block[d] =
+   block, except for a short last block, which is a second one (H5S_SELECT_OR). Where memory is
+   transposed or flipped, a plan first moves the field to slabs of rows, as for the writers here. */
 #include <complex.h>
 #include <limits.h>
 #include <math.h>
@@ -38,7 +39,7 @@ typedef struct {
 typedef struct {
   int rank, ranks;
   redist_box *boxes;
-  redist_layout stored; /* the pressure without ghosts: what is owned */
+  redist_layout stored; /* the pressure without ghosts: the owned elements */
   checkpoint_field field[FIELDS];
   int64_t room[FIELDS]; /* elements */
 } solver;
@@ -49,7 +50,7 @@ static size_t bytes_of(const checkpoint_field *f) {
   return (size_t)size;
 }
 
-/* Strips of uneven width; the last reaches to the end. */
+/* Strips of unequal width; the last one extends to the end. */
 static redist_layout uneven_boxes(solver *s, int64_t n, int64_t m) {
   const int64_t extents[2] = {n, m};
   s->boxes = calloc((size_t)s->ranks, sizeof *s->boxes);
@@ -95,7 +96,7 @@ static void set(const checkpoint_field *f, int64_t at, int64_t i, int64_t j) {
     ((double complex *)f->array)[at] = value(i, j) + I * value(j, i);
 }
 
-/* All elements of a field that lie on this rank; with `ghosts` also the cells around them. */
+/* Sets all elements of a field on this rank; with `ghosts` also its ghost cells. */
 static void fill(const solver *s, const checkpoint_field *f, int64_t n, int64_t m, int ghosts) {
   const redist_layout *layout = f->ghosts ? &s->stored : &f->layout;
   redist_shape shape;
@@ -114,7 +115,7 @@ static void fill(const solver *s, const checkpoint_field *f, int64_t n, int64_t 
         set(f, redist_layout_offset(layout, index), index[0], index[1]);
 }
 
-/* How many bytes differ from what they should be, on all ranks; the arrays are then empty again. */
+/* Counts the wrong bytes on all ranks, and clears the arrays. */
 static int64_t count_wrong(solver *s, int64_t n, int64_t m, int expected) {
   int64_t wrong = 0, all;
   for (int k = 0; k < FIELDS; k++) {
@@ -234,7 +235,7 @@ int main(int argc, char **argv) {
                           {.name = "--restart",
                            .argument = "FILE",
                            .text = &set_to.restart,
-                           .help = "read this one instead, of any number of ranks"},
+                           .help = "read this file instead, of any number of ranks"},
                           {.name = NULL}};
   memset(&s, 0, sizeof s);
   MPI_Init(&argc, &argv);

@@ -1,21 +1,22 @@
 /* Checkpoints: a solver's fields in one file, for any ranks and any layouts. MIT licence, see
    LICENSE.
 
-   The file holds a header, which is text, and then the fields one after another, each as the
-   elements of its view row by row. So it tells nothing of ranks, but in the header, for people:
+   The file holds a text header and then the fields one after another, each row by row of its view.
+   Only the header depends on the ranks:
 
        redist checkpoint 1 little 00000000184 0000000000000024760
        note 20 steps, t = 0.1
        field u double 64x48: block@2, block@2, halo 1
        field flag int 64x48: cyclic(4)@4, *
 
-   that is: byte order, bytes of the header and of all; a note of the solver's own; name, type,
-   extents and the layout at the time. Two ways lead there and back. By datatypes: every rank writes
-   and reads what it owns (redist_layout_types); ghost cells are then exchanged. Or through a few
-   writers: a plan moves each field from its layout to slabs of rows on those, which are contiguous
-   in the file, or back, and then fills ghost cells, too. A checkpoint is written under another name
-   and renamed when it is complete; one that was cut short, or is something else, is refused before
-   any field is touched. */
+   The lines hold the byte order, the bytes of the header and of the file; a note of the solver's
+   own; and for each field its name, type, extents and the layout at the time. Fields are saved and
+   loaded in one of two ways. With datatypes, every rank writes and reads what it owns
+   (redist_layout_types), and ghost cells are then exchanged. With a few writers, a plan moves each
+   field between its layout and slabs of rows on the writers, which are contiguous in the file; on
+   loading, it also fills ghost cells. A checkpoint is written under another name, and renamed when
+   it is complete. A file that is cut short, or is no checkpoint, is refused before any field is
+   touched. */
 #ifndef CHECKPOINT_H
 #define CHECKPOINT_H
 
@@ -30,22 +31,22 @@
 enum { CHECKPOINT_WRITERS = 64, CHECKPOINT_LINE = 59, CHECKPOINT_HEADER = 1 << 20 };
 
 typedef struct {
-  const char *name, *type; /* each a word; types: double, float, complex, int, byte */
+  const char *name, *type; /* one word each; types: double, float, complex, int, byte */
   redist_layout layout;
-  int ghosts;  /* the layout has some, and reading shall fill them */
+  int ghosts;  /* 1: loading fills the layout's ghost cells */
   void *array; /* NULL where a rank owns nothing */
 } checkpoint_field;
 
-/* name, writers and, for saving, note are the caller's. Sentences and seconds come back. */
+/* The caller sets name, writers and, for saving, note; `wrong` and the seconds are results. */
 typedef struct {
   MPI_Comm comm;
   const char *name;
-  int writers; /* 0: by datatypes */
+  int writers; /* 0: with datatypes */
   char note[256];
-  char wrong[512];       /* why something failed */
+  char wrong[512];       /* the reason of a failure */
   double filing, moving; /* seconds so far in the file and in plans */
   int ranks[CHECKPOINT_WRITERS];
-  int64_t at; /* where the next field begins */
+  int64_t at; /* where the next field begins in the file */
 } checkpoint;
 
 static inline int checkpoint_rank(const checkpoint *c) {
@@ -54,14 +55,14 @@ static inline int checkpoint_rank(const checkpoint *c) {
   return rank;
 }
 
-/* Whether all is well on all ranks. */
+/* Whether `ok` is true on all ranks. */
 static inline int checkpoint_agree(const checkpoint *c, int ok) {
   int all;
   MPI_Allreduce(&ok, &all, 1, MPI_INT, MPI_LAND, c->comm);
   return all;
 }
 
-/* Keeps the first sentence, after the name of the file. Returns 0. */
+/* Records the first error, after the name of the file. Returns 0. */
 static inline int checkpoint_fail(checkpoint *c, const char *format, ...) {
   va_list arguments;
   int n;
@@ -87,9 +88,9 @@ static inline const char *checkpoint_order(void) {
   return *(const char *)&one == 1 ? "little" : "big";
 }
 
-/* ---- what a field is: "field NAME TYPE EXTENTS: LAYOUT" ---- */
+/* ---- descriptions of fields: "field NAME TYPE EXTENTS: LAYOUT" ---- */
 
-/* Appends the line of a field to a text that may be NULL. Returns its length, 0: a bad layout. */
+/* Appends a field's line to a text that may be NULL. Returns its length; 0: a bad layout. */
 static inline size_t checkpoint_describe(const checkpoint_field *f, char *text, size_t size) {
   const int64_t length = redist_layout_format(&f->layout, NULL, 0);
   const int head = snprintf(text, size, "field %s %s ", f->name, f->type);
@@ -124,7 +125,7 @@ static inline int64_t checkpoint_bytes(const checkpoint_field *f, int ndim,
   return bytes;
 }
 
-/* The description of all fields, rank by rank its own; NULL: a bad layout or type, or no memory. */
+/* The lines of all fields, with this rank's layouts; NULL: a bad layout or type, or no memory. */
 static inline char *checkpoint_text(checkpoint *c, int fields, const checkpoint_field *field) {
   size_t length = 1, used = 0;
   char *text;
@@ -144,7 +145,7 @@ static inline char *checkpoint_text(checkpoint *c, int fields, const checkpoint_
 
 /* ---- one field ---- */
 
-/* The elements of a layout, at c->at of the file. */
+/* Writes or reads the elements of a layout, at c->at of the file. */
 static inline int checkpoint_transfer(checkpoint *c, MPI_File file, const redist_layout *layout,
                                       MPI_Datatype element, void *array, int saving) {
   MPI_Datatype there = MPI_DATATYPE_NULL, here = MPI_DATATYPE_NULL;
@@ -186,7 +187,8 @@ static inline int checkpoint_move(checkpoint *c, const redist_layout *from, cons
              : checkpoint_fail(c, "%s", message[0] ? message : redist_strerror(code));
 }
 
-/* Rows of a view for each writer. The writers lie far apart, on as many nodes as may be. */
+/* A block of rows on each writer. Writers are evenly spaced ranks, so that they spread over
+   nodes. */
 static inline redist_layout checkpoint_slabs(checkpoint *c, int ndim, const int64_t *extents) {
   redist_axis axes[REDIST_MAX_DIMS];
   int d, k, ranks, writers = c->writers < CHECKPOINT_WRITERS ? c->writers : CHECKPOINT_WRITERS;
@@ -232,7 +234,7 @@ static inline int checkpoint_pass(checkpoint *c, MPI_File file, const checkpoint
   return ok;
 }
 
-/* All fields, whose descriptions are lines of a text. */
+/* Moves all fields, whose descriptions are lines of a text. */
 static inline int checkpoint_pass_all(checkpoint *c, MPI_File file, int fields,
                                       const checkpoint_field *field, const char *text, int saving) {
   int k, ok = 1;
@@ -262,7 +264,7 @@ static inline int checkpoint_seal(const checkpoint *c, MPI_File file, int64_t he
   return ok;
 }
 
-/* Writes the file. Collective. 1, or 0 and c->wrong; what was there before is then still there. */
+/* Writes the file. Collective. Returns 1, or 0 and c->wrong; an older file is then unchanged. */
 static inline int checkpoint_save(checkpoint *c, int fields, const checkpoint_field *field) {
   char part[1024], *text = (c->wrong[0] = '\0', checkpoint_text(c, fields, field));
   int64_t header = text ? (int64_t)(CHECKPOINT_LINE + 6 + strlen(c->note) + strlen(text)) : 0;
@@ -292,7 +294,7 @@ static inline int checkpoint_save(checkpoint *c, int fields, const checkpoint_fi
 
 /* ---- loading ---- */
 
-/* Rank 0 reads the header. Returns what comes after its first line, or NULL and a sentence. */
+/* Rank 0 reads the header. Returns the text after its first line, or NULL and sets c->wrong. */
 static inline char *checkpoint_read_head(checkpoint *c) {
   FILE *file = fopen(c->name, "rb");
   char line[CHECKPOINT_LINE + 1] = "", order[8] = "", *text = NULL;
@@ -318,7 +320,7 @@ static inline char *checkpoint_read_head(checkpoint *c) {
   return text;
 }
 
-/* The text of the header on all ranks, and c->note; NULL and a sentence. */
+/* The text of the header on all ranks; sets c->note. NULL on failure, with c->wrong. */
 static inline char *checkpoint_open_head(checkpoint *c) {
   char *text = NULL;
   int64_t length[2] = {0, 0};
@@ -341,14 +343,14 @@ static inline char *checkpoint_open_head(checkpoint *c) {
   return text;
 }
 
-/* Reads the note alone. Collective. 1, or 0 and c->wrong. */
+/* Reads only the note. Collective. Returns 1, or 0 and sets c->wrong. */
 static inline int checkpoint_look(checkpoint *c) {
   char *text = checkpoint_open_head(c);
   free(text);
   return text != NULL;
 }
 
-/* Whether the lines tell of these fields, up to their layouts. */
+/* Whether the lines describe these fields; their layouts may differ. */
 static inline int checkpoint_compare(checkpoint *c, const char *there, const char *here,
                                      int fields) {
   int k;
@@ -363,8 +365,8 @@ static inline int checkpoint_compare(checkpoint *c, const char *there, const cha
   return *there == '\0' || checkpoint_fail(c, "has more than %d fields", fields);
 }
 
-/* Reads the fields. Collective. 1, or 0 and c->wrong. No field is touched unless the file has the
-   right length and holds just these fields. */
+/* Reads the fields. Collective. Returns 1, or 0 and sets c->wrong. No field is touched unless the
+   file has the right length and holds exactly these fields. */
 static inline int checkpoint_load(checkpoint *c, int fields, const checkpoint_field *field) {
   char *there = checkpoint_open_head(c), *here = there ? checkpoint_text(c, fields, field) : NULL;
   MPI_File file;

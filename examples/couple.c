@@ -1,24 +1,26 @@
 /* Two programs that exchange a field every step, each with a layout of its own. MIT licence, see
-   LICENSE. mpicc -I. examples/couple.c -o couple &&
+   LICENSE.
+   mpicc -I. examples/couple.c -o couple &&
    mpiexec -n 2 ./couple --role air : -n 3 ./couple --role sea
 
-   A model of the air and a model of the sea, on the same plane of points, exchange heat: every
-   step, each sends its temperatures to the other and moves towards those that it receives,
+   A model of the air and a model of the sea exchange heat on the same plane of points. In every
+   step, each model sends its temperatures to the other and moves towards those that it receives:
 
        air += (sea - air) / 8            sea += (air - sea) / 32
 
-   Neither program knows how the other distributes the plane, nor over how many ranks. They meet in
-   one communicator, where the ranks of the air come first, and send each other their layouts as
-   text. Then all ranks build the same two layouts, each on its program's ranks (redist_on_ranks),
-   and one plan of two parts: air to sea and sea to air, in one message per pair of ranks. What is
-   wrong with a text, or between two, every rank finds in the same words.
+   Neither program knows how the other distributes the plane, nor over how many ranks. Both join one
+   communicator, where the ranks of the air come first, and send each other their layouts as text.
+   Then all ranks build the same two layouts, each on its program's ranks (redist_on_ranks), and one
+   plan of two parts, air to sea and sea to air, with one message per pair of ranks. If a text is
+   invalid, or two do not match, all ranks report the same error.
 
-   There are two ways to meet. Programs that one mpiexec starts share MPI_COMM_WORLD, where
-   MPI_APPNUM tells them apart. With --spawn, one program starts the other, and MPI_Intercomm_merge
-   makes one communicator of both; after MPI_Comm_connect and MPI_Comm_accept it does so, too.
+   There are two ways to join. Programs started by one mpiexec share MPI_COMM_WORLD, where
+   MPI_APPNUM distinguishes them. With --spawn, one program starts the other, and
+   MPI_Intercomm_merge makes one communicator of both, as it does after MPI_Comm_connect and
+   MPI_Comm_accept.
 
-   The difference of the two temperatures shrinks by 1 - 1/8 - 1/32 a step, and air + 4 sea stays, so
-   that each program can check its own field. */
+   In each step the difference of the two temperatures is multiplied by 1 - 1/8 - 1/32, and air + 4
+   sea does not change. So each program can check its own field. */
 #include <mpi.h>
 
 #include "options.h"
@@ -37,11 +39,11 @@ typedef struct {
 
 typedef struct {
   MPI_Comm mine, all; /* the ranks of this program; those of both, the air's first */
-  int role, leads;    /* leads: this is the rank of its program that prints */
+  int role, leads;    /* leads: this rank prints for its program */
   int first[PROGRAMS], ranks[PROGRAMS]; /* in `all` */
   int64_t n[PROGRAMS], m[PROGRAMS];     /* the points of the plane */
   char *text[PROGRAMS];
-  void *storage[PROGRAMS]; /* of the lists that the texts contain */
+  void *storage[PROGRAMS]; /* for the cuts, ranks and boxes in the texts */
   int *rank_of[PROGRAMS];  /* of the places of the layouts */
   redist_layout layout[PROGRAMS];
   redist_plan *plan;
@@ -49,7 +51,7 @@ typedef struct {
 } coupling;
 
 static void *allocate(size_t bytes) {
-  void *memory = calloc(bytes + 1, 1); /* + 1: never zero bytes */
+  void *memory = calloc(bytes + 1, 1); /* + 1: calloc(0) may return NULL */
   if (!memory) {
     fprintf(stderr, "couple: not enough memory\n");
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -64,9 +66,9 @@ static int fail(const coupling *c, const char *what, const char *detail) {
   return 1;
 }
 
-/* ---- meeting ---- */
+/* ---- joining ---- */
 
-/* The ranks that the same part of mpiexec's command line has started, or one spawn. */
+/* The ranks started by the same part of mpiexec's command line, or by one spawn. */
 static MPI_Comm my_program(void) {
   MPI_Comm mine;
   int *number, given;
@@ -75,7 +77,7 @@ static MPI_Comm my_program(void) {
   return mine;
 }
 
-/* Starts the other program, which gets its own layout, if any, and nothing of this one's.
+/* Starts the other program, and passes it its own layout, if any, but no option of this one.
    MPI_COMM_NULL: this MPI cannot start programs. */
 static MPI_Comm spawn(const settings *s, MPI_Comm mine, char *command) {
   char role[] = "--role", steps[] = "--steps", layout[] = "--layout", other[8], count[24];
@@ -98,7 +100,7 @@ static MPI_Comm spawn(const settings *s, MPI_Comm mine, char *command) {
   return started ? spawned : MPI_COMM_NULL;
 }
 
-/* A communicator of both programs, in any order; MPI_COMM_NULL: as from spawn. */
+/* A communicator of both programs, in any order, or MPI_COMM_NULL, as for spawn. */
 static MPI_Comm meet(const settings *s, MPI_Comm mine, char *command) {
   MPI_Comm other, met = MPI_COMM_NULL;
   MPI_Comm_get_parent(&other);
@@ -113,7 +115,7 @@ static MPI_Comm meet(const settings *s, MPI_Comm mine, char *command) {
   return met;
 }
 
-/* Sets c->all, and which of its ranks are whose. */
+/* Sets c->all, and which of its ranks belong to which program. */
 static int know_each_other(coupling *c, MPI_Comm met) {
   int count[PROGRAMS] = {0};
   count[c->role] = 1;
@@ -144,7 +146,7 @@ static void exchange_texts(coupling *c) {
   }
 }
 
-/* The numbers of points, which a layout's text begins with. */
+/* Reads the numbers of points, with which a layout's text begins. */
 static int is_plane(const redist_layout *layout, int64_t *n, int64_t *m) {
   char text[64], colon = '\0';
   long long rows = 0, columns = 0;
@@ -155,8 +157,8 @@ static int is_plane(const redist_layout *layout, int64_t *n, int64_t *m) {
   return found == 3 && colon == ':';
 }
 
-/* Program k numbers its ranks from 0: puts every place of its layout on the same rank, as `all`
-   numbers it. 0: there is no such rank. */
+/* Program k numbers its ranks from 0. Assigns every place of its layout to the same rank, in the
+   numbering of `all`. 0: there is no such rank. */
 static int put_on_program(coupling *c, int k) {
   redist_layout *layout = &c->layout[k];
   const int places = redist_layout_places(layout);
@@ -187,7 +189,7 @@ static int read_layout(coupling *c, int k) {
   return fail(c, text, wrong);
 }
 
-/* One plan for both directions; on ranks of the other program a part's array is NULL. */
+/* Creates one plan for both directions. On ranks of the other program, a part's array is NULL. */
 static int create_plan(coupling *c) {
   char wrong[256], detail[700];
   redist_options options;
@@ -254,7 +256,7 @@ static void step(const coupling *c, int64_t elements) {
     c->field[k] += rate[c->role] * (c->received[k] - c->field[k]);
 }
 
-/* Goes on until one of the two programs has done all its steps. */
+/* Continues until one of the two programs has done all its steps. */
 static int run(coupling *c, int64_t steps) {
   int rank;
   MPI_Comm_rank(c->all, &rank);
@@ -350,7 +352,7 @@ int main(int argc, char **argv) {
   MPI_Comm_size(c.mine, &ranks);
   MPI_Comm_size(MPI_COMM_WORLD, &all_ranks);
   status = read_options(&s, argc, argv, rank, ranks == all_ranks);
-  /* where one program cannot run, neither does */
+  /* if one program has an error, neither runs */
   MPI_Allreduce(MPI_IN_PLACE, &status, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (status < 0) {
     MPI_Comm met = meet(&s, c.mine, argv[0]);

@@ -1,16 +1,16 @@
-/* Particles' charge on a periodic grid: what ghost cells have collected is added to their owners.
-   MIT licence, see LICENSE.
+/* Particles' charge on a periodic grid: ghost cells are added to their owners' points. MIT licence,
+   see LICENSE.
    mpicc -I. examples/deposit.c -o deposit -lm && mpiexec -n 4 ./deposit --picture density.pgm
 
    A particle spreads its charge over the four grid points around it, bilinearly. Every rank
-   deposits the particles in its block, also on the points beyond its upper edges, which are its
-   neighbours': these are ghost cells. The plan from the blocks with ghosts to the blocks without,
-   in place, adds every ghost cell to its owner's point, corners included; it is the transpose of a
-   halo exchange.
+   deposits the particles in its block, also on the points beyond its upper edges, which its
+   neighbours own: these points are ghost cells. The plan from the blocks with ghosts to the blocks
+   without, in place, adds every ghost cell to its owner's point, corners included. It is the
+   reverse of a halo exchange.
 
-   Positions lie on a lattice of 1/256 of a cell, so that weights are multiples of 2^-16 and all
-   sums are exact: the total charge is conserved to the last bit, and the density is that of a
-   deposit on one rank. */
+   Positions are multiples of 1/256 of a cell, weights multiples of 2^-16, and so all sums are
+   exact: the total charge is conserved to the last bit, and the density is the same as on one
+   rank. */
 #include <math.h>
 #include <mpi.h>
 
@@ -32,7 +32,7 @@ typedef struct {
   int64_t x, y;
 } particle;
 
-/* A number from 0 to below 1 that looks random and depends on k alone. */
+/* A pseudo-random number in [0, 1) that depends on k alone. */
 static double scatter(uint64_t k) {
   k = (k ^ (k >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
   k = (k ^ (k >> 27)) * UINT64_C(0x94D049BB133111EB);
@@ -64,8 +64,8 @@ static void deposit(const particle *p, double *u, int64_t down, int64_t right) {
   u[down + right] += x * y;
 }
 
-/* The particles of this rank's block. A real code has them there; here every rank looks for its
-   own. */
+/* Deposits the particles of this rank's block; a real code has them there, here each rank
+   searches. */
 static void deposit_block(const settings *s, const redist_shape *block, double *u) {
   for (int64_t k = 0; k < s->particles; k++) {
     const particle p = particle_number(s, k);
@@ -76,7 +76,7 @@ static void deposit_block(const settings *s, const redist_shape *block, double *
   }
 }
 
-/* All particles, on a grid of one more row and column, which are then folded. */
+/* Deposits all particles on a grid with one more row and column, which are then folded back. */
 static void deposit_all(const settings *s, double *u, double *padded) {
   const int64_t n = s->n, width = n + 1;
   for (int64_t k = 0; k < s->particles; k++) {
@@ -106,7 +106,7 @@ static redist_plan *make_plan(const settings *s, const redist_layout *from, cons
 }
 
 static double *zeros(int64_t count) {
-  double *memory = calloc((size_t)count + 1, sizeof *memory); /* + 1: never zero bytes */
+  double *memory = calloc((size_t)count + 1, sizeof *memory); /* + 1: calloc(0) may return NULL */
   if (!memory) MPI_Abort(MPI_COMM_WORLD, 1);
   return memory;
 }
@@ -118,7 +118,7 @@ static void execute(redist_plan *plan, const double *from, double *to) {
   }
 }
 
-/* Looks at the gathered density. Returns the exit status. */
+/* Checks the gathered density. Returns the exit status. */
 static int judge(const settings *s, const double *density) {
   double *alone = zeros(s->n * s->n), *padded = zeros((s->n + 1) * (s->n + 1)), total = 0, most = 0;
   pgm picture = {s->n, s->n, 255, (double *)density};
@@ -199,7 +199,7 @@ int main(int argc, char **argv) {
   status = options_start(
       table, argc, argv, s.rank, "deposit",
       "Teaches accumulation: the plan from a layout with ghosts to the same without, in place,\n"
-      "with a sum, adds what ghost cells collected to their owners. Deposits particles' charge\n"
+      "with a sum, adds ghost cells to their owners' points. Deposits particles' charge\n"
       "on a periodic grid and gathers the density.");
   if (status < 0) status = run(&s);
   MPI_Finalize();

@@ -1,8 +1,7 @@
-/* A tool, not a lesson: pictures of layouts, and of what moves between two of them, as SVG. No MPI
-   is used.
-   MIT licence, see LICENSE.
-   mpicc -I. examples/draw.c -o draw && ./draw '12x12: block@3, *' '12x12: *, block@3'
-   >picture.svg */
+/* A tool, not a lesson: draws layouts, and the elements that move between two of them, as SVG. No
+   MPI is used. MIT licence, see LICENSE.
+   mpicc -I. examples/draw.c -o draw &&
+   ./draw '12x12: block@3, *' '12x12: *, block@3' >picture.svg */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,13 +19,13 @@ enum {
 };
 enum { PAGE = 960, MARGIN = 20, GAP = 34, ELEMENT = 28, HEAD = 42 }; /* pixels */
 
-enum { EMPTY = 0xF1F1F1 }; /* the colour of nothing */
+enum { EMPTY = 0xF1F1F1 }; /* the colour of elements in no box */
 static const double veil_opacity = 0.45;
 
 enum { ARRAY = 1, MATRIX = 2, SCHEDULE = 4 };
 enum { BEFORE, AFTER, RELABELLED, LAYOUTS };
 
-/* All that is known about what is to be drawn. */
+/* What is to be drawn. */
 typedef struct {
   redist_layout layout[LAYOUTS];
   void *storage[LAYOUTS];
@@ -37,7 +36,7 @@ typedef struct {
   int ranks, rank[MAX_RANKS];  /* all ranks of the layouts, ascending */
   redist_traffic traffic[LAYOUTS];
   redist_schedule schedule;
-  int scheduled; /* there is one: no rank holds several places */
+  int scheduled; /* there is a schedule: no rank holds several places */
 } story;
 
 typedef struct {
@@ -123,7 +122,7 @@ static void write_number(rectangle r, int64_t number, double largest, const char
   if (size >= 7) write_text(r.x + r.width / 2, r.y + r.height / 2 + size * 0.36, style, text);
 }
 
-/* The way around a rectangle, so far inside it, as part of a path. */
+/* The outline of a rectangle, inset by `inside`, as part of a path. */
 static void way_around(rectangle r, double inside) {
   if (r.width > 2 * inside + 1 && r.height > 2 * inside + 1)
     printf("M%.5g %.5gh%.5gv%.5gh%.5gz", r.x + inside, r.y + inside, r.width - 2 * inside,
@@ -132,8 +131,8 @@ static void way_around(rectangle r, double inside) {
 
 enum { VEIL, WIDE, NARROW, STROKES };
 
-/* A veil over what moves; around what stays, a dark line on a white one, to be seen on every
-   colour. */
+/* A veil over elements that move; around those that stay, a dark line on a white one, visible on
+   every colour. */
 static void begin_mark(int stroke) {
   static const char *const styles[STROKES] = {"fill=\"#fff\" stroke=\"none",
                                               "fill=\"none\" stroke=\"#fff\" stroke-width=\"3.6",
@@ -231,14 +230,14 @@ static void index_at(const story *s, int64_t row, int64_t column, int64_t *index
   if (s->axes == 2) index[s->axis[1]] = column;
 }
 
-/* Of the first copy, where there are several; -1: the element is in no box. */
+/* The owner in replica 0; -1: the element is in no box. */
 static int owner_at(const story *s, int layout, int64_t row, int64_t column) {
   int64_t index[REDIST_MAX_DIMS];
   index_at(s, row, column, index);
   return redist_layout_owner(&s->layout[layout], index);
 }
 
-/* Whether a rank holds an element, in whatever copy. */
+/* Whether a rank holds an element, in any replica. */
 static int holds_at(const story *s, int layout, int rank, int64_t row, int64_t column) {
   const redist_layout *x = &s->layout[layout];
   int coords[REDIST_MAX_DIMS], owner[REDIST_MAX_DIMS];
@@ -249,7 +248,7 @@ static int holds_at(const story *s, int layout, int rank, int64_t row, int64_t c
          memcmp(coords, owner, (size_t)x->ndim * sizeof *coords) == 0;
 }
 
-/* What is drawn of all blocks before the next begins. */
+/* Layers: each is drawn for all blocks before the next begins. */
 enum { COLOURS, ELEMENTS, BORDERS, NUMBERS, LAYERS };
 
 static void begin_layer(int layer) {
@@ -274,12 +273,12 @@ static void draw_elements(const scale *f, rectangle r) {
     printf("M%.5g %.5gh%.5g", r.x, r.y + at, r.width);
 }
 
-/* Whether marks are drawn: of the source of two destinations, other elements stay in each. */
+/* Whether marks are drawn: not on the source of two destinations, where different elements stay. */
 static int marked(const story *s, int layout) { return s->layouts == 2 || layout > BEFORE; }
 
 enum { MOVES, STAYS, NEITHER };
 
-/* What becomes of an element: neither where one of the layouts has it in no box. */
+/* Whether an element moves or stays; neither where one of the layouts has it in no box. */
 static int fate_of(const story *s, int layout, int64_t row, int64_t column) {
   const int other = layout == BEFORE ? AFTER : BEFORE, owner = owner_at(s, layout, row, column);
   if (owner < 0 || owner_at(s, other, row, column) < 0) return NEITHER;
@@ -449,8 +448,8 @@ static void draw_ghosts(const story *s, const part *p, double x, double y) {
   }
 }
 
-/* Veils what moves or marks what stays: cut as both layouts are, every rectangle does one or the
-   other. */
+/* Veils elements that move or marks those that stay. The array is cut as in both layouts, so that a
+   whole rectangle moves or stays. */
 static void draw_kept(const story *s, const part *p, double x, double y, int stroke) {
   int64_t rows[MAX_BLOCKS + 1], columns[MAX_BLOCKS + 1], c;
   int other = p->layout == BEFORE ? AFTER : BEFORE;
@@ -466,7 +465,7 @@ static void draw_kept(const story *s, const part *p, double x, double y, int str
   end_path();
 }
 
-/* What is in no box is grey. */
+/* Elements in no box are grey. */
 static void draw_gaps(const story *s, const part *p, double x, double y) {
   int64_t c = 0;
   while (s->layout[p->layout].partial && c < p->scale.columns)
@@ -514,8 +513,8 @@ static part array_part(const story *s, int layout, int side) {
   memset(&p, 0, sizeof p);
   snprintf(p.title, sizeof p.title, "%s%s", s->layouts > 1 ? titles[layout] : "",
            s->layout[layout].copies == 1 ? ""
-           : s->layouts > 1              ? ", the first copy"
-                                         : "the first copy");
+           : s->layouts > 1              ? ", replica 0"
+                                         : "replica 0");
   if (layout != BEFORE)
     snprintf(p.note, sizeof p.note, "%" PRId64 " of %" PRId64 " elements stay (outlined)", t->kept,
              t->total);
@@ -536,7 +535,7 @@ static part array_part(const story *s, int layout, int side) {
   return p;
 }
 
-/* ---- who sends how much to whom ---- */
+/* ---- how much each rank sends to each ---- */
 
 /* The width of a table's cells: readable, if the page is wide enough. */
 static double cell_size(int cells, double room) {
@@ -593,7 +592,7 @@ static part matrix_part(const story *s) {
   return p;
 }
 
-/* ---- who sends to whom at which step ---- */
+/* ---- the peer of each rank in each step ---- */
 
 static void draw_schedule(const story *s, const part *p, double x, double y) {
   int step, k, to = -1, from = -1;
@@ -620,7 +619,7 @@ static void draw_schedule(const story *s, const part *p, double x, double y) {
 static part schedule_part(const story *s) {
   part p;
   memset(&p, 0, sizeof p);
-  p.scale.across = cell_size(s->ranks + 2, 560); /* 2: the names of the steps */
+  p.scale.across = cell_size(s->ranks + 2, 560); /* 2: for the names of the steps */
   p.scale.down = 0.75 * cell_size(s->schedule.steps + 1, 560);
   p.width = 50 + p.scale.across * s->ranks;
   p.height = p.scale.down * (s->schedule.steps + 1);
@@ -650,14 +649,14 @@ static double head_of(const part *p) {
   return p->title[0] == '\0' && p->note[0] == '\0' ? 0 : HEAD;
 }
 
-/* The width of a part with its title and note. */
+/* The width of a part, its title and its note. */
 static double room_of(const part *p) {
   double width = text_width(p->title, 15) > text_width(p->note, 12) ? text_width(p->title, 15)
                                                                     : text_width(p->note, 12);
   return width > p->width ? width : p->width;
 }
 
-/* Places the parts in rows, from left to right. Returns the extent of all of them. */
+/* Arranges the parts in rows, from left to right. Returns the size of the whole picture. */
 static rectangle place(const part *parts, int n, rectangle *at) {
   rectangle page = {0, 0, 0, 0};
   double x = MARGIN, y = 0, lowest = 0, bottom;
@@ -678,7 +677,7 @@ static rectangle place(const part *parts, int n, rectangle *at) {
   return page;
 }
 
-/* The lines above the pictures: the layouts' texts, and totals. Returns how many there are. */
+/* Writes the lines above the pictures (layouts and totals). Returns how many there are. */
 static int heading(const story *s, char lines[4][TEXT]) {
   static const char *const names[LAYOUTS] = {"from", "to", "relabelled"};
   const redist_traffic *t = &s->traffic[s->layouts - 1];
@@ -690,7 +689,7 @@ static int heading(const story *s, char lines[4][TEXT]) {
                ? snprintf(lines[l], TEXT, "%-*s", s->layouts == LAYOUTS ? 12 : 6, names[l])
                : 0;
     redist_layout_format(&s->layout[l], lines[l] + used, TEXT - (size_t)used);
-    if (strlen(lines[l]) > 116) /* as much as fits the page */
+    if (strlen(lines[l]) > 116) /* the longest text that fits the page */
       strcpy(lines[l] + 113, "...");
   }
   if (s->layouts > 1)
@@ -733,9 +732,9 @@ static void draw(const story *s) {
   printf("</svg>\n");
 }
 
-/* ---- what the command line says ---- */
+/* ---- the command line ---- */
 
-/* Reads a layout; shows the place of a mistake. */
+/* Reads a layout; shows where an error is. */
 static void read_layout(story *s, const char *text) {
   size_t bytes = 8 + 5 * REDIST_MAX_DIMS * strlen(text); /* always enough */
   char message[256];
@@ -787,7 +786,7 @@ static void check_plane(story *s) {
   if (bad) fail("the index of --at lies outside the array, or the array is empty");
 }
 
-/* Completes the story of the layouts that were read. */
+/* Completes what is to be drawn, from the layouts that were read. */
 static void prepare(story *s) {
   int l;
   if (s->layouts == 0) fail("which layout? (--help tells more)");
@@ -852,7 +851,7 @@ static int help(void) {
   printf(
       "usage: draw [OPTION...] 'LAYOUT' ['LAYOUT'] >picture.svg\n"
       "A tool: draws a layout, or two and what moves from the first to the second. A layout is a text such as\n"
-      "'100x80: block@4, cyclic(8)@2' (redist.h tells all of it).\n"
+      "'100x80: block@4, cyclic(8)@2' (redist.h describes the format).\n"
       "  --array --matrix --schedule   only these parts\n"
       "  --relabel                     also the second layout with its ranks renumbered by redist_relabel\n"
       "  --axes A[,B]                  the axes drawn down and across (0,1)\n"

@@ -3,9 +3,9 @@
 
    The array (x, y, z) is distributed over a two-dimensional grid of ranks. One axis at a time is
    whole on each rank and can be transformed there: x, then y, then z. In memory the whole axis
-   always comes last, so that every transform is contiguous; redist_permuted then lets the three
-   layouts speak of the same array, in the order x, y, z. The result stays in the last layout. Rank
-   0 gathers input and output and compares with FFTW's own three-dimensional transform. */
+   always comes last, so that every transform is contiguous. redist_permuted gives the three layouts
+   the same order of axes, x, y, z. The result stays in the last layout. Rank 0 gathers input and
+   output and compares with FFTW's own three-dimensional transform. */
 #include <complex.h>
 #include <limits.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 #include "options.h"
 #include "redist_plan.h"
 
-/* The axes of a pencil in the order of its storage, and where among them x, y and z are. */
+/* The axes of a pencil in storage order, and the positions of x, y and z among them. */
 typedef struct {
   int storage[3], view[3];
 } pencil_shape;
@@ -26,9 +26,9 @@ static const pencil_shape shapes[3] = {{{1, 2, 0}, {2, 0, 1}},  /* y z x */
                                        {{0, 1, 2}, {0, 1, 2}}}; /* x y z */
 
 typedef struct {
-  redist_axis axes[3];  /* in the order of storage; the last is whole */
-  redist_layout layout; /* seen as (x, y, z) */
-  int coords[3];        /* of this rank, in the order of storage */
+  redist_axis axes[3];  /* in storage order; the last is whole */
+  redist_layout layout; /* its view is (x, y, z) */
+  int coords[3];        /* of this rank, in storage order */
   double complex *data;
   fftw_plan transform;
 } pencil;
@@ -153,7 +153,7 @@ static void forward(transform *t) {
 
 /* ---- the check ---- */
 
-/* The whole array on rank 0; NULL when it cannot be had. */
+/* The whole array on rank 0; NULL on failure. */
 static double complex *gather(const transform *t, const pencil *p) {
   redist_plan *plan = NULL;
   double complex *all = allocate(t, &t->whole);
@@ -226,7 +226,7 @@ static int run(transform *t) {
   return status;
 }
 
-/* Returns the exit status, or -1 to go on. */
+/* Returns the exit status, or -1 to continue. */
 static int read_extents(transform *t, int argc, char **argv) {
   const option table[] = {{.name = "--nx",
                            .argument = "NX",
@@ -249,7 +249,7 @@ static int read_extents(transform *t, int argc, char **argv) {
                           {.name = NULL}};
   return options_start(
       table, argc, argv, t->rank, "fft3d",
-      "Teaches pencils on a grid of ranks, and views that let differently stored arrays speak of the same axes.\n"
+      "Teaches pencils on a grid of ranks, and views that let arrays stored in different orders share axis numbering.\n"
       "A three-dimensional Fourier transform in two redistributions, compared with FFTW's own.");
 }
 

@@ -8,7 +8,7 @@
 
 enum { N = 8, M = 12 };
 
-/* Prints, in the place of each element, the rank that owns it. */
+/* Prints the matrix, with the owner's rank in the position of each element. */
 static void show(const char *title, const redist_layout *layout) {
   int64_t index[2];
   printf("%s\n", title);
@@ -22,7 +22,7 @@ static void fill(double *a, const redist_axis *rows, int rank) {
     for (int64_t j = 0; j < M; j++) a[i * M + j] = (double)(100 * redist_global(rows, rank, i) + j);
 }
 
-/* ... and counts the elements of its columns that are not so. */
+/* ... and counts the elements of its columns that are wrong. */
 static int count_wrong(const double *b, const redist_axis *columns, int rank) {
   int wrong = 0;
   int64_t width = redist_count(columns, rank);
@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
   redist_layout columns = redist_layout_2d(redist_whole(N), j);
   redist_plan *plan;
 
-  /* + 1: never zero bytes */
+  /* + 1: malloc(0) may return NULL */
   double *a = malloc(sizeof *a * (size_t)(redist_layout_alloc(&rows, rank) + 1));
   double *b = malloc(sizeof *b * (size_t)(redist_layout_alloc(&columns, rank) + 1));
   if (!a || !b ||
@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
     return MPI_Abort(MPI_COMM_WORLD, 1);
 
   fill(a, &i, rank);
-  if (redist_execute(plan, a, b) != REDIST_OK) /* as often as you like */
+  if (redist_execute(plan, a, b) != REDIST_OK) /* as often as needed */
     return MPI_Abort(MPI_COMM_WORLD, 1);
   wrong = count_wrong(b, &j, rank);
 

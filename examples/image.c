@@ -1,11 +1,10 @@
-/* A picture is scattered over all ranks, worked on, and gathered again, turned on the way. MIT
-   licence, see LICENSE. mpicc -I. examples/image.c -o image -lm && mpiexec -n 4 ./image --turns 1
-   --picture turned.pgm
+/* A picture is scattered over all ranks, processed, and gathered again, rotated. MIT licence, see
+   LICENSE.
+   mpicc -I. examples/image.c -o image -lm && mpiexec -n 4 ./image --turns 1 --picture turned.pgm
 
-   To scatter is to redistribute from a layout on one rank, to gather is to redistribute to one:
-   there is no further routine to learn. A layout of undistributed axes has a single place, on rank
-   0. What is gathered may be a view, here the picture turned by 90 degrees; ranks that own nothing
-   of a layout pass NULL. */
+   Scattering is a redistribution from a layout on one rank, gathering one to it; no other routine
+   is needed. A layout of undistributed axes has a single place, on rank 0. What is gathered may be
+   a view, here the picture rotated by 90 degrees. Ranks that own nothing of a layout pass NULL. */
 #include <math.h>
 #include <mpi.h>
 
@@ -21,7 +20,7 @@ typedef struct {
   int effect, rank, ranks;
 } settings;
 
-/* Rank 0 says what is wrong. Returns the exit status. */
+/* Rank 0 prints the error. Returns the exit status. */
 static int fail(const settings *s, const char *what, const char *why) {
   if (s->rank == 0) fprintf(stderr, "image: %s: %s\n", what, why);
   return 1;
@@ -34,7 +33,7 @@ static int move(const settings *s, const redist_layout *from, const double *a,
   redist_plan *plan = NULL;
   redist_options options;
   memset(&options, 0, sizeof options);
-  options.method = REDIST_POINT_TO_POINT; /* cheap to plan, for something that happens once */
+  options.method = REDIST_POINT_TO_POINT; /* quick to plan, for a single execution */
   options.message = message;
   options.message_size = sizeof message;
   if (redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) != REDIST_OK)
@@ -43,7 +42,7 @@ static int move(const settings *s, const redist_layout *from, const double *a,
   return redist_plan_free(&plan);
 }
 
-/* Without a file: dim rings, that there is something to equalise. */
+/* Without a file: dim rings, so that there is something to equalise. */
 static const char *draw_rings(pgm *picture) {
   picture->width = 640;
   picture->height = 400;
@@ -55,7 +54,7 @@ static const char *draw_rings(pgm *picture) {
   return picture->values ? NULL : "not enough memory";
 }
 
-/* Rank 0 has the picture; all ranks learn its size, or that there is none. */
+/* Rank 0 has the picture; all ranks get its size, or learn that there is none. */
 static int read_picture(const settings *s, pgm *picture) {
   const char *wrong = s->rank != 0 ? NULL
                       : s->from    ? pgm_read(s->from, picture)
@@ -85,7 +84,7 @@ static void choose_tones(int effect, int white, const double *pixel, int64_t pix
   free(count);
 }
 
-/* Where pixel (i, j) of the picture turned comes from: found by turning back. */
+/* The origin of pixel (i, j) of the rotated picture, found by rotating back. */
 static int64_t origin(const pgm *p, int64_t i, int64_t j, int64_t turns) {
   for (; turns > 0; turns--) {
     int64_t above = i;
@@ -95,7 +94,7 @@ static int64_t origin(const pgm *p, int64_t i, int64_t j, int64_t turns) {
   return i * p->width + j;
 }
 
-/* Rank 0 compares with the picture that it still has, and writes the new one. */
+/* Rank 0 compares the result with the original picture, and writes it. */
 static int check_and_write(const settings *s, const pgm *before, const pgm *after,
                            const int *tone) {
   int64_t wrong = 0;

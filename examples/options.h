@@ -83,8 +83,8 @@ static inline void option_expectation(const option *o, char *text, size_t size) 
   }
 }
 
-/* Sets what the arguments say; the table ends with a NULL name. On OPTIONS_WRONG, wrong holds a
-   sentence. */
+/* Sets the options that the arguments give; the table ends with a NULL name. On OPTIONS_WRONG,
+   wrong holds a sentence. */
 static inline options_result options_read(const option *table, int argc, char **argv, char *wrong,
                                           size_t size) {
   int i;
@@ -120,8 +120,8 @@ static inline void options_help(const option *table) {
   printf("  %-18s %s\n", "--help", "this text");
 }
 
-/* The arguments of an MPI program, whose rank 0 speaks. lesson: what the program is there to show.
-   Returns -1 to go on, else the exit status. */
+/* Reads the arguments of an MPI program; rank 0 prints help and errors. lesson: what the program
+   teaches. Returns -1 to continue, else the exit status. */
 static inline int options_start(const option *table, int argc, char **argv, int rank,
                                 const char *name, const char *lesson) {
   char wrong[512];

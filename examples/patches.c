@@ -1,18 +1,18 @@
-/* A level of an adaptive mesh: patches over ranks, whose ghost cells are filled in each step, and
-   which move to other ranks in mid-run. MIT licence, see LICENSE.
+/* A level of an adaptive mesh: patches over ranks. Their ghost cells are filled in each step, and
+   some patches move to other ranks during the run. MIT licence, see LICENSE.
    mpicc -I. examples/patches.c -o patches -lm && mpiexec -n 4 ./patches --picture level.pgm
 
    The level is a ring of square patches in a periodic domain; the rest of the domain is coarse and
    not computed here. A rank holds many patches (redist_on_ranks names it many times), each with one
    ghost cell around it, one after another in one array. The patches do not cover the domain
-   (redist_partial), so the exchange from the level to the same with ghosts, in place, fills those
-   ghost cells that other patches own, on this rank or another, around the domain's ends too, and
-   leaves the others to the program, which takes them from the coarse solution: here the exact one.
+   (redist_partial). The exchange from the level to the same with ghosts, in place, fills those
+   ghost cells that other patches own, on this rank or another, around the domain's ends too. The
+   program fills the others from the coarse solution, here the exact one.
 
-   The field is carried along by the upwind scheme. Then some patches have become more expensive:
-   they are dealt out again by their cost, a plan from the old ranks to the new ones moves what they
-   hold, and another exchange goes on. The upwind scheme turns a wave by a known factor in each
-   step, so the result is right to rounding. */
+   The upwind scheme advects the field. Halfway, some patches become more expensive: all patches are
+   assigned to ranks anew by their cost, a plan moves their cells from the old ranks to the new
+   ones, and a new plan exchanges ghost cells. The scheme multiplies a wave by a known factor in
+   each step, so the result is right to rounding. */
 #include <complex.h>
 #include <math.h>
 #include <mpi.h>
@@ -46,7 +46,7 @@ typedef struct {
 
 static int64_t cells_along(const settings *s) { return s->tiles * s->side; }
 
-/* What the scheme has after so many steps. */
+/* The exact result of the scheme after so many steps. */
 static double exact(const settings *s, int64_t i, int64_t j, int64_t step) {
   const double turn = 2 * acos(-1) / (double)cells_along(s);
   return creal(cpow(s->factor, (double)step) *
@@ -75,7 +75,7 @@ static int cost_of(const settings *s, int patch, int later) {
   return later && 2 * s->box[patch].low[0] >= cells_along(s) ? 3 : 1;
 }
 
-/* Neighbours in the list go to the same rank, and all ranks get about the same cost. */
+/* Assigns consecutive patches to the same rank, and about the same cost to all ranks. */
 static void deal_out(const settings *s, int later, int *owner) {
   int64_t all = 0, so_far = 0;
   int k;
@@ -191,7 +191,7 @@ static void compare(level *x, int64_t i, int64_t j, int64_t offset, const redist
   worst_error = fmax(worst_error, fabs(x->now[offset] - exact(x->set, i, j, step)));
 }
 
-/* Moves a level's cells to another's ranks, or all of them to rank 0. */
+/* Moves the cells of a level to the ranks of another level, or all of them to rank 0. */
 static int move(const level *x, const redist_layout *to, double *array) {
   redist_plan *plan;
   int code = redist_plan_create(MPI_COMM_WORLD, &x->cells, to, MPI_DOUBLE, NULL, &plan);
@@ -288,10 +288,11 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &s.ranks);
-  status = options_start(table, argc, argv, s.rank, "patches",
-                         "Teaches patches: a rank with many places of a layout of boxes, ghost "
-                         "cells between\npatches, and moving patches to other ranks in mid-run. "
-                         "Carries a wave across a ring\nof patches, right to rounding.");
+  status =
+      options_start(table, argc, argv, s.rank, "patches",
+                    "Teaches patches: a rank with many places of a layout of boxes, ghost "
+                    "cells between\npatches, and moving patches to other ranks during the run. "
+                    "Carries a wave across a ring\nof patches, right to rounding.");
   if (status < 0) status = run(&s);
   MPI_Finalize();
   return status;

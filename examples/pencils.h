@@ -2,10 +2,10 @@
    licence, see LICENSE.
 
    An array (x, y, z) is distributed over p1 x p2 ranks with x, y or z whole. Pencil 0 holds points,
-   x whole. Transformed along x it moves to pencil 1, along y to pencil 2, along z it holds modes;
-   and all that backwards. In memory the whole axis comes last, so that every transform is
-   contiguous. Of n modes those with |k| < n / 3 are kept (a product of two of them, formed at the
-   points, spoils none of these), and from x only k >= 0, since the field is real. */
+   x whole. Transformed along x, it moves to pencil 1; along y, to pencil 2; along z, it holds
+   modes; and back in reverse. In memory the whole axis comes last, so that every transform is
+   contiguous. Of n modes those with |k| < n / 3 are kept: a product of two of them, formed at the
+   points, aliases none of these. Along x only k >= 0 are kept, since the field is real. */
 #ifndef PENCILS_H
 #define PENCILS_H
 
@@ -28,10 +28,10 @@ typedef struct {
   complex_number *part[VECTOR];
 } field;
 
-/* Axes before the whole one are modes already, those after it are points still. */
+/* Axes before the whole one already hold modes, those after it still hold points. */
 typedef struct {
-  redist_axis axes[3];  /* in the order of storage; the last is whole */
-  redist_layout layout; /* seen as (x, y, z) */
+  redist_axis axes[3];  /* in storage order; the last is whole */
+  redist_layout layout; /* its view is (x, y, z) */
   int64_t first[2], count[3], lines;
   fftw_plan forward, backward; /* of all lines of one component, in place */
 } pencil;
@@ -47,8 +47,8 @@ typedef struct {
   char wrong[256];                     /* why pencils_create failed */
 } pencils;
 
-/* The axes of a pencil in the order of its storage, and where among them x, y and z are: y z x, x z
-   y and x y z. */
+/* The axes of a pencil in storage order, and the positions of x, y and z among them: y z x, x z y
+   and x y z. */
 static const int pencil_storage[3][3] = {{1, 2, 0}, {0, 2, 1}, {0, 1, 2}},
                  pencil_view[3][3] = {{2, 0, 1}, {0, 2, 1}, {0, 1, 2}};
 
@@ -89,7 +89,7 @@ static inline redist_layout pencil_layout(const pencils *p, int which, const int
   return redist_permuted(redist_layout_nd(3, axes), pencil_view[which]);
 }
 
-/* The same after the transform along its lines. What this section does not show never travels. */
+/* The same after the transform along its lines. Modes outside this section are never sent. */
 static inline redist_layout kept_modes(const pencils *p, int which, redist_layout layout) {
   return redist_section(layout, which, 0, p->modes[which], 1);
 }
@@ -106,7 +106,7 @@ static inline double predict(const pencils *p, const int *grid, const redist_cos
   return seconds;
 }
 
-/* Sets the grid of ranks that promises to be fastest; p1 > 0: the one with p1. */
+/* Chooses the grid of ranks with the least predicted time; p1 > 0: the grid with this p1. */
 static inline int choose_grid(pencils *p, int64_t p1) {
   redist_cost cost;
   double least = HUGE_VAL;
@@ -177,7 +177,7 @@ static inline int plan_transforms(pencil *p, int which, int n, complex_number *a
   return p->forward && p->backward;
 }
 
-/* Room for any component, only while FFTW plans: that may write to the array. */
+/* Scratch memory for any component while FFTW plans: planning may write to the array. */
 static inline int plan_all_transforms(pencils *p) {
   int ok = 1;
   for (int which = 0; which < 3; which++) {
@@ -212,8 +212,8 @@ static inline int plan_all_moves(pencils *p) {
   return code;
 }
 
-/* Room for `at_points` and `of_modes` fields. Collective; returns a redist_error, the same on every
-   rank. */
+/* Allocates memory for `at_points` and `of_modes` fields. Collective; returns a redist_error, the
+   same on every rank. */
 static inline int pencils_create(pencils *p, const int64_t *points, int64_t p1, size_t at_points,
                                  size_t of_modes) {
   memset(p, 0, sizeof *p);
@@ -273,7 +273,7 @@ static inline void cut_off(const pencils *p, int which, complex_number *a) {
     memmove(line + positive, line + length - negative, (size_t)negative * sizeof *line);
 }
 
-/* And apart again, with zeros between. */
+/* Moves them apart again, with zeros between. */
 static inline void fill_up(const pencils *p, int which, complex_number *a) {
   int64_t negative = negative_modes(p, which), positive = p->modes[which] - negative,
           length = p->at[which].count[2];
@@ -306,7 +306,7 @@ static inline void transform(pencils *p, int which, const field *f,
   p->transforming += MPI_Wtime() - begin;
 }
 
-/* The points are lost; the modes come out multiplied by the number of points. */
+/* Overwrites the points; the modes are multiplied by the number of points. */
 static inline void to_modes(pencils *p, const field *points, const field *modes) {
   transform(p, 0, points, transform_forward);
   move(p, p->down[0], points, &p->between);
@@ -315,7 +315,7 @@ static inline void to_modes(pencils *p, const field *points, const field *modes)
   transform(p, 2, modes, transform_forward);
 }
 
-/* The modes are lost. */
+/* Overwrites the modes. */
 static inline void to_points(pencils *p, const field *modes, const field *points) {
   transform(p, 2, modes, transform_backward);
   move(p, p->up[1], modes, &p->between);

@@ -81,7 +81,7 @@ static inline const char *pgm_read_values(FILE *file, pgm *picture, int binary) 
   return NULL;
 }
 
-/* Reads a picture. NULL, or what is wrong; then no values are allocated. */
+/* Reads a picture. Returns NULL, or an error; then no values are allocated. */
 static inline const char *pgm_read(const char *name, pgm *picture) {
   const char *wrong;
   int binary;
@@ -103,7 +103,7 @@ static inline int pgm_grey(double value, int white) {
   return !(value > 0) ? 0 : value >= white ? white : (int)(value + 0.5);
 }
 
-/* Writes values times scale, rounded and clipped to 0 .. white, as P5. NULL, or what is wrong. */
+/* Writes values times scale, rounded and clipped to 0 .. white, as P5. Returns NULL or an error. */
 static inline const char *pgm_write(const char *name, const pgm *picture, double scale) {
   int64_t i;
   int grey, failed;
@@ -117,7 +117,7 @@ static inline const char *pgm_write(const char *name, const pgm *picture, double
     putc(grey % 256, file);
   }
   failed = ferror(file);
-  failed |= fclose(file) != 0; /* a full disk may show only here */
+  failed |= fclose(file) != 0; /* a full disk may be noticed only here */
   return failed ? "cannot be written" : NULL;
 }
 

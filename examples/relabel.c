@@ -1,11 +1,11 @@
-/* A matrix goes from a block-cyclic layout of rows to one block of rows each, for a solver that
-   wants neighbours: with the ranks' current numbering, and relabelled so that more of it stays
-   where it is. MIT licence, see LICENSE.
+/* A matrix moves from a block-cyclic layout of rows to one block of rows per rank, for a solver
+   that needs neighbouring rows: with the ranks' current numbering, and relabelled so that more of
+   it stays on its rank. MIT licence, see LICENSE.
    mpicc -I. examples/relabel.c -o relabel && mpiexec -n 4 ./relabel
 
    The solver (Jacobi's, for Laplace's equation with u = 0 around the matrix) is written in
-   coordinates of the process grid: it asks the layout who holds the rows above and below. So it
-   runs unchanged on any numbering. */
+   coordinates of the process grid: it asks the layout which ranks hold the rows above and below. So
+   it runs unchanged on any numbering. */
 #include <limits.h>
 #include <mpi.h>
 
@@ -16,19 +16,19 @@ typedef struct {
   int64_t n, block, first, steps;
   int rank, ranks;
   redist_axis axis;     /* its rows */
-  redist_layout before; /* where the matrix comes from, and goes back to */
+  redist_layout before; /* the layout before and after the solver */
 } problem;
 
-/* One way to lay out the blocks of rows, and what came of it. */
+/* One numbering of the blocks of rows, and its results. */
 typedef struct {
   const char *name;
   redist_layout rows; /* with a ghost row above and below */
   redist_plan *there, *back;
   double *u, *next, *result;
-  double seconds; /* of the redistribution there */
+  double seconds; /* of the redistribution to this layout */
 } run;
 
-/* Rank 0 says what is wrong. Returns the exit status. */
+/* Rank 0 prints the error. Returns the exit status. */
 static int fail(const problem *p, const char *what, const char *detail) {
   if (p->rank == 0)
     fprintf(stderr, "relabel: %s%s%s\n", what, detail[0] != '\0' ? ": " : "", detail);
@@ -91,7 +91,7 @@ static int create_plan(const problem *p, const redist_layout *from, const redist
   redist_options options;
   int code;
   memset(&options, 0, sizeof options);
-  options.method = REDIST_POINT_TO_POINT; /* cheap to plan, for something that happens once */
+  options.method = REDIST_POINT_TO_POINT; /* quick to plan, for a single execution */
   options.message = message;
   options.message_size = sizeof message;
   code = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, plan);
@@ -99,7 +99,7 @@ static int create_plan(const problem *p, const redist_layout *from, const redist
 }
 
 static double *zeros(const problem *p, const redist_layout *layout) {
-  /* + 1: never zero bytes */
+  /* + 1: calloc(0) may return NULL */
   return calloc((size_t)redist_layout_alloc(layout, p->rank) + 1, sizeof(double));
 }
 
@@ -109,7 +109,7 @@ static int execute(const problem *p, redist_plan *plan, const double *from, doub
   enum { TIMES = 5 };
   int code = REDIST_OK;
   for (int k = 0; k < TIMES && code == REDIST_OK; k++) {
-    /* no barrier before it: where ranks outnumber cores it would burn their time */
+    /* no barrier first: it would spin where ranks outnumber cores */
     double begin = MPI_Wtime();
     code = redist_execute(plan, from, to);
     begin = MPI_Wtime() - begin;
@@ -163,7 +163,7 @@ static void report_ranks(const problem *p, const int *ranks) {
   printf("%s\n", p->ranks > 16 ? " ..." : "");
 }
 
-/* Both runs did the same arithmetic: not a bit may differ. */
+/* Both runs do the same arithmetic, so that their results must be identical. */
 static int compare(const problem *p, const run *a, const run *b) {
   size_t bytes = (size_t)redist_layout_alloc(&p->before, p->rank) * sizeof(double);
   int same = everywhere(memcmp(a->result, b->result, bytes) == 0);
@@ -173,7 +173,7 @@ static int compare(const problem *p, const run *a, const run *b) {
   return !same;
 }
 
-/* Not symmetric, so that rows in the wrong place are noticed. */
+/* Not symmetric, so that misplaced rows are noticed. */
 static void fill(const problem *p, double *matrix) {
   for (int64_t i = 0; i < redist_count(&p->axis, p->rank); i++)
     for (int64_t j = 0; j < p->n; j++)
@@ -213,7 +213,7 @@ static int compare_numberings(const problem *p, double *matrix, int *ranks) {
 static int start(problem *p) {
   double *matrix;
   int *ranks = malloc((size_t)p->ranks * sizeof *ranks), status;
-  if (p->block == 0) /* some ranks get two: the fewer, the more there is to gain */
+  if (p->block == 0) /* some ranks get two blocks: the fewer, the larger the gain */
     p->block = (4 * p->n + 5 * p->ranks - 1) / (5 * p->ranks);
   p->first %= p->ranks;
   p->axis = redist_starting_at(redist_block_cyclic(p->n, p->block, p->ranks), (int)p->first);

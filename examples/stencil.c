@@ -7,18 +7,17 @@
        next = 2 u - before + (dt / h)^2 (sum of the six neighbours - 6 u)
 
    A brick is stored with a halo of some cells, of which this scheme needs the nearest
-   (redist_ghost_depth). The exchange that fills them is the plan from the bricks' layout to the same
-   layout with ghosts, in place on one array: it sends boundary cells and touches nothing else. While
-   it is under way, cells that need no neighbour's are computed; the others follow when it is
-   complete.
+   (redist_ghost_depth). A plan from the bricks' layout to the same layout with ghosts, in place on
+   one array, fills them: it sends boundary cells and touches nothing else. While it is in progress,
+   the cells that need no ghost cell are computed; the others follow when it is complete.
 
    A plane wave solves the scheme exactly, when its frequency w meets sin^2(w dt / 2) / dt^2 = sum
    of sin^2(pi k h) / h^2 over the axes, so that the program can be checked to rounding.
 
    With --fields staggered it solves h_t = -u_x - v_y, u_t = -h_x, v_t = -h_y in a closed square:
-   heights at the middle of cells, velocities at their faces, of which there is one more along an
-   axis. All three move in a plan of three parts, one message to each neighbour in a step: a rank
-   also computes the faces beyond its last cells, from its ghost cells. */
+   heights at cell centres, velocities at faces, of which there is one more along an axis. One plan
+   of three parts exchanges all three fields, with one message to each neighbour in a step, because
+   a rank also computes the faces beyond its last cells, from its ghost cells. */
 #include <math.h>
 #include <mpi.h>
 
@@ -111,7 +110,7 @@ static int solve(const settings *s, int rank, int ranks) {
   redist_plan *exchange;
   memset(&options, 0, sizeof options);
   options.in_place = 1;
-  options.timed = 1; /* the report says where the time goes */
+  options.timed = 1; /* for the report of copying and waiting */
   options.message = message;
   options.message_size = sizeof message;
   if (redist_plan_create(MPI_COMM_WORLD, &bricks, &ghosts, MPI_DOUBLE, &options, &exchange) !=
@@ -164,7 +163,7 @@ static int solve(const settings *s, int rank, int ranks) {
 
 enum { HEIGHT, ALONG_X, ALONG_Y, FIELDS };
 
-/* more: points along each axis beside those of the cells. */
+/* more: additional points along each axis, beyond those of the cells. */
 static const int more[FIELDS][2] = {{0, 0}, {1, 0}, {0, 1}};
 static const double modes[2] = {1, 2};
 
@@ -180,7 +179,7 @@ static double *point(const field *f, int64_t i, int64_t j) {
                    (j - f->shape.first[1]) * f->shape.stride[1]];
 }
 
-/* The last rank of an axis owns the points that a field has more. */
+/* The last rank of an axis owns a field's additional points. */
 static int make_field(const settings *s, const int *grid, int rank, int which, field *f) {
   for (int d = 0; d < 2; d++) {
     f->cuts[d] = malloc(((size_t)grid[d] + 1) * sizeof *f->cuts[d]);
@@ -219,7 +218,7 @@ static redist_plan *plan_fields(field *f, int rank) {
   return plan;
 }
 
-/* Velocities at the faces of this rank's cells, then heights. ratio: dt / h. */
+/* Computes velocities at the faces of this rank's cells, then heights. ratio: dt / h. */
 static void step_fields(const settings *s, field *f, double ratio) {
   const field *h = &f[HEIGHT];
   const int64_t *first = h->shape.first, *count = h->shape.count;
@@ -277,7 +276,7 @@ static int solve_staggered(const settings *s, int rank, int ranks) {
   redist_plan *plan;
   memset(f, 0, sizeof f);
   MPI_Dims_create(ranks, 2, grid);
-  for (int k = 0; k < FIELDS; k++) /* velocities half a step before */
+  for (int k = 0; k < FIELDS; k++) /* velocities are half a step earlier */
     if (!make_field(s, grid, rank, k, &f[k]))
       MPI_Abort(MPI_COMM_WORLD, 1);
     else

@@ -4,22 +4,21 @@
 
        u_t = u x omega - grad(p + u^2 / 2) + nu laplace u,    div u = 0,    omega = curl u
 
-   The unknowns are Fourier modes: there derivatives are products, and taking the divergence away is
-   a projection. The product u x omega is formed at points. So each of a step's three stages takes u
-   and omega to points and their product back to modes, 9 real-to-complex transforms. What there is
-   to learn about redist, here and in pencils.h:
+   The unknowns are Fourier modes: their derivatives are products, and a projection removes the
+   divergence. The product u x omega is formed at points. So each of a step's three stages
+   transforms u and omega to points and their product back to modes: 9 real-to-complex transforms.
+   What this program teaches about redist, here and in pencils.h:
 
-   - Pencils: x, y or z is whole, the rest is distributed over p1 x p2 ranks. All candidates for p1
-   x p2 are compared on
-     paper (redist_cost_of, with redist_calibrate's costs) before anything is allocated.
-   - Three arrays in one message to each peer (options.arrays), in memory that a node's ranks share
-   (an arena).
-   - Dealiasing: a mode that is cut off need not travel. A section of a layout shows only those that
-   are kept: 2/3 of
-     all numbers go from the first pencil to the second, 4/9 from there to the third.
-   - Files: a checkpoint holds modes in the order x, y, z and knows nothing of ranks; datatypes of
-     the pencils' layout write it and read it, and any number of ranks can go on from it.
-   - Pictures: a plane of the points is a section too, and rank 0 a layout that is whole.
+   - Pencils: x, y or z is whole, the other axes are distributed over p1 x p2 ranks. The program
+     compares all candidates for p1 x p2 on paper (redist_cost_of, with redist_calibrate's costs)
+     before it allocates anything.
+   - Three arrays in one message to each peer (options.arrays), in an arena (memory of the node).
+   - Dealiasing: modes that are cut off need not be sent. A section of a layout shows only the kept
+     ones: 2/3 of all numbers are sent from the first pencil to the second, 4/9 to the third.
+   - Files: a checkpoint holds modes in the order x, y, z and does not depend on the ranks. It is
+     written and read with datatypes of the pencils' layout, and any number of ranks can continue
+     from it.
+   - Pictures: a plane of the points is a section, and a layout of whole axes lies on rank 0.
 
    Time steps are Williamson's third-order Runge-Kutta scheme with two arrays; viscosity is
    integrated exactly, by a factor exp(-nu k^2 t). In two dimensions u x omega is a gradient here,
@@ -51,11 +50,11 @@ typedef struct {
   int rank, ranks, stage;
   int64_t points[3], step, first_step;
   pencils pencils;
-  /* modes: what is solved for, the sum of the stages, and what is being made */
+  /* modes: the unknowns, the sum of the stages, and the stage being computed */
   field velocity, change, work;
   field flow, spin;           /* points: velocity and vorticity */
   state now, peak;            /* peak: when the most energy was lost */
-  double unbalanced;          /* the worst so far */
+  double unbalanced;          /* the largest so far */
   double preparing, marching; /* seconds */
   FILE *csv;
 } solver;
@@ -140,7 +139,7 @@ static void curl(solver *s, const mode_line *l) {
   }
 }
 
-/* Takes the divergence of work away, and what the transforms have multiplied it by. */
+/* Removes the divergence of work, and divides by the factor of the transforms. */
 static void project(solver *s, const mode_line *l) {
   complex_number *a = l->work[0], *b = l->work[1], *c = l->work[2];
   double scale = 1 / all_points(s);
@@ -192,7 +191,7 @@ static void evaluate(solver *s) {
   for_lines(s, project);
 }
 
-/* ---- the march ---- */
+/* ---- time steps ---- */
 
 /* One stage: change = share change + dt rhs, velocity += weight change, and both decay until the
    next stage's time. */
@@ -224,8 +223,8 @@ static void add_energy(solver *s, const mode_line *l) {
   }
 }
 
-/* Right after evaluate. The rounding of dE/dt is that of its terms, of the size of E |omega| and 2
-   nu Z. */
+/* Call right after evaluate. dE/dt is rounded as its terms are, of the size of E |omega| and 2 nu
+   Z. */
 static void observe(solver *s) {
   state *now = &s->now;
   double sums[3], scale, unbalanced;
@@ -286,7 +285,7 @@ static void vortex(const solver *s, int64_t x, int64_t y, int64_t z, double *u) 
   u[2] = 0;
 }
 
-/* Subtracts amplitude times the vortex from flow. Returns the largest that is left, on any rank. */
+/* Subtracts amplitude times the vortex from flow. Returns the largest remainder on any rank. */
 static double subtract_vortex(solver *s, double amplitude) {
   const pencil *p = &s->pencils.at[0];
   double worst = 0, u[VECTOR];
@@ -300,7 +299,7 @@ static double subtract_vortex(solver *s, double amplitude) {
 }
 
 static void start(solver *s) {
-  subtract_vortex(s, -1); /* from the zeros of a new field */
+  subtract_vortex(s, -1); /* from a new field, which is zero */
   to_modes(&s->pencils, &s->flow, &s->work);
   for_lines(s, project);
   copy_field(&s->pencils, 2, &s->work, &s->velocity);
@@ -339,7 +338,7 @@ static int save_or_load(solver *s, const char *name, int saving) {
              : fail(s, "%s", c.wrong);
 }
 
-/* Which flow it is that the file goes on with. */
+/* Reads which flow the file continues. */
 static int look(solver *s) {
   checkpoint c = open_checkpoint(s, s->set.restart);
   long long dimensions, points[3], step;
@@ -364,7 +363,7 @@ static int look(solver *s) {
 
 /* ---- the picture: |omega| on the plane x = 0, or in two dimensions z = 0 ---- */
 
-/* The points are real numbers in a complex array, whose lines are longer than they. */
+/* The points are real numbers in a complex array, whose lines have unused room at the end. */
 static redist_layout plane_of_points(const solver *s, int across) {
   const pencil *p = &s->pencils.at[0];
   redist_layout stored = redist_layout_3d(p->axes[0], p->axes[1], redist_whole(s->points[0]));
@@ -411,7 +410,7 @@ static int draw(solver *s) {
 /* ---- the report ---- */
 
 static int judge(const solver *s, const char *what, double value) {
-  int good = value <= 1e-12; /* false for not-a-complex_number */
+  int good = value <= 1e-12; /* false for not-a-number */
   if (s->rank == 0) printf("  %-16s %.1e: %s\n", what, value, good ? "right" : "WRONG");
   return !good;
 }
@@ -447,7 +446,7 @@ static int report(solver *s) {
 
 /* ---- the command line ---- */
 
-/* NULL, or what is wrong with the options together. */
+/* NULL, or why these options do not fit together. */
 static const char *contradiction(const solver *s) {
   const settings *set = &s->set;
   if (set->restart && (set->n > 0 || set->nz > 0 || set->dimensions > 0 || set->nu >= 0))
@@ -457,7 +456,7 @@ static const char *contradiction(const solver *s) {
   return set->p1 > 0 && s->ranks % set->p1 != 0 ? "--p1 must divide the number of ranks" : NULL;
 }
 
-/* Returns the exit status, or -1 to go on. */
+/* Returns the exit status, or -1 to continue. */
 static int read_settings(solver *s, int argc, char **argv) {
   settings *set = &s->set;
   const option table[] = {{.name = "--dimensions",
@@ -499,8 +498,7 @@ static int read_settings(solver *s, int argc, char **argv) {
                            .integer = &set->p1,
                            .least = 1,
                            .most = INT_MAX,
-                           .help =
-                               "p1 of the p1 x p2 ranks (default: what promises to be fastest)"},
+                           .help = "p1 of the p1 x p2 ranks (default: the least predicted time)"},
                           {.name = "--csv",
                            .argument = "FILE",
                            .text = &set->csv,
@@ -516,12 +514,12 @@ static int read_settings(solver *s, int argc, char **argv) {
                           {.name = "--restart",
                            .argument = "FILE",
                            .text = &set->restart,
-                           .help = "go on from a checkpoint"},
+                           .help = "continue from a checkpoint"},
                           {.name = NULL}};
   int status = options_start(
       table, argc, argv, s->rank, "taylor_green",
       "The vortex of Taylor and Green by a pseudo-spectral method. It teaches pencils on the p1 x p2 ranks that\n"
-      "cost least on paper, three components in one message, sections that leave dealiased modes at home, an\n"
+      "cost least on paper, three components in one message, sections that do not send dealiased modes, an\n"
       "arena, checkpoints for any number of ranks.\n"
       "gnuplot -e \"csv='FILE'\" examples/taylor_green.gp draws the dissipation.");
   const char *wrong = status < 0 ? contradiction(s) : NULL;

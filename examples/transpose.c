@@ -1,5 +1,5 @@
-/* A := beta A + alpha op(B) on block-cyclic matrices, where op is nothing, the transpose or the
-   conjugate transpose: one plan, from a view of B to A, that combines. MIT licence, see LICENSE.
+/* A := beta A + alpha op(B) on block-cyclic matrices, where op is the identity, the transpose or
+   the conjugate transpose: one combining plan, from a view of B to A. MIT licence, see LICENSE.
    mpicc -I. examples/transpose.c -o transpose && mpiexec -n 4 ./transpose
 
    The first part is HPC Challenge's PTRANS (there A := A + B^T): every element is compared with a
@@ -28,12 +28,12 @@ typedef struct {
   int64_t count; /* elements here */
 } problem;
 
-/* What the elements begin with: small whole numbers, so that ParRes' sums are exact. */
+/* Initial values: small whole numbers, so that ParRes' sums are exact. */
 static double complex element(const problem *p, int matrix, int64_t i, int64_t j) {
   return (double)((p->n * i + j) % 1009 + matrix) + (double)((3 * i + 5 * j) % 101) * I;
 }
 
-/* The element of the whole matrix that is at place k of the local array. */
+/* The element of the whole matrix at index k of the local array. */
 static void whereabouts(const problem *p, int64_t k, int64_t *i, int64_t *j) {
   int coords[2];
   redist_layout_coords(&p->layout, p->rank, coords);
@@ -122,7 +122,8 @@ enum { COMPARED = BY_SCALAPACK };
 
 /* ---- A := beta A + alpha op(B) ---- */
 
-/* The elements of A that differ from the formula. Here op(B) is looked up, element by element. */
+/* Counts the elements of A that differ from the formula, in which op(B) is evaluated element by
+   element. */
 static int64_t count_wrong(const problem *p, const double complex *a) {
   int64_t wrong = 0, i, j;
   for (int64_t k = 0; k < p->count; k++) {
@@ -139,8 +140,7 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The slowest rank's time, after all have met; without MPI's own barrier, which would burn the time
-   of other ranks. */
+/* The slowest rank's time after a barrier; not MPI's own, which would spin. */
 static double meet(double value) {
   MPI_Request request;
   double most = 0;
@@ -150,7 +150,7 @@ static double meet(double value) {
   return most;
 }
 
-/* One way to combine: its arrays, and what came of it. */
+/* One way to combine: its arrays and its results. */
 typedef struct {
   redist_plan *plan; /* NULL: ScaLAPACK's */
   double complex *a, *b;
@@ -159,7 +159,7 @@ typedef struct {
 } contestant;
 
 static contestant enter(problem *p, int way) {
-  /* all there is to transposing */
+  /* this is all that transposing takes */
   const redist_layout view = p->op == PLAIN ? p->layout : redist_transposed(p->layout);
   contestant c;
   c.a = take(p, way);
@@ -195,7 +195,7 @@ static void execute(const problem *p, contestant *c, int context, int64_t repeti
   if (repetition == 0) c->wrong = everywhere(count_wrong(p, c->a));
 }
 
-/* Prints the median time, and whether all is as it should be. */
+/* Prints the median time, and whether the result is right. */
 static int report(const problem *p, contestant *c, const char *name, const contestant *first) {
   int64_t other = 0;
   for (int64_t k = 0; k < p->count; k++)
@@ -217,7 +217,7 @@ static int combine(problem *p) {
   contestant c[WAYS];
   int status = 0;
   for (int way = 0; way < COMPARED; way++) c[way] = enter(p, way);
-  for (int64_t k = 0; k < p->repetitions; k++) /* in turns: what disturbs one disturbs all */
+  for (int64_t k = 0; k < p->repetitions; k++) /* alternately: other load affects all of them */
     for (int way = 0; way < COMPARED; way++) execute(p, &c[way], context, k);
   for (int way = 0; way < COMPARED; way++) status |= report(p, &c[way], names[way], &c[0]);
   for (int way = 0; way < COMPARED; way++) leave(&c[way], way);
@@ -325,7 +325,7 @@ int main(int argc, char **argv) {
                            .integer = &p.repetitions,
                            .least = 1,
                            .most = 10000,
-                           .help = "of which medians are told (default 9)"},
+                           .help = "of which medians are printed (default 9)"},
                           {.name = "--iterations",
                            .argument = "K",
                            .integer = &p.iterations,

@@ -11,7 +11,7 @@ enum { GRIDS = 8, NOT_GIVEN = -1 };
    grid (row) to another. */
 static const struct {
   const char *name;
-  int n, grids, worthwhile; /* what the thesis counts */
+  int n, grids, worthwhile; /* the count of the thesis */
   const char *grid[GRIDS];
   double multiply[GRIDS], reshape[GRIDS][GRIDS];
 } tables[] = {
@@ -126,7 +126,7 @@ static void check_arithmetic(void) {
   check_one(1e300, 0, 1, 0, 1, 1e300, 1);
 }
 
-/* The break-even and the verdict say the same, whatever the rounding. */
+/* break_even and worthwhile agree, whatever the rounding. */
 static void check_consistency(test_random *r, int number) {
   redist_advice a = {0, 0, 0}, at = a, before = a;
   double here = (double)test_between(r, 1, 1000000) / 997,

@@ -1,10 +1,10 @@
-/* Arenas: arrays in shared memory, in ordinary memory, and some of each; and too little of it.
+/* Arenas: arrays in shared memory, in ordinary memory, or in both; and too little shared memory.
    MIT licence, see LICENSE. */
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/statvfs.h>
 
-/* Stands in for what the system says of its shared memory. */
+/* Replaces the system's information on its shared memory. */
 struct test_statvfs {
   uint64_t f_bavail, f_frsize;
 };
@@ -16,10 +16,10 @@ static int test_statvfs(const char *path, struct test_statvfs *answer) {
   return path == NULL;
 }
 
-static int64_t copied; /* by this rank */
+static int64_t copied; /* bytes copied by this rank */
 #define REDIST_COPIED(bytes) (copied += (bytes))
 #define statvfs test_statvfs
-/* tests without progress until a rank does what another might have */
+/* tests without progress until a rank copies for another */
 static int test_patience = 20;
 #define REDIST_PRIV_PATIENCE test_patience
 static int test_cached = 1 << 20;
@@ -44,8 +44,7 @@ static int open_slots(slots *s) {
   return good && redist_arena_alloc(s->arena, 1) == NULL;
 }
 
-/* Lets some of this rank's arrays live in the arena: `some` is 0 (none), 1 (all) or 2 (as it
-   comes). */
+/* Places some of this rank's arrays in the arena: `some` is 0 (none), 1 (all) or 2 (random). */
 static void settle(exchange *e, const slots *s, test_random *r, int some,
                    unsigned char *own[2][ARRAYS]) {
   int k, side;
@@ -58,7 +57,7 @@ static void settle(exchange *e, const slots *s, test_random *r, int some,
   for (k = 0; k < e->count && e->in_place; k++) e->held[1][k] = e->held[0][k];
 }
 
-/* One pair of layouts: the arrays live elsewhere in each round. */
+/* One pair of layouts: the arrays are in other memory in each round. */
 static int check_pair(exchange *e, const slots *s, test_random *r, int node_ranks) {
   unsigned char *own[2][ARRAYS];
   redist_options options;
@@ -116,7 +115,7 @@ static void check_direct(const slots *s) {
   free(e);
 }
 
-/* No shared memory at all: arenas are ordinary memory, plans send messages, nothing fails. */
+/* Without shared memory, arenas are ordinary memory, plans send messages, and nothing fails. */
 static void check_exhausted(void) {
   slots s;
   exchange *e = exchange_new(MPI_COMM_WORLD);
@@ -174,7 +173,7 @@ static int plan_with(redist_arena *arena, redist_method method, redist_plan **pl
   return redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, plan);
 }
 
-/* Ranks that pass different arenas: of the same communicator, and one of each rank's own. */
+/* Ranks that pass different arenas: two of the same communicator, or one of each rank alone. */
 static void check_different(redist_method method) {
   redist_arena *two[2] = {NULL, NULL}, *own = NULL;
   redist_plan *plan = NULL;
@@ -197,7 +196,7 @@ static void check_different(redist_method method) {
                 "they are freed");
 }
 
-/* Plans hold on to their arena. */
+/* An arena cannot be freed before its plans. */
 static void check_early(redist_method method) {
   redist_arena *arena = NULL;
   redist_plan *plan = NULL;
@@ -225,7 +224,7 @@ static void check_sizes(void) {
   }
 }
 
-/* Two groups of ranks are no communicator to redistribute over. */
+/* An intercommunicator is refused. */
 static void check_between(void) {
   const int half = test_rank() % 2;
   const redist_layout layout = redist_layout_1d(redist_block(8, 1));
@@ -257,13 +256,13 @@ static void check_between(void) {
   MPI_Comm_free(&part);
 }
 
-/* ---- who copies what: rank 1 starts, then rank 0, then both wait ---- */
+/* ---- which rank copies: rank 1 starts, then rank 0, then both wait ---- */
 
 enum {
   KEPT = 1,
   SENT = 2,
   RECEIVED = 4,
-  NEAR = 75, /* percent: fetching lines, of streaming them */
+  NEAR = 75, /* percent: the time of fetching lines, over that of streamed lines */
   BETWEEN = 76,
   FAR = 126,
   UNKNOWN = 0,
@@ -275,7 +274,7 @@ enum {
 typedef struct {
   const char *name;
   int form, distance, from_inside, to_inside; /* arrays that lie in the arena */
-  int started[2], done[2];                    /* by rank: what it has copied then */
+  int started[2], done[2];                    /* by rank: the bytes copied by then */
   int cached;                                 /* bytes of a message that stays cached in a ring */
 } copy_case;
 
@@ -284,7 +283,7 @@ static void set_distance(redist_arena *arena, int percent) {
   arena->home.distance[REDIST_PRIV_STREAM] = percent > 0 ? 100 : 0;
 }
 
-/* Its elements of 8 bytes: what a rank keeps, sends and receives differ. */
+/* Elements of 8 bytes: a rank's local, sent and received bytes differ. */
 static void uneven_layouts(int form, redist_layout *from, redist_layout *to, int64_t bytes[5]) {
   static const int64_t rows[] = {0, 10, 30}, columns[] = {0, 8, 32};
   const int me = test_rank();
@@ -400,13 +399,13 @@ static void check_all_ways(void) {
       {"none in the arena, far", LINES, FAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0},
   };
   size_t k;
-  test_patience = INT_MAX; /* who copies does not depend on who waits first */
+  test_patience = INT_MAX; /* which rank copies does not depend on which one waits first */
   for (k = 0; k < sizeof cases / sizeof *cases; k++) check_who_copies(&cases[k]);
   test_patience = 20;
   test_cached = 1 << 20;
 }
 
-/* ---- nobody waits for a rank that does nothing ---- */
+/* ---- no rank waits for a rank that does nothing ---- */
 
 enum { TESTS = 100000, LONG = 5000 };
 
@@ -417,8 +416,9 @@ static int completes(redist_plan *plan) {
   return done;
 }
 
-/* Rank 1 sends rank 0 all it has. What fits in the ring leaves without the receiver; what was
-   started arrives without the sender, in arrays of the arena whatever its length. */
+/* Rank 1 sends rank 0 all its elements. A message that fits in the ring leaves without the
+   receiver's help; a started one arrives without the sender's, in arrays of the arena whatever its
+   length. */
 static void check_idle_ranks(int n, int distance, int late_receiver) {
   const redist_layout to = redist_layout_1d(redist_whole(n)), from = redist_from_rank(to, 1);
   redist_options options;
@@ -438,7 +438,7 @@ static void check_idle_ranks(int n, int distance, int late_receiver) {
     if (!late_receiver || me == 1) good = redist_start(plan, array, array) == REDIST_OK;
     test_sum(0);
     if (me != last) good = completes(plan) && good;
-    test_sum(0); /* until here the last one has done nothing */
+    test_sum(0); /* so far the last rank has done nothing */
     if (late_receiver && me == last) good = redist_start(plan, array, array) == REDIST_OK && good;
     if (me == last) good = completes(plan) && good;
     for (i = 0; i < n && me == 0; i++) good = good && array[i] == k * n + i;

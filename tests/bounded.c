@@ -1,13 +1,13 @@
-/* redist tests: options.max_buffer bounds what a plan really holds, whatever method serves.
-   MIT licence, see LICENSE. */
+/* redist tests: options.max_buffer bounds what a plan really holds, with every method. MIT licence,
+   see LICENSE. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* larger ones are refused */
+/* larger allocations fail */
 static int64_t live_bytes, allocations, overruns, largest_block = INT64_MAX;
 
-/* bytes before a block, and as many behind it, which nobody may write */
+/* guard bytes before and after a block, which must not be written */
 enum { HEADER = 64, CANARY = 0x5A };
 
 static void *counting_malloc(size_t bytes) {
@@ -134,7 +134,7 @@ static const way ways[] = {{"scheduled", REDIST_SCHEDULED, 0},
                            {"auto on nodes of 2", REDIST_AUTO, 2},
                            {"multiphase", REDIST_MULTIPHASE, 1}};
 
-/* What the plan holds in all, less its tables, and what it says it holds. */
+/* Compares what the plan holds, without its tables, with what it reports. */
 static void check_bound(const way *w, int arrays, int64_t limit) {
   transposition t;
   redist_stats stats;
@@ -160,8 +160,8 @@ static void check_bound(const way *w, int arrays, int64_t limit) {
                 limit);
 }
 
-/* Without a limit the plan holds all that is packed, so what the other cases hold is due to the
-   limit. */
+/* Without a limit, the plan holds all packed messages: so the limit is what bounds the other
+   cases. */
 static void check_unbounded(void) {
   transposition t;
   const int64_t before = live_bytes;
@@ -175,8 +175,8 @@ static void check_unbounded(void) {
   transposition_close(&t);
 }
 
-/* In place everything sent must be out of the way before anything arrives: less memory is an error,
-   that much is fine. */
+/* In place, all messages must be packed before any is received: less memory is an error, this much
+   suffices. */
 static void check_in_place(redist_method method, int64_t limit) {
   transposition t;
   redist_stats stats;
@@ -205,14 +205,14 @@ static void check_in_place(redist_method method, int64_t limit) {
   transposition_close(&t);
 }
 
-/* Rings in place hold what is sent, array by array where a message of all does not fit a piece, and
-   no more. */
+/* In place, rings hold exactly what is sent, array by array where a message of all arrays does not
+   fit a piece. */
 static void check_rings(redist_method method) {
   transposition t;
   redist_stats stats;
   int code;
   transposition_open(&t, MOST_ARRAYS, 1);
-  /* between the message of one array and that of all */
+  /* between the bytes of a message of one array and of all arrays */
   largest_piece = 112000 / (test_size() * test_size());
   code = transposition_create(&t, method, 0, 0);
   if (code == REDIST_OK) redist_plan_stats(t.plan, &stats);
@@ -227,8 +227,8 @@ static void check_rings(redist_method method) {
   transposition_close(&t);
 }
 
-/* Where one rank has no memory to stage what it sends, REDIST_AUTO does without; a method asked for
-   by name fails. */
+/* Where one rank has no memory to stage its messages, REDIST_AUTO avoids staging; a method
+   requested by name fails. */
 static void check_scarce(int rank) {
   transposition t;
   redist_stats stats;
@@ -252,8 +252,8 @@ static void check_scarce(int rank) {
   test_case_all(live_bytes == before, "without memory on rank %d: all is freed", rank);
 }
 
-/* With room for one message at a time, the next waits for the last one that went by MPI, though
-   others between them go through shared memory. Each rank is late once. */
+/* With room for one message at a time, a message by MPI waits for the previous one by MPI, though
+   others between them pass through shared memory. Each rank is late once. */
 static void check_places(void) {
   enum { ROUNDS = 60, FOR_ONE = 16000 };
   transposition t;
@@ -272,7 +272,7 @@ static void check_places(void) {
   transposition_close(&t);
 }
 
-/* What was there before the arrays of check_short_runs, around them too. */
+/* The bytes in and around the arrays of check_short_runs before an execution. */
 static void fill_short_runs(double *from, double *to, int64_t owned, int64_t wanted) {
   const int64_t size = test_size(), rank = test_rank();
   int64_t k;
@@ -290,8 +290,8 @@ static int short_runs_are_right(const double *to, int64_t block, int64_t wanted)
   return right;
 }
 
-/* Long messages of short runs, whose pieces cut the tables of their offsets: nothing beside the
-   array is written. */
+/* Long messages of short runs, whose pieces cut the tables of offsets: nothing outside the array is
+   written. */
 static void check_short_runs(redist_method method, int64_t block, int64_t n, int64_t limit,
                              int64_t piece) {
   const redist_layout from = redist_layout_1d(redist_block_cyclic(n, 2, test_size()));
@@ -331,7 +331,7 @@ static void check_all_short_runs(void) {
     check_short_runs(REDIST_SCHEDULED, 3, 12 * pieces[k] + 7, 2 * pieces[k], 262144);
     check_short_runs(REDIST_SHARED, 3, 20011, 0, pieces[k]);
   }
-  for (k = 2; k < 50; k++) /* pieces of the same runs at other distances */
+  for (k = 2; k < 50; k++) /* pieces of the same runs at other strides */
     check_short_runs(REDIST_SCHEDULED, k % 2 ? 10 : 13, 407, 8 * (int64_t)k, 262144);
   check_short_runs(REDIST_SCHEDULED, 3, million / 2 + 7, 100000, 262144);
   check_short_runs(REDIST_SHARED, 3, 3 * million + 7, 0, 65528);

@@ -1,6 +1,5 @@
-/* redist tests: layouts that no builder made, or one of a file with another REDIST_MAX_DIMS:
-   refused everywhere.
-   MIT licence, see LICENSE. */
+/* redist tests: layouts that no builder made, or made in a file with another REDIST_MAX_DIMS, are
+   refused everywhere. MIT licence, see LICENSE. */
 #include "redist_plan.h"
 #include "test_mpi.h"
 
@@ -10,14 +9,14 @@ const redist_layout *foreign_layout(void);
 
 typedef struct {
   const char *name;
-  redist_layout *layout; /* in memory of its own, so that tools see what is read beside it */
+  redist_layout *layout; /* allocated, so that tools detect reads outside it */
 } suspect;
 
 static redist_layout good_layout(void) {
   return redist_layout_2d(redist_block(12, test_size()), redist_whole(10));
 }
 
-/* What only looks at one layout. */
+/* Functions of one layout. */
 static void check_queries(const suspect *s) {
   const redist_layout *x = s->layout;
   const int64_t index[REDIST_MAX_DIMS] = {0};
@@ -36,7 +35,7 @@ static void check_queries(const suspect *s) {
             "%s is written", s->name);
 }
 
-/* What looks at two, of which one or both are none. */
+/* Functions of two layouts, of which one or both are invalid. */
 static void check_pair(const char *name, const redist_layout *from, const redist_layout *to) {
   redist_layout between[2];
   redist_cost cost = {1, 1};
@@ -83,7 +82,7 @@ static void check_suspect(const suspect *s) {
   check_plan(s->name, &good, s->layout);
 }
 
-/* Builders take what they get, and what they make of it is refused, too. */
+/* Builders accept invalid layouts, and their results are refused, too. */
 static void check_builders(const suspect *s) {
   const int ranks[8] = {0};
   redist_layout made[12];
@@ -159,7 +158,7 @@ int main(int argc, char **argv) {
   int k, status;
   MPI_Init(&argc, &argv);
   check_zeros();
-  for (k = 0; k < 50; k++) check_random(&r, k % 5); /* of the mark some bytes are right by chance */
+  for (k = 0; k < 50; k++) check_random(&r, k % 5); /* some bytes of the mark are right by chance */
   for (k = 0; k < 1000; k++) check_random_axis(&r);
   check_foreign();
   status = test_report_all("built");

@@ -11,7 +11,7 @@ typedef struct {
   int ndim, procs[DIMS], periodic[DIMS], coords[DIMS];
   int64_t cuts[DIMS][MOST + 1];
   int64_t low[DIMS], high[DIMS]; /* widths of the halo */
-  int size[DIMS], owned[DIMS];   /* of the local array, and of what it owns */
+  int size[DIMS], owned[DIMS];   /* of the local array, and of its owned elements */
   int cells;
   MPI_Comm comm;
 } bricks;
@@ -19,7 +19,7 @@ typedef struct {
 static redist_arena *arena;
 static double *slot; /* of the arena */
 
-/* Every brick is at least as long as the halo is wide, so that neighbours suffice. */
+/* Every brick is at least as long as the halo is wide, so that only neighbours exchange. */
 static void draw(test_random *r, bricks *b) {
   int d, k, widest;
   memset(b, 0, sizeof *b);
@@ -46,8 +46,8 @@ static void draw(test_random *r, bricks *b) {
   }
 }
 
-/* Sends the cells from `from` to where they are ghosts, for one direction of an axis: with the
-   ghost cells of the axes before, so that corners come along, but not those past an end, which hold
+/* Sends the cells from `from` on to the neighbour's ghost cells, in one direction of an axis. They
+   include the ghost cells of earlier axes, and so corners, but no cells past an end, which hold
    nothing. */
 static void shift(const bricks *b, double *array, int axis, int up) {
   int part[DIMS], at[DIMS], below, above, low, high, d,

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Plans between emulated nodes, two of two ranks and two of one, with every MPI there is. MIT licence, see LICENSE.
+# Plans between emulated nodes, two of two ranks and two of one, with every installed MPI. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/cluster.sh     (needs root and iproute2, see bench/cluster.sh)
 . "${0%/*}/lib.sh"
 
-# A run that says nothing at all is repeated once: starting over TCP fails now and then where ranks outnumber the cores.
+# A run without any output is repeated once: starting over TCP sometimes fails where ranks outnumber cores.
 check() { # mpi shape program arguments...
     mpi=$1 shape=$2 program=$3
     shift 3

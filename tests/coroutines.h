@@ -1,4 +1,4 @@
-/* redist tests: the crew of threads_mpi.h as coroutines, which hand over when they say so. MIT
+/* redist tests: the ranks of threads_mpi.h as coroutines, which switch only where they ask to. MIT
    licence, see LICENSE. */
 #ifndef COROUTINES_H
 #define COROUTINES_H

@@ -1,8 +1,8 @@
-/* redist tests: how plans in shared memory are made, run once, freed and made again in the same
-   room, by ranks that are coroutines of one process and take over at every flag, copy, message and
-   system call. Every schedule in which a rank is interrupted once, by each of the others, and many
-   in which that happens two or three times, must end with the right data and leave nothing. MIT
-   licence, see LICENSE. */
+/* redist tests: plans in shared memory are created, run once, freed and created again in the same
+   memory, by ranks that are coroutines of one process and switch at every flag, copy, message and
+   system call. All schedules in which a rank is interrupted once, by each of the others, and many
+   with two or three interruptions, must end with the right data and leak nothing. MIT licence, see
+   LICENSE. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,13 +16,13 @@
 
 #include "failing_malloc.h"
 
-static void point(void); /* where another rank may take over */
+static void point(void); /* where another rank may run */
 #define CREW_POINT() point()
 #include "coroutines.h"
 
 #include "test.h"
 
-/* A rank that reads a flag again, in vain, lets the others go on. */
+/* A rank that reads an unchanged flag again lets the others run. */
 static struct {
   const int64_t *flag;
   int64_t value;
@@ -64,16 +64,16 @@ enum { MOST_OWN = 24, GENERATIONS = 3, MOST_TURNS = 200000 };
 
 typedef struct {
   const char *name;
-  int ranks, own, in_arena; /* own: elements of a rank, of 8 bytes */
+  int ranks, own, in_arena; /* own: elements of a rank, 8 bytes each */
 } life_case;
 
 static life_case now;
-static int wrong[CREW], windows; /* windows: MPI's served instead of files */
+static int wrong[CREW], windows; /* windows: MPI windows were used instead of files */
 
 static int crew_rank(void) { return running; }
 static void crew_barrier(void) { coroutine_barrier(); }
 
-/* A plan and its arrays; blocks become cyclic, and in the next generation cyclic ones blocks. */
+/* A plan and its arrays: block to cyclic, and in the next generation cyclic to block. */
 typedef struct {
   redist_layout layout[2];
   redist_plan *plan;
@@ -102,7 +102,7 @@ static void begin(generation_plan *g, int rank, int number, redist_arena *arena)
   wrong[rank] |= redist_start(g->plan, g->held[0], g->held[1]) != REDIST_OK;
 }
 
-/* Waits, and frees, whatever the others are at. */
+/* Waits and frees, whatever the others do. */
 static void end(generation_plan *g, int rank, int number) {
   int k, done;
   for (done = 0; !done && !wrong[rank]; hand_over())
@@ -112,7 +112,7 @@ static void end(generation_plan *g, int rank, int number) {
   wrong[rank] |= redist_plan_free(&g->plan) != REDIST_OK;
 }
 
-/* Odd ranks make a plan before they wait for the one before it. */
+/* Odd ranks create a plan before they wait for the previous one. */
 static void life(void) {
   const int rank = running, late = rank % 2;
   double outside[GENERATIONS][2][MOST_OWN];
@@ -157,8 +157,8 @@ static int open_files(void) {
   return n;
 }
 
-/* Ranks take turns, each as far as it gets, but for the interruptions; then every one after that is
-   `stride` further. Returns whether all went well. */
+/* Runs the ranks round-robin, each until it blocks or is interrupted; the next schedule's
+   interruptions are `stride` points later. Returns whether all passed. */
 static int run_schedule(int first, int stride) {
   const int files = open_files();
   const int64_t blocks = live_blocks;

@@ -5,7 +5,7 @@
 
 enum { DIMS = 3 };
 
-/* One distribution in the words of MPI, and the same for the library. */
+/* One distribution described for MPI, and the same for redist. */
 typedef struct {
   int order; /* MPI_ORDER_C or MPI_ORDER_FORTRAN */
   int extents[DIMS], kinds[DIMS], arguments[DIMS], processes[DIMS];
@@ -79,7 +79,7 @@ static void fill_whole(const distribution *x, int ndim, int elements, int *whole
   }
 }
 
-/* This rank's local array as MPI cuts it out of the whole one. */
+/* This rank's local array, extracted by MPI from the whole one. */
 static void cut_out(const distribution *x, int ndim, int elements, int *local) {
   int *whole = malloc((size_t)elements * sizeof *whole);
   fill_whole(x, ndim, elements, whole);
@@ -118,8 +118,8 @@ static int check(const distribution *from, const distribution *to, int ndim, int
 
 /* Arguments: a seed, the number of cases. */
 int main(int count, char **arguments) {
-  /* The first sets up shared memory, which takes long when ranks outnumber cores: it is used less
-       often. */
+  /* The first method sets up shared memory, which takes long when ranks outnumber cores: it is used
+     less often. */
   static const redist_method methods[] = {REDIST_AUTO, REDIST_ALLTOALLV, REDIST_ALLTOALLW,
                                           REDIST_POINT_TO_POINT};
   static const int64_t longest[DIMS] = {600, 40, 14};

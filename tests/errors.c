@@ -1,5 +1,5 @@
-/* Tests that bad axes and layouts are found and explained, and that every function survives them.
-   MIT licence, see LICENSE. */
+/* Tests that bad axes and layouts are detected and explained, and that every function survives
+   them. MIT licence, see LICENSE. */
 #include <ctype.h>
 #include <limits.h>
 
@@ -8,9 +8,9 @@
 
 enum { NOT_SAID = -1, ANY_ERROR = -1000 };
 
-/* ---- what every function makes of a bad layout ---- */
+/* ---- every function on a bad layout ---- */
 
-/* Every condition is evaluated: a call that comes after a wrong answer must still survive. */
+/* Every condition is evaluated: calls after a wrong result must survive, too. */
 static void want(int *good, int condition) { *good = *good && condition; }
 
 static void query(const redist_layout *x, int *good) {
@@ -91,7 +91,7 @@ static void check_no_answers(const redist_layout *x, const char *what) {
 
 /* ---- check and explain ---- */
 
-/* Does `number` stand in the text as a number of its own? */
+/* Whether `number` is in the text, not as part of a longer number. */
 static int mentions(const char *text, const char *number) {
   size_t length = strlen(number);
   for (const char *at = strstr(text, number); at != NULL; at = strstr(at + 1, number)) {
@@ -305,7 +305,7 @@ static void expect_bad_ranks(void) {
   expect("ranks that are not there", redist_on_ranks(fine(), NULL), ANY_ERROR, NOT_SAID, NULL);
 }
 
-/* Queries do not look at listed ranks again: they answer as if the list were right. */
+/* Queries do not check listed ranks again: they answer as if the list were valid. */
 static void check_answers_with_listed_ranks(void) {
   static const int repeated[] = {4, 8, 5, 9, 8, 7};
   redist_layout x = redist_on_ranks(fine(), repeated);
@@ -357,7 +357,7 @@ static void expect_bad_scalapack(void) {
          NULL);
 }
 
-/* A first fault stays, whatever is built on it. */
+/* The first error stays, whatever builders follow. */
 static void expect_fault_to_stay(void) {
   redist_layout x = redist_section(fine(), 1, 0, 1, 0);
   x = redist_rotated(redist_flipped(redist_transposed(x), 0), 3);
@@ -365,7 +365,7 @@ static void expect_fault_to_stay(void) {
   expect("a step of 0, four steps ago", x, REDIST_ERR_LAYOUT, NOT_SAID, "0");
 }
 
-/* ---- how much text ---- */
+/* ---- the size of the text ---- */
 
 static void check_truncation(const redist_layout *x, size_t size, const char *whole) {
   char text[64];
@@ -397,7 +397,7 @@ static void check_truncations(void) {
             "a good layout leaves defined text");
 }
 
-/* ---- arguments that are not there ---- */
+/* ---- NULL arguments ---- */
 
 static void check_null_axis(void) {
   test_case(redist_owner(NULL, 0) == -1 && redist_local(NULL, 0) == -1, "no axis: owner, local");
@@ -457,7 +457,7 @@ static void check_strerror(void) {
               "text of code %d", unknown[k]);
 }
 
-/* Long axes around one of no length make no elements, and no overflow. */
+/* Long axes beside one of length 0 have no elements, and do not overflow. */
 static void check_long_and_empty(void) {
   const int64_t n = INT64_C(1) << 32;
   redist_layout x = redist_layout_3d(redist_block(n, 4), redist_block(n, 4), redist_whole(0));

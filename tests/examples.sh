@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the examples and looks at what they return, print and write. MIT licence, see LICENSE.
+# Runs the examples and checks their exit status, output and files. MIT licence, see LICENSE.
 # environment: BUILD (where the programs are), MPIEXEC, YIELDING (see tests/run)
 . "${0%/*}/lib.sh"
 trap 'rm -rf "$work"' EXIT
@@ -57,13 +57,13 @@ test_adi_options() {
     expect 2 "unknown option 'fast'" 2 adi fast
 }
 
-# Stopped on 4 ranks, gone on with others: the solution is that of all steps, to rounding.
+# Stopped on 4 ranks, continued on other numbers of ranks: the solution is that of all steps, to rounding.
 test_adi_restart() {
     expect 0 'rounding .*: right' 4 adi --n 41 --steps 12 --dt 0.002 --block 3 --save "$work/heat"
     for ranks in 1 2 3 7; do
         expect 0 'rounding .*: right' $ranks adi --restart "$work/heat" --steps 8 --save "$work/again"
         grep -q 'error .* of 4.54e-01' "$work/output" # exp(-2 pi^2 0.04)
-        count $? "adi, gone on with on $ranks ranks: another time"
+        count $? "adi, continued on $ranks ranks: another time"
         expect 0 'rounding .*: right' $ranks adi --restart "$work/again" --steps 0
     done
     expect 1 'fields: is not of adi' 2 adi --restart "$work/fields"
@@ -166,7 +166,7 @@ test_checkpoint() {
     expect 1 'absent/fields: cannot be created' 2 checkpoint --file "$work/absent/fields"
 }
 
-# refused SENTENCE: the file `bad` is, and nothing is read from it
+# refused SENTENCE: the file `bad` is refused with this sentence, and no field is touched
 refused() {
     expect 1 "bad: $1" 3 checkpoint --restart "$work/bad"
     grep -q 'no field is touched' "$work/output"
@@ -198,7 +198,7 @@ test_bad_checkpoints() {
     refused 'has a header that says nothing'
 }
 
-# Every program says what it is there to show.
+# Every program's help says what it teaches.
 test_help() {
     for program in adi stencil checkpoint couple deposit patches transpose image relabel advise fft3d taylor_green; do
         [ -e "$BUILD/$program.skip" ] || expect 0 '[Tt]eaches ' 2 $program --help
@@ -247,7 +247,7 @@ test_taylor_green_order() {
     count $? 'taylor_green: the scheme is not of third order'
 }
 
-# 13 and 15 points carry the same modes. What they do must not depend on the points, or products are aliased.
+# 13 and 15 points have the same modes. If results depend on the points, products are aliased.
 test_taylor_green_aliases() {
     expect 0 right 1 taylor_green --n 13 --steps 20 --dt 0.1
     ends >"$work/one"
@@ -256,7 +256,7 @@ test_taylor_green_aliases() {
     same "$work/one" "$work/other" 'taylor_green with 15 points against 13 points'
 }
 
-# The same on any ranks; the loss is 2 nu Z, and the energy is what the losses (by Simpson's rule) have left.
+# Results do not depend on the ranks; the loss is 2 nu Z, and its integral (by Simpson's rule) the loss of energy.
 test_taylor_green_same() {
     expect 0 'energy balance .*: right' 1 taylor_green --n 14 --nz 9 --dt 0.03 --steps 10 --csv "$work/vortex.csv"
     ends >"$work/one"
@@ -265,7 +265,7 @@ test_taylor_green_same() {
         END { for (k = 0; k < n; k += 2) sum += (t[k + 2] - t[k]) * (l[k] + 4 * l[k + 1] + l[k + 2]) / 6
               print n, e[0] - e[n], sum
               exit bad || n != 10 || (e[0] - e[n] - sum)^2 > (1e-5 * sum)^2 }' "$work/vortex.csv" >"$work/output"
-    count $? 'taylor_green: what the energy loses'
+    count $? 'taylor_green: the loss of energy'
     for options in 2 4 '4 --p1 4' 7; do
         expect 0 'energy balance .*: right' ${options%% *} taylor_green --n 14 --nz 9 --dt 0.03 --steps 10 \
             $(echo "$options" | cut -s -d ' ' -f 2-)
@@ -278,10 +278,10 @@ test_taylor_green_same() {
     done
 }
 
-# A checkpoint without its header, which tells of the ranks.
+# A checkpoint without its header, which depends on the ranks.
 data_of() { tail -c +$(($(head -c 38 "$1" | tail -c 11 | sed 's/^0*//') + 1)) "$1"; }
 
-# Stopped on 4 ranks, gone on with others; and what the file holds survives any number of ranks.
+# Stopped on 4 ranks, continued on others; and any number of ranks reads and writes the same file.
 test_taylor_green_restart() {
     expect 0 right 2 taylor_green --n 14 --nz 9 --steps 8
     ends >"$work/one"
@@ -290,7 +290,7 @@ test_taylor_green_restart() {
     for ranks in 1 2 3 7; do
         expect 0 right $ranks taylor_green --restart "$work/modes" --steps 3
         ends >"$work/other"
-        same "$work/one" "$work/other" "taylor_green, gone on with on $ranks ranks"
+        same "$work/one" "$work/other" "taylor_green, continued on $ranks ranks"
         printf 'longer than what is to come: %20000s' x >"$work/again"
         expect 0 right $ranks taylor_green --restart "$work/modes" --steps 0 --save "$work/again"
         data_of "$work/again" >"$work/again.data"
@@ -346,7 +346,7 @@ test_taylor_green_options() {
     expect 2 "unknown option '--fast'" 2 taylor_green --fast 1
 }
 
-# picture RECTANGLES PATTERN ARGUMENT...: well-formed SVG with so many rectangles, and a line that matches
+# picture RECTANGLES PATTERN ARGUMENT...: well-formed SVG with this number of rectangles, and a line that matches
 picture() {
     rectangles=$1 pattern=$2
     shift 2
@@ -358,7 +358,7 @@ picture() {
     count $good "draw $*: fails, is no XML, has $found rectangles, not $rectangles, or no '$pattern'"
 }
 
-# Rectangles: the page's 1, each block's 1, and in a table 1 for every cell that holds something, its headings included.
+# Rectangles: 1 for the page, 1 for each block, and in a table 1 for every non-empty cell, headings included.
 test_draw() {
     rows='12x12: block@3, *' columns='12x12: *, block@3'
     picture 4 '>12x12: block@3, \*<' "$rows"
@@ -449,12 +449,12 @@ test_transpose() {
         grep -q 'after 10 times .*: right' "$work/output"
         count $? "transpose on $options ranks: the iteration is not right"
         [ -e "$BUILD/advise.skip" ] || grep -q 'ScaLAPACK .*, right, the same bits' "$work/output"
-        count $? "transpose on $options ranks: not what ScaLAPACK makes"
+        count $? "transpose on $options ranks: differs from ScaLAPACK's result"
     done
     expect 2 'transpose: --op needs one of none transpose conjugate' 2 transpose --op other
 }
 
-# coupled STATUS PATTERN RANKS OPTIONS RANKS OPTIONS: the air and the sea under one mpiexec; both say what matches
+# coupled STATUS PATTERN RANKS OPTIONS RANKS OPTIONS: the air and the sea under one mpiexec; both print a match
 coupled() {
     timeout -k 5 20 $MPIEXEC -n "$3" $YIELDING "$BUILD/couple" --role air $4 : \
         -n "$5" $YIELDING "$BUILD/couple" --role sea $6 >"$work/output" 2>&1 </dev/null
@@ -479,7 +479,7 @@ test_couple() {
     timeout -k 5 20 $MPIEXEC -n 1 $YIELDING "$BUILD/couple" --role air : \
         -n 1 $YIELDING "$BUILD/couple" --role land >"$work/output" 2>&1 </dev/null
     [ $? -eq 2 ] && grep -q "couple: --role needs one of air sea, not 'land'" "$work/output"
-    count $? 'couple: a mistake in the options of one program'
+    count $? 'couple: an error in the options of one program'
     expect 2 'couple: --role needs one of' 2 couple
     expect 2 'couple: --layout needs a name' 1 couple --role air --layout
 }

@@ -1,7 +1,7 @@
-/* redist tests: every MPI call of creating, executing and freeing fails once, on one rank after the
-   other. Creating ends alike on all ranks, with the same sentence, nothing hangs, nothing is left,
-   and what was made works. What fails while ranks agree or exchange spreads (failing_calls.h):
-   there only the failing rank must notice. MIT licence, see LICENSE. */
+/* redist tests: every MPI call of creation, execution and freeing fails once, on one rank after the
+   other. Creation ends with the same code and sentence on all ranks, nothing hangs or leaks, and
+   created plans work. Failures while ranks agree or exchange spread (failing_calls.h): there only
+   the failing rank must report an error. MIT licence, see LICENSE. */
 #define _XOPEN_SOURCE 600
 #include <signal.h>
 #include <stdlib.h>
@@ -47,8 +47,7 @@ static const way ways[] = {
     {"calibrating", CALIBRATION, REDIST_AUTO, 0, 0, 0, 0, 0},
     {"types of a file", FILE_TYPES, REDIST_AUTO, 0, 0, 0, 0, 0}};
 
-/* One case: the at-th call fails on one rank while it does something, and what came of that on this
-   rank. */
+/* One case: the at-th call fails on one rank during an operation; and its outcome on this rank. */
 typedef struct {
   const way *way;
   int operation, call, at, bad_rank, spreads;
@@ -59,7 +58,7 @@ typedef struct {
   int code[OPERATIONS], hit, alike;
 } trial;
 
-/* ---- a case that hangs says which it is ---- */
+/* ---- a case that hangs prints its name ---- */
 
 static char at_work[200];
 
@@ -74,7 +73,7 @@ static void give_up(int signal_number) {
 
 /* ---- the operations ---- */
 
-/* Of blocks with head, body and tail, in memory of bytes that run backwards. */
+/* Datatypes for blocks with head, body and tail, and memory of bytes in reverse order. */
 static int make_types(trial *t) {
   const redist_axis rows = redist_block_cyclic(45, 4, t->e->size);
   const redist_layout array = redist_layout_2d(rows, redist_whole(7));
@@ -112,7 +111,7 @@ static int perform(trial *t, int operation) {
   return exchange_run(t->e);
 }
 
-/* Where the failure spreads, MPI stays broken. */
+/* Where the failure spreads, all later MPI calls fail. */
 static void perform_watched(trial *t, int operation) {
   injected.watched = operation == t->operation || injected.broken;
   injected.call = operation == t->operation && test_rank() == t->bad_rank ? t->call : CALLS;
@@ -144,7 +143,7 @@ static void open_trial(trial *t) {
   injected.trial++;
 }
 
-/* What is broken cannot wait for others any more. */
+/* A rank whose MPI fails cannot wait for others. */
 static void close_trial(trial *t) {
   injected.watched = injected.broken;
   redist_arena_free(&t->arena);
@@ -156,10 +155,10 @@ static void close_trial(trial *t) {
   free(t->e);
 }
 
-/* ---- what must hold ---- */
+/* ---- conditions ---- */
 
-/* Types are made by every rank for itself: there are both or none, and none where a call failed that
-   makes them or looks at the element. */
+/* Every rank creates its types alone: it has both or none, and none if a call failed that creates
+   them or examines the element. */
 static int types_are_right(const trial *t) {
   const int makes = t->call >= CALL_Type_size && t->call <= CALL_Type_create_resized;
   const int fails_here = t->e->rank == t->bad_rank && makes && t->operation == MAKE;
@@ -179,8 +178,7 @@ static int ended_alike(const trial *t) {
          (code == REDIST_OK || t->way->kind > PLAN_IN_ARENA || strlen(first) > 10);
 }
 
-/* What failed is told by the rank where it did; types that cannot be freed are no reason to
-   stop. */
+/* The rank where a call failed reports it; failures to free types do not count. */
 static int codes_are_right(const trial *t) {
   const int told = t->hit && test_rank() == t->bad_rank && t->call != CALL_Type_free;
   const int created = t->code[MAKE] == REDIST_OK, executed = t->code[RUN] == REDIST_OK;
@@ -191,7 +189,7 @@ static int codes_are_right(const trial *t) {
   return executed && (created || t->operation == MAKE);
 }
 
-/* Where messages failed their communicator is left to those on their way. */
+/* Where messages failed, their communicator is not freed, because messages may be in flight. */
 static int nothing_is_left(const trial *t, const int *before, int64_t blocks) {
   const int messages = t->spreads || t->call == CALL_Send_init || t->call == CALL_Recv_init;
   int kind, good = live_blocks == blocks;
@@ -244,9 +242,9 @@ static int fail_once(const way *w, int operation, int call, int at, int bad_rank
   return run(&t);
 }
 
-/* A call that is made often fails the first times, in the middle, and the last time. Where it
-   spreads, on two ranks only: among more, those that break write into memory that is gone. More
-   than two take longer, and try less. */
+/* A frequent call fails the first times, in the middle, and the last time. Failures that spread are
+   tested on two ranks only: among more, broken ranks write into freed memory. Runs on more than two
+   ranks take longer, and test less. */
 static void check_call(const way *w, int operation, int call, int calls) {
   enum { FIRST = 3, MANY = 6 };
   const int spreads = operation == RUN || call_spreads[call], several = test_size() > 2;

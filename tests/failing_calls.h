@@ -1,7 +1,6 @@
-/* redist tests: every MPI function that redist_plan.h calls, in a version that counts and fails
-   when told to. A call that fails does nothing, but those that other ranks wait for are done first,
-   and then reported to have failed.
-   MIT licence, see LICENSE. */
+/* redist tests: wrappers of every MPI function that redist_plan.h calls, which count calls and fail
+   on request. A failing call does nothing; but a call that other ranks wait for is executed, and
+   then reported as failed. MIT licence, see LICENSE. */
 #ifndef FAILING_CALLS_H
 #define FAILING_CALLS_H
 
@@ -9,9 +8,9 @@
 #include <sched.h>
 #include <string.h>
 
-/* X(name, spreads): whether ranks that agree, or exchange, part ways when it fails on one of them.
-   No protocol can prevent that, so where such a call fails on one rank, MPI is from then on broken
-   on all: every call fails. */
+/* X(name, spreads). spreads: a failure on one rank leaves ranks that agree or exchange in different
+   states, which no protocol can prevent. So once such a call fails on one rank, every later MPI
+   call fails on all ranks. */
 /* clang-format off */
 #define FAILING_CALLS(X)                                                                          \
     X(Comm_compare, 0) X(Comm_rank, 0) X(Comm_size, 0) X(Comm_test_inter, 0)                      \
@@ -35,17 +34,17 @@ enum { FAILING_CALLS(FAILING_NUMBER) CALLS };
 static const char *const call_name[] = {FAILING_CALLS(FAILING_NAME) "none"};
 static const int call_spreads[] = {FAILING_CALLS(FAILING_SPREADS) 0};
 
-/* What there is of a kind, made and not freed. */
+/* Objects of a kind that are created and not freed. */
 enum { COMMUNICATORS, TYPES, GROUPS, INFOS, PREPARED, KINDS };
 static int live[KINDS];
 
 enum { FINE, FAILS, IS_BROKEN, MOST_KEPT = 4096 };
 static struct {
-  /* which call fails, and at which of its calls (CALLS: none), on this rank */
+  /* the function that fails (CALLS: none), and at which of its calls, on this rank */
   int call, at, spreads;
   int watched, broken, hit;
   int counts[CALLS];
-  int trial; /* its number: tags of what is told while it lasts are 2 trial, and 2 trial + 1 */
+  int trial; /* its number: its messages have the tags 2 trial and 2 trial + 1 */
   MPI_Comm telling;
 } injected;
 static MPI_Comm hidden[MOST_KEPT];
@@ -75,7 +74,7 @@ static void tell(int tag) {
     if (r != rank) PMPI_Send(NULL, 0, MPI_BYTE, r, tag, injected.telling);
 }
 
-/* From here on MPI is broken, where it must be, on this rank and then on the others. */
+/* If the failure spreads, MPI fails from here on, on this rank and then on the others. */
 static int failed(void) {
   if (injected.spreads && injected.hit && !injected.broken) tell(2 * injected.trial);
   injected.broken |= injected.spreads && injected.hit;
@@ -87,7 +86,7 @@ static void complete(MPI_Request *request) {
   while (PMPI_Test(request, &done, MPI_STATUS_IGNORE), !done) sched_yield();
 }
 
-/* Whether all ranks, which are two, are about to make a call that would wait for them. */
+/* Whether both ranks are about to make a call that waits for the other. */
 static int all_come(void) {
   int come = 0;
   if (!injected.spreads) return 1;
@@ -246,7 +245,8 @@ int MPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
   return failed();
 }
 
-/* What was really made stays hidden; the caller gets a handle that is neither null nor usable. */
+/* The object that was created stays hidden; the caller gets a handle that is neither null nor
+   usable. */
 static int hide(MPI_Comm made, MPI_Comm *given) {
   hidden[hidden_n++] = made;
   memset(given, 0x55, sizeof *given);
@@ -300,7 +300,7 @@ FAILING_FREES(Group_free, GROUPS, (MPI_Group * group), (group))
 FAILING_FREES(Type_free, TYPES, (MPI_Datatype * type), (type))
 FAILING_FREES(Info_free, INFOS, (MPI_Info * info), (info))
 
-/* What is still on its way must not meet a later communicator's messages. */
+/* Messages in flight must not match those of a later communicator. */
 int MPI_Comm_free(MPI_Comm *comm) {
   const int state = fails(CALL_Comm_free);
   live[COMMUNICATORS]--;
@@ -315,7 +315,7 @@ int MPI_Request_free(MPI_Request *request) {
   while (k >= 0 && prepared[k] != *request) k--;
   if (k >= 0) prepared[k] = prepared[--prepared_n];
   live[PREPARED] -= k >= 0;
-  if (injected.broken) /* MPICH would go on with what is under way, and crash in what is freed */
+  if (injected.broken) /* MPICH would continue pending operations, and crash in freed memory */
     PMPI_Request_get_status(*request, &idle, MPI_STATUS_IGNORE);
   if (!idle) *request = MPI_REQUEST_NULL;
   code = idle ? PMPI_Request_free(request) : MPI_SUCCESS;
@@ -360,7 +360,7 @@ int MPI_Win_free(MPI_Win *window) {
   return state == FAILS ? failed() : MPI_SUCCESS;
 }
 
-/* Frees what redist had to leave behind. Collective. */
+/* Frees what redist could not free. Collective. */
 static void free_hidden(void) {
   while (hidden_n > 0) PMPI_Comm_free(&hidden[--hidden_n]);
   while (windows_n > 0) {

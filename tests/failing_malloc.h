@@ -1,4 +1,4 @@
-/* redist tests: memory that is counted and fails when told to; include it before redist.h. MIT
+/* redist tests: memory that is counted and fails on request; include it before redist.h. MIT
    licence, see LICENSE. */
 #ifndef FAILING_MALLOC_H
 #define FAILING_MALLOC_H
@@ -10,7 +10,7 @@ enum { BEFORE_BLOCK = 16 }; /* bytes, for its size */
 
 static int64_t live_blocks, live_bytes, until_failure = -1;
 
-/* Fails at the allocation that until_failure counts down to. */
+/* Fails at the allocation at which until_failure reaches 0. */
 static void *failing_malloc(size_t bytes) {
   char *block = until_failure == 0 ? NULL : malloc(BEFORE_BLOCK + bytes);
   if (until_failure >= 0) until_failure--;

@@ -1,5 +1,5 @@
-/* redist tests: MPI calls that fail when told to. Every rank gets the error and a sentence, nothing
-   leaks, plans made before still work, and what failed half-way can be freed. MIT licence, see
+/* redist tests: MPI calls that fail on request. Every rank gets the error and a sentence, nothing
+   leaks, older plans still work, and plans that failed halfway can be freed. MIT licence, see
    LICENSE. */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 enum { NEVER = -1, MOST_HIDDEN = 4096 };
 /* calls of a kind before one fails */
 static int until_duplicate = NEVER, until_split = NEVER, until_start = NEVER, until_prepare = NEVER;
-static int fails_late; /* a failed MPI_Comm_idup is told by its request */
+static int fails_late; /* a failed MPI_Comm_idup is reported by its request */
 static int live_communicators, hidden;
 static MPI_Comm hidden_communicator[MOST_HIDDEN];
 static MPI_Request bad_request;
@@ -26,7 +26,8 @@ static int fails(int *until) {
   return now;
 }
 
-/* What was really made stays hidden; the caller gets a handle that is neither null nor usable. */
+/* The object that was created stays hidden; the caller gets a handle that is neither null nor
+   usable. */
 static int hide(MPI_Comm made, MPI_Comm *given) {
   hidden_communicator[hidden++] = made;
   memset(given, 0x55, sizeof *given);
@@ -145,8 +146,8 @@ static void close_exchange(exchange *e) {
 
 static int is_chosen(int bad_rank) { return bad_rank < 0 || bad_rank == test_rank(); }
 
-/* The k-th duplication of a communicator fails on one rank, or on all (-1). Returns whether it came
-   to that. */
+/* The k-th duplication of a communicator fails on one rank, or on all (-1). Returns whether it was
+   reached. */
 static int duplicate_fails(int way, int k, int bad_rank) {
   redist_options options;
   exchange *e = open_exchange(way, &options);
@@ -178,7 +179,7 @@ static void check_duplicates(void) {
   free_hidden();
 }
 
-/* Where the ranks of a node cannot be told, messages serve. */
+/* Where the ranks of a node cannot be found, plans send messages. */
 static void check_splits(void) {
   int way, k, hit, bad_rank;
   for (way = 0; way < 2; way++)
@@ -204,7 +205,8 @@ static void check_splits(void) {
   free_hidden();
 }
 
-/* Whether the next plan's ranks find each other's files, or window, as ever: no message is left. */
+/* Whether the next plan's ranks find each other's files, or a window, as usual: no message is left
+   over. */
 static int is_untouched(int windowed) {
   redist_options options;
   exchange *e = open_exchange(0, &options);
@@ -225,8 +227,8 @@ static int is_windowed(void) {
   return windowed;
 }
 
-/* Where a message between the ranks of a node fails once while a plan is made, on one of them, none
-   waits for it, and all have the same plan, or the same error. */
+/* A message between the ranks of a node fails once during creation, on one of them: no rank waits
+   for it, and all have the same plan, or the same error. */
 static void check_messages(void) {
   const int windowed = is_windowed();
   int k, hit, bad_rank;
@@ -266,7 +268,8 @@ static void check_arena(void) {
   free_hidden();
 }
 
-/* A collective's own communicator cannot be had in an arena: the plan falls back to messages. */
+/* In an arena, the communicator for a collective cannot be created: the plan falls back to
+   messages. */
 static void check_collectives_in_arena(void) {
   static const redist_method method[] = {REDIST_ALLTOALLV, REDIST_ALLTOALLW};
   int k, bad_rank;
@@ -318,7 +321,7 @@ static void check_calibrate(void) {
 }
 
 /* The k-th start of a message fails on all ranks: the plan can be freed, and others still work. Its
-   communicator may be given up: messages may still be on their way there. */
+   communicator need not be freed: messages may still be in flight there. */
 static int start_fails(int way, int k, redist_effort effort) {
   redist_options options;
   exchange *e = open_exchange(way, &options);
@@ -360,8 +363,8 @@ static void check_starts(void) {
 
 enum { MOST_DUPLICATES = 4000, SPARE = 7 };
 
-/* Leaves MPI with `spare` communicators, and makes and frees a plan. Returns whether it has so
-   few. */
+/* Leaves MPI with `spare` communicators, and creates and frees a plan. Returns whether that is
+   possible. */
 static int check_exhausted(int way, int spare, const exchange *older) {
   static MPI_Comm all[MOST_DUPLICATES];
   redist_options options;

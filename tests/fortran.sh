@@ -11,7 +11,7 @@ limited() { # what, command...
     check "$limited_what" timeout -k 5 60 "$@"
 }
 
-# The C file needs nothing that another compiler lacks.
+# The C file compiles with other compilers.
 check_c() { # MPI's C compiler
     flags=
     for word in $($1 -show); do
@@ -40,7 +40,7 @@ compile() { # MPI's C compiler, its Fortran compiler
     limited "$1 adi.c" $1 -std=c99 -O1 -DREDIST_DECLARATIONS_ONLY -I"$root" -o adi_c "$root/examples/adi.c" redist_f.o -lm
 }
 
-# What examples/README.md shows of Fortran compiles, and moves rows to columns.
+# The Fortran of examples/README.md compiles, and moves rows to columns.
 check_readme() { # MPI's Fortran compiler, mpiexec...
     {
         cat <<'F'
@@ -71,7 +71,7 @@ run_tests() { # ranks, mpiexec...
     count $? "$* -n $ranks fortran"
 }
 
-# Both solvers are as far from the exact solution.
+# Both solvers have the same error.
 error_of() { # mpiexec... program arguments
     timeout -k 5 60 "$@" >output 2>&1 </dev/null || return 1
     sed -n 's/^ *error  *\([^,]*\),.*/\1/p' output | tr e E

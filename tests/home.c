@@ -1,6 +1,6 @@
-/* redist tests: plans that live in an arena. They need no communicator of their own, take their
-   rings from it and give them back, may be waited for in any order, and stay right in every
-   combination. MIT licence, see LICENSE. */
+/* redist tests: plans in an arena. They need no communicator of their own, take their rings from it
+   and return them, may be waited for in any order, and are right in every combination. MIT licence,
+   see LICENSE. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ static int64_t test_ring_bytes = 1 << 20;
 
 #include "exchange.h"
 
-/* What a plan asks of MPI when it is made. */
+/* Counts of MPI calls while a plan is created. */
 static int duplicates, splits;
 
 int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request) {
@@ -28,7 +28,7 @@ static const redist_method methods[] = {REDIST_SHARED,     REDIST_POINT_TO_POINT
                                         REDIST_MULTIPHASE, REDIST_ALLTOALLV,      REDIST_ALLTOALLW};
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* An exchange whose arrays are in the arena, all of them, none, or the source's. */
+/* An exchange with all arrays in the arena, none, or only the sources. */
 static exchange *open_exchange(MPI_Comm comm, redist_arena *arena, int number, redist_method method,
                                int64_t n) {
   exchange *e = exchange_new(comm);
@@ -69,8 +69,7 @@ static void close_exchange(exchange *e, const redist_arena *arena) {
   free(e);
 }
 
-/* A plan asks nothing of MPI but messages; only MPI's collectives need a communicator of their
-   own. */
+/* A plan only exchanges messages; only MPI's collectives need a communicator of their own. */
 static void check_costs(void) {
   redist_arena *arena = NULL;
   int m, good;
@@ -88,8 +87,8 @@ static void check_costs(void) {
   test_case_all(redist_arena_free(&arena) == REDIST_OK, "the arena is freed");
 }
 
-/* REDIST_AUTO measures the network between nodes, on a communicator of its own, for the first plan
-   that asks. */
+/* REDIST_AUTO measures the network between nodes for the first plan that needs it, on a
+   communicator of its own. */
 static void check_network(void) {
   const int64_t n = 64 * (int64_t)test_size();
   redist_layout rows = redist_layout_2d(redist_block(n, test_size()), redist_whole(n));
@@ -113,8 +112,8 @@ static void check_network(void) {
   redist_arena_free(&arena);
 }
 
-/* A sender frees its plan before its receiver has read what is in the ring: the next plan gets the
-   room all the same. */
+/* A sender frees its plan before its receiver has read the ring: the next plan still gets the
+   memory. */
 static void check_given_back(void) {
   enum { N = 1536 };
   static double a[N], b[N];
@@ -156,7 +155,7 @@ static void check_given_back(void) {
   test_ring_bytes = 1 << 20;
 }
 
-/* Started in one order, waited for in another on every rank. */
+/* Plans started in one order, and waited for in a different order on every rank. */
 static void check_orders(int64_t n) {
   enum { PLANS = METHODS + 2 };
   redist_arena *arena = NULL;
@@ -185,7 +184,7 @@ static void check_orders(int64_t n) {
   test_case_all(redist_arena_free(&arena) == REDIST_OK, "their arena is freed");
 }
 
-/* Many plans at once: those that find no room send messages; freed room serves again. */
+/* Many plans at once: those without room for rings send messages; freed rings are reused. */
 static void check_many(int plans) {
   redist_arena *arena = NULL;
   exchange **e = malloc((size_t)plans * sizeof *e);
@@ -221,7 +220,8 @@ static void check_many(int plans) {
   free(e);
 }
 
-/* Plans of some of the arena's ranks, beside plans of all, each with rings of different life. */
+/* Plans of some of the arena's ranks, and plans of all, whose rings are freed at different
+   times. */
 static void check_parts(void) {
   redist_arena *arena = NULL;
   exchange *whole, *part;
@@ -263,7 +263,7 @@ static redist_plan *send_plan(MPI_Comm comm, redist_arena *arena, int64_t n, int
   return plan;
 }
 
-/* Rank 0 frees a plan and makes others before rank 1 has read what the first left in its ring. */
+/* Rank 0 frees a plan and creates others before rank 1 has read the first one's ring. */
 static void check_left_behind(void) {
   enum { N = 1000, LATER = 30 };
   redist_arena *arena = NULL;
@@ -301,7 +301,7 @@ static void check_left_behind(void) {
   test_case_all(redist_arena_free(&arena) == REDIST_OK, "until the arena is freed");
 }
 
-/* Rank 0 frees a plan and makes another while rank 2 still has the first. */
+/* Rank 0 frees a plan and creates another while rank 2 still has the first. */
 static void check_unseen(void) {
   enum { N = 1000 };
   const redist_layout from = redist_layout_1d(redist_whole(N)),
@@ -340,7 +340,7 @@ static void check_unseen(void) {
   test_case_all(redist_arena_free(&arena) == REDIST_OK, "until the arena is freed");
 }
 
-/* Several arenas at once, arrays in each other's. */
+/* Several arenas at once; plans of one use arrays in another. */
 static void check_several(void) {
   redist_arena *arena[2] = {NULL, NULL};
   exchange *e[2];
@@ -376,7 +376,7 @@ int main(int count, char **arguments) {
   check_network();
   check_given_back();
   check_orders(20);
-  test_piece_bytes = 128; /* rings are short of the messages */
+  test_piece_bytes = 128; /* rings are shorter than the messages */
   check_orders(50);
   test_piece_bytes = 262144;
   check_many(40);

@@ -14,7 +14,7 @@ static const char *describe(const test_axis *a) {
   return text;
 }
 
-/* ---- against dealing ---- */
+/* ---- against elements distributed one by one ---- */
 
 static int same_elements(const redist_axis *x, const test_axis *a, const test_deal *dealt) {
   int same = 1;
@@ -85,7 +85,7 @@ static void check_all_small(test_random *r) {
     for (int k = 0; k < 8; k++) check_every_kind(r, n, procs[k]);
 }
 
-/* Every way to cut a short axis, empty parts included. */
+/* Every way to cut a short axis, empty blocks included. */
 static void check_all_cuts(void) {
   test_axis a = test_axis_of(TEST_CUTS, 4, 0, 3);
   a.cuts[3] = 4;
@@ -106,7 +106,7 @@ static void check_random_large(test_random *r) {
 
 enum { MACRO_LENGTH = 12 };
 
-/* An enumerator and a static initialiser accept nothing but constant expressions. */
+/* An enumerator and a static initialiser accept only constant expressions. */
 enum {
   CONSTANT_OWNER = REDIST_OWNER(17, 3, 4),
   CONSTANT_LOCAL = REDIST_LOCAL(17, 3, 4),
@@ -154,7 +154,7 @@ static void check_macros(void) {
   for (int row = 0; row < 6; row++) check_macro_row(row);
 }
 
-/* Arguments that are expressions must not fall apart. */
+/* Arguments that are expressions keep their precedence. */
 static void check_macro_arguments(void) {
   int64_t i = 30, b = 2;
   int p = 3;
@@ -204,7 +204,7 @@ static void check_huge_index(const redist_axis *x, const test_axis *a, test_rand
   test_case(good, "identities: %s", describe(a));
 }
 
-/* In block order no coordinate owns more than the one before; all together own everything. */
+/* In block order, no coordinate owns more than the previous one; together they own all indices. */
 static void check_huge_counts(const redist_axis *x, const test_axis *a) {
   int64_t sum = 0, previous = a->n;
   int good = 1;
@@ -246,7 +246,7 @@ static void check_huge(test_random *r) {
   }
 }
 
-/* Cuts at round places near 2^60, where owner and local are plain to see. */
+/* Cuts at round numbers near 2^60, where owner and local are obvious. */
 static void check_huge_cuts(void) {
   static const int64_t cuts[] = {
       0, 0, 5, INT64_C(1) << 59, INT64_C(1) << 60, INT64_C(1) << 60, INT64_C(1) << 61};
@@ -326,9 +326,9 @@ static void check_huge_sections(test_random *r) {
   }
 }
 
-/* ---- small sections against dealing ---- */
+/* ---- small sections against elements distributed one by one ---- */
 
-/* Counts what a coordinate owns of a section by walking it; most of the steps overrun blocks and
+/* Counts what a coordinate owns of a section, index by index; most steps exceed blocks and
    cycles. */
 static int section_count_agrees(const redist_axis *part, const test_deal *dealt, const section *s,
                                 int coord) {
@@ -337,7 +337,7 @@ static int section_count_agrees(const redist_axis *part, const test_deal *dealt,
   return redist_count(part, coord) == count;
 }
 
-/* Local positions that the section does not show answer -1. */
+/* redist_global returns -1 for local positions outside the section. */
 static int hidden_positions_agree(const redist_axis *part, const test_axis *a,
                                   const test_deal *dealt, const section *s) {
   int same = 1;

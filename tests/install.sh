@@ -1,7 +1,6 @@
 #!/bin/sh
-# make install into a directory of its own: what is there, programs built from it by hand, by pkg-config and by CMake
-# (which also uses the source tree), and nothing left by make uninstall. The Spack recipe.
-# MIT licence, see LICENSE.
+# make install into an empty directory: the installed files, programs built from them by hand, with pkg-config and with
+# CMake (also from the source tree), and make uninstall. The Spack recipe. MIT licence, see LICENSE.
 # environment: BUILD (where to write), MPICC, MPIEXEC
 . "${0%/*}/lib.sh"
 
@@ -36,8 +35,7 @@ nothing_is_there() { [ -z "$(listed "$1")" ] || { listed "$1" && return 1; }; }
 
 # ---- CMake ----
 
-# A user's project: hello, where the project has C++ a C++ program, and where redist has its Fortran component the solver
-# in Fortran.
+# A user's project: hello; with C++, also a C++ program; with redist's Fortran component, also the Fortran solver.
 write_project() { # directory, languages, how redist is found
     mkdir -p "$1"
     printf '#include "redist_plan.h"\nint main() { return redist_layout_print(0, 0) == REDIST_OK; }\n' >"$1/plus.cpp"
@@ -74,7 +72,7 @@ builds() { # directory, options: hello runs with it
 
 used() { grep -q "linked MPI::MPI_C, included $2\$" "$1/log" || { cat "$1/log"; false; }; } # directory, include directory
 
-# find_package without a project: where the rest suits, redist misses the languages.
+# find_package without a project: if the version suits, redist reports missing languages.
 lacks() { # the sentence, what find_package takes
     echo "cmake_policy(VERSION 3.12)
         find_package(redist $2 CONFIG QUIET PATHS \"$work/place/share/redist/cmake\" NO_DEFAULT_PATH)
@@ -130,14 +128,14 @@ find_package(redist REQUIRED OPTIONAL_COMPONENTS Fortran Rust
 find_package(redist PATHS "${redist_SOURCE_DIR}/examples/packaging" NO_DEFAULT_PATH)'
     check 'a CMake project with the source tree' builds "$work/fetched" -DTREE="$root"
     check 'redist::redist of the source tree' used "$work/fetched" "$root"
-    check 'a component that there is not' lacks 'redist has no component Rust' 'COMPONENTS Rust'
+    check 'an unknown component' lacks 'redist has no component Rust' 'COMPONENTS Rust'
     check 'Fortran without the language' lacks 'redist needs Fortran among' 'COMPONENTS Fortran'
     check_versions
 }
 
 # ---- Spack ----
 
-# The recipe, with what Spack would bring: it fetches this tree, and installs by make.
+# Runs the recipe with stand-ins for Spack: it fetches this tree, and installs with make.
 check_spack() {
     cat >"$work/recipe.py" <<'EOT'
 import sys, types
@@ -159,8 +157,8 @@ EOT
 }
 
 check 'make install' make_here install PREFIX="$work/place"
-check 'what is installed' everything_is_there
-check 'hello from what is installed' compiles_and_runs -I"$work/place/include"
+check 'the installed files' everything_is_there
+check 'hello from the installed files' compiles_and_runs -I"$work/place/include"
 if command -v pkg-config >/dev/null; then
     check 'the flags of redist.pc' test "$(flags --cflags | sed 's/ *$//')" = "-I$work/place/include"
     check 'the version of redist.pc' test "$(flags --modversion)" = "$(version_in_header)"

@@ -1,21 +1,21 @@
-/* redist tests: what executions cost beside loops written by hand, in instructions, which need no
-   clock. MIT licence, see LICENSE.
+/* redist tests: the instructions of executions, compared with hand-written loops. MIT licence, see
+   LICENSE.
 
-   By itself this program checks that both give the same arrays. Under callgrind, which is told to
-   count within the functions counted_... and to write what it has counted at every next_count,
-   tests/instructions.sh compares the counts with the bounds of the table. Plans are made and have
-   been executed before anything is counted; between start and wait all messages arrive, so that
-   nobody spins. What MPI does is not counted. */
+   By itself this program checks that both give the same arrays. Under callgrind, which counts
+   within the functions counted_... and writes its counts at every next_count, tests/instructions.sh
+   compares them with the bounds of the table. Plans are created and executed before anything is
+   counted. All messages arrive between start and wait, so that no rank spins. MPI's instructions
+   are not counted. */
 #include "redist_plan.h"
 
 #include "../bench/cases.h"
 #include "test_mpi.h"
 
-/* A case of bench/cases.h at n, on `ranks` ranks: on one, everything is moved within it; on two,
-   what goes to the other is packed, what came from it unpacked, and what stays moved.
-   An execution may take `bound` times the instructions of the loops, and what starting and waiting
-   cost. today: how many times as many were counted when the row was written, where that was more;
-   such rows are skipped until they keep their bound, and fail where it gets worse. */
+/* A case of bench/cases.h of size n on `ranks` ranks. On one rank, all elements are local; on two,
+   messages are packed and unpacked, and local elements moved. An execution may take `bound` times
+   the instructions of the loops, plus the cost of starting and waiting. today: the ratio when the
+   row was written, if it exceeded the bound. Such rows are skipped until they keep their bound, and
+   fail if they get worse. */
 typedef struct {
   const char *name;
   int64_t n;
@@ -23,11 +23,11 @@ typedef struct {
   int ranks;
   double bound, today;
   const char *reason; /* of the bound */
-  int adds;           /* to doubles of the destination, instead of replacing them */
+  int adds;           /* adds to the destination's doubles instead of replacing them */
 } guarded;
 
-/* Instructions of a start and a wait, checks of the arguments included, without what is copied: at
-   d8fd893 1,300 for a message to and from a peer, 650 without. */
+/* Instructions of a start and a wait, including checks of the arguments, but no copies: at d8fd893
+   1,300 for a message to and from a peer, 650 without. */
 enum { ALONE = 900, WITH_PEER = 2000 };
 
 #define OVER "next to nothing is copied: what starting and waiting cost"
@@ -83,7 +83,7 @@ static const guarded table[] = {
 
 enum { ROWS_OF_TABLE = sizeof table / sizeof table[0], EXECUTIONS = 3, WARM = 10 };
 
-/* Functions of their own, whatever is optimised. */
+/* Never inlined, so that callgrind can find them. */
 #if defined __GNUC__ && !defined __clang__
 #define COUNTED __attribute__((noinline, noclone)) static
 #elif defined __GNUC__
@@ -92,7 +92,7 @@ enum { ROWS_OF_TABLE = sizeof table / sizeof table[0], EXECUTIONS = 3, WARM = 10
 #define COUNTED static
 #endif
 
-/* Where what was counted so far is written. */
+/* Callgrind writes its counts before this function. */
 static volatile int counts;
 COUNTED void next_count(void) { counts++; }
 
@@ -104,7 +104,7 @@ COUNTED int counted_wait(redist_plan *plan) { return redist_wait(plan); }
 
 /* ---- by hand ---- */
 
-/* What stays on the rank, from its places in the source to those in the destination. */
+/* Copies local elements from their offsets in the source to those in the destination. */
 #define DEFINE_MOVING(name, type, assign, replaces)                                             \
   static void name(const shared *f, const void *from, const shared *t, void *to) {              \
     for (int64_t i = 0; i < f->count[0]; i++)                                                   \
@@ -129,7 +129,7 @@ DEFINE_MOVING(move_double, double, =, 1)
 DEFINE_MOVING(move_double_complex, double_complex, =, 1)
 DEFINE_MOVING(add_double, double, +=, 0)
 
-/* Adds what was packed. */
+/* Adds packed elements. */
 static void unpack_adding(const shared *s, const void *buffer, void *array) {
   const double *next = buffer;
   for (int64_t i = 0; i < s->count[0]; i++)
@@ -180,7 +180,7 @@ static void exchange_by_hand(const packed_exchange *x, int rank, int adds, const
 
 /* ---- by redist ---- */
 
-/* Until every message has arrived, also those that need both sides' attention. */
+/* Waits until every message has arrived, including those that need progress on both sides. */
 static void settle(void) {
   for (int round = 0; round < 2; round++) {
     barrier();
@@ -223,7 +223,7 @@ static bench_case case_of(const guarded *g) {
   return what;
 }
 
-/* What the script reads: the row, how often either side was counted, its bounds. */
+/* The line for the script: the row, how often each side was counted, its bounds. */
 static void tell_row(const guarded *g) {
   static const char *const types[] = {"float", "double", "complex"};
   static const char *const ways[] = {"moved", "packed and unpacked", "added", "packed and added"};
@@ -232,7 +232,7 @@ static void tell_row(const guarded *g) {
          g->ranks > 1 ? WITH_PEER : ALONE, g->today, g->reason);
 }
 
-/* What is counted first, again and again, is the plan's, and then the same by hand. */
+/* Counts the plan's executions first, and then the same by hand. */
 static void compare(const guarded *g, int tell) {
   const int rank = g->ranks > 1 ? test_rank() : 0;
   const bench_case what = case_of(g);

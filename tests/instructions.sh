@@ -1,11 +1,11 @@
 #!/bin/sh
-# Counts the instructions of executions and of the same loops written by hand, with valgrind's
+# Counts the instructions of executions and of equivalent hand-written loops with valgrind's
 # callgrind, and compares them with the bounds in tests/instructions.c. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/instructions.sh     (environment: MPICC, MPIEXEC)
-# HEADERS=directory: of other headers to count with
+# HEADERS=directory: counts with the headers there
 . "${0%/*}/lib.sh"
 export OMPI_MCA_mpi_yield_when_idle=1
-# A repeated string instruction would count once for each byte: memcpy shall use vectors.
+# Callgrind counts a repeated string instruction once per byte: so memcpy must use vectors.
 export GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=1000000000
 
 fail() { # what
@@ -13,8 +13,8 @@ fail() { # what
     report
 }
 
-# What the program itself executed, and the C library's mem... functions for it, in each of
-# callgrind's files: a number a line. What MPI executed is left out.
+# The instructions of the program itself and of the mem... functions that it calls, a line for each
+# of callgrind's files. MPI's instructions are not included.
 counts() {
     awk '
         function name(text,   id) { # "(7) name" defines what "(7)" means
@@ -35,7 +35,7 @@ counts() {
         END { print sum }' $(cd "$work" && ls out.[0-9]* | sort -t . -k 2 -n | sed "s|^|$work/|")
 }
 
-# Of each row the least count of either side, and whether it keeps its bound.
+# For each row the lowest count of either side, and whether it keeps its bound.
 judge() {
     awk -F'|' -v numbers="$work/numbers" '
         function least(times,   n, x) {

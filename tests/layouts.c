@@ -16,8 +16,7 @@ static int same_elements(const serial_layout *l, const redist_layout *x) {
   return same;
 }
 
-/* What the library itself says must fit in what it says to allocate, no two elements in one
-   cell. */
+/* All offsets are within the allocation, and no two elements share a cell. */
 static int cells_are_distinct(const serial_layout *l, const redist_layout *x) {
   int64_t index[TEST_DIMS] = {0};
   char *taken[TEST_PLACES];
@@ -35,7 +34,7 @@ static int cells_are_distinct(const serial_layout *l, const redist_layout *x) {
   return distinct;
 }
 
-/* Every rank up to some that hold nothing: its coordinates there and back, and its allocation. */
+/* Every rank, and some that hold nothing: its coordinates and back, and its allocation. */
 static int same_ranks(const serial_layout *l, const redist_layout *x) {
   int same = redist_layout_places(x) == l->table.places;
   for (int rank = -2; rank < l->table.places + 10; rank++) {
@@ -62,7 +61,7 @@ static int no_rank_outside(const serial_layout *l, const redist_layout *x) {
          redist_layout_alloc(x, INT_MAX) == 0;
 }
 
-/* One line that names every extent of the view. */
+/* The printed line names every extent of the view. */
 static int prints_one_line(const serial_layout *l, const redist_layout *x) {
   char text[2048], number[32];
   FILE *file = tmpfile();
@@ -106,7 +105,8 @@ static void check_random(test_random *r, int number) {
 
 /* ---- the builders, one by one ---- */
 
-/* Each storage step alone, on arrays of 1 to 3 axes with an uneven number of elements per place. */
+/* Each storage builder alone, on arrays of 1 to 3 axes with unequal numbers of elements per
+   place. */
 static void check_storage_steps(int ndim) {
   static const int kinds[] = {TEST_HALO,         TEST_HALO,  TEST_EXTENT, TEST_GRID_ORDER,
                               TEST_MEMORY_ORDER, TEST_RANKS, TEST_RANKS};
@@ -174,7 +174,7 @@ static void check_by_hand(void) {
             "by hand: from rank 10");
 }
 
-/* The extent may differ from rank to rank: each asks with its own. */
+/* The allocated extent may differ from rank to rank: each rank uses its own. */
 static void check_extent_per_rank(void) {
   redist_layout x = redist_memory_order(redist_layout_2d(redist_block(10, 3), redist_whole(4)),
                                         REDIST_COLUMN_MAJOR);
@@ -208,8 +208,7 @@ static void check_huge(void) {
 
 /* ---- ScaLAPACK descriptors ---- */
 
-/* The descriptor's one axis by the definitions of ScaLAPACK's TOOLS (0-based), each as in its
-   source text. */
+/* One axis of a descriptor by ScaLAPACK's TOOLS (0-based), each function as in its source. */
 typedef struct {
   int n, block, source, procs;
 } scalapack_axis;
@@ -336,8 +335,8 @@ static void check_random_traffic(test_random *r, int number) {
   free(to);
 }
 
-/* The second layout on ranks that begin where the first one's end, or before: disjoint and
-   overlapping sets of ranks. */
+/* The second layout's ranks begin after those of the first, or among them: disjoint and overlapping
+   sets of ranks. */
 static void check_ranks_apart(int first_rank) {
   const test_axis rows = test_axis_of(TEST_BLOCK, 13, 0, 4),
                   columns = test_axis_of(TEST_CYCLIC, 13, 0, 3);
@@ -366,8 +365,7 @@ static void check_different_shapes(void) {
 
 enum { BOXES = 7 };
 
-/* Cuts an array into boxes by halving one of them again and again, and often moves an end of
-   one. */
+/* Cuts an array into boxes by repeated halving, and often moves an end of one box. */
 static void draw_boxes(test_random *r, int ndim, const int64_t *extents, redist_box *box) {
   memset(box, 0, BOXES * sizeof *box);
   for (int d = 0; d < ndim; d++) box[0].high[d] = extents[d];
@@ -389,8 +387,8 @@ static int is_in(int ndim, const redist_box *box, const int64_t *index) {
   return in;
 }
 
-/* The sentence against a look at every element: a pair that overlaps, or else the first that is in
-   no box. */
+/* Compares the sentence with all elements: an overlapping pair, or else the first element in no
+   box. */
 static void check_boxes(test_random *r, int number) {
   redist_box box[BOXES];
   int64_t extents[3], index[3] = {0}, hole = -1, element = 0;
@@ -414,7 +412,7 @@ static void check_boxes(test_random *r, int number) {
   } while (serial_next(ndim, extents, index));
   x = redist_layout_boxes(ndim, extents, BOXES, box);
   redist_layout_explain(&x, text, sizeof text);
-  x = redist_partial(x); /* then overlaps are all that is wrong */
+  x = redist_partial(x); /* then only overlaps are errors */
   test_case(redist_layout_check(&x) == (overlaps > 0 ? REDIST_ERR_LAYOUT : REDIST_OK),
             "boxes %d, partial", number);
   if (overlaps > 0) {

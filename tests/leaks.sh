@@ -1,12 +1,12 @@
 #!/bin/sh
 # Runs some tests under valgrind, or else with the compiler's sanitizers. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/leaks.sh     (environment: MPICC, MPIEXEC, YIELDING: see tests/run)
-# MPI libraries have findings of their own: only those count whose innermost frame is in a file of this project, and
-# what the library itself calls leaked when it ends (datatypes that nobody freed).
+# MPI libraries have errors of their own. Only those count whose innermost frame is in a file of this project, and leaks
+# that the MPI library reports at its end (datatypes that were not freed).
 . "${0%/*}/lib.sh"
 export OMPI_MCA_mpi_yield_when_idle=1 # under valgrind a rank that spins takes what the others need
 
-# Prints the findings in valgrind's logs that are ours: paragraphs whose first frame outside valgrind is in a file here.
+# Prints our errors in valgrind's logs: paragraphs whose first frame outside valgrind is in a file of this project.
 findings() {
     cat "$work"/log.* 2>/dev/null | sed -E 's/^==[0-9]+== ?//' |
         awk -v RS= '{

@@ -1,5 +1,5 @@
-/* redist tests: plans where methods are left out of the header: refused by name, and nothing else
-   falls back to them. MIT licence, see LICENSE. */
+/* redist tests: plans where methods are left out of the header: by name they are refused, and no
+   fallback chooses them. MIT licence, see LICENSE. */
 #define REDIST_NO_MULTIPHASE
 #define REDIST_NO_SCHEDULED
 #include "exchange.h"
@@ -26,7 +26,7 @@ static void check_refused(redist_method method, const char *macro) {
   release(e);
 }
 
-/* REDIST_AUTO with next to no staging memory, which REDIST_SCHEDULED would serve. */
+/* REDIST_AUTO with very little staging memory, where it would choose REDIST_SCHEDULED. */
 static void check_chosen(redist_effort effort, int64_t max_buffer) {
   exchange *e = columns(REDIST_AUTO);
   redist_options options;

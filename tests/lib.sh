@@ -1,4 +1,4 @@
-# What the scripts of this directory share, read by `. "${0%/*}/lib.sh"`. MIT licence, see LICENSE.
+# Shared by the scripts of this directory, read by `. "${0%/*}/lib.sh"`. MIT licence, see LICENSE.
 # environment: BUILD (where programs are, and where to write), MPICC, MPIEXEC
 # Sets root and BUILD, both absolute, and work, an empty directory that report removes.
 root=$(cd "${0%/*}/.." && pwd)

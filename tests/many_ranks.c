@@ -1,11 +1,9 @@
-/* redist tests: the automatic choice among many ranks: a chain of phases for tiny messages between
-   nodes.
-   MIT licence, see LICENSE. */
+/* redist tests: REDIST_AUTO on many ranks: a chain of phases for tiny messages between nodes. MIT
+   licence, see LICENSE. */
 #include "redist_plan.h"
 #include "test_mpi.h"
 
-/* Rows to columns, `side` x `side` elements from each rank to each: whether the right ones
-   arrive. */
+/* Rows to columns, `side` x `side` elements from each rank to each. Whether the result is right. */
 static int arrives(redist_plan *plan, int side) {
   const int size = test_size(), n = size * side;
   double *rows = malloc((size_t)(side * n) * sizeof *rows),

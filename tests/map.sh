@@ -1,9 +1,9 @@
 #!/bin/sh
-# Checks that the sections of each header come in the order of the map at its top: those marked p have prototypes there,
-# those marked b have bodies below. MIT licence, see LICENSE.
+# Checks that the sections of each header are in the order of the map at its top: those marked p among the prototypes,
+# those marked b among the bodies. MIT licence, see LICENSE.
 . "${0%/*}/lib.sh"
 
-# The sections that the map names for one of the marks, or that the header has in that half.
+# Prints the sections that the map has with one of the marks, or that the header has in that half.
 mapped() { sed -n '/^ \* Map/,/^ \*$/p' "$1" | sed -n "s/^ \*     [p ]*$2[b ]*  //p"; }
 found() {
     awk -v half="$2" '
@@ -16,7 +16,7 @@ for header in redist.h redist_plan.h; do
     for half in p b; do
         [ -n "$(found "$root/$header" $half)" ] &&
             [ "$(mapped "$root/$header" $half)" = "$(found "$root/$header" $half)" ]
-        count $? "$header has other sections than its map says, or in another order ($half)"
+        count $? "$header: sections or their order differ from the map ($half)"
     done
 done
 report

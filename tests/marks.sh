@@ -1,5 +1,5 @@
 #!/bin/sh
-# Layouts that pass between files compiled with different REDIST_MAX_DIMS are refused, and nothing beyond them is read.
+# Layouts from files compiled with a different REDIST_MAX_DIMS are refused, and no memory outside them is read.
 # MIT licence, see LICENSE.
 # environment: BUILD (where to write), MPICC, MPIEXEC
 . "${0%/*}/lib.sh"

@@ -1,5 +1,5 @@
-/* redist tests: chains of plans, really of several phases, in every way of executing them; and the
-   costs that choose them. MIT licence, see LICENSE. */
+/* redist tests: chains of plans with several phases, in every kind of execution; and the costs by
+   which they are chosen. MIT licence, see LICENSE. */
 #define TEST_LENGTH 4096
 #define TEST_ELEMENTS 40000
 #define TEST_LARGEST 40000
@@ -7,7 +7,7 @@
 
 enum { WIDTH = 23 };
 
-static int minima; /* over ranks, that plans asked for: one finds the ranks of a node */
+static int minima; /* reductions by plans: one finds the ranks of a node */
 
 int MPI_Iallreduce(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                    MPI_Request *request) {
@@ -27,7 +27,7 @@ static exchange *chain(int arrays, int64_t width) {
   exchange_axis(&e->arrays[1].axes[1], TEST_WHOLE, width, 1);
   exchange_describe(e);
   e->method = REDIST_MULTIPHASE;
-  e->seed = 1; /* dear messages */
+  e->seed = 1; /* expensive messages */
   e->count = arrays;
   e->many = arrays > 1;
   return e;
@@ -110,8 +110,8 @@ static void check_two_at_once(void) {
   free(e);
 }
 
-/* Combining in place, an element that is its own destination is left as it is: a chain would bring
-   it by way of others. */
+/* Combining in place leaves an element that is its own destination unchanged: a chain would pass it
+   through other ranks. */
 static void check_resting(void) {
   enum { MOST = 16 };
   static double grid[4 * MOST * MOST];
@@ -146,13 +146,13 @@ static void check_resting(void) {
   redist_plan_free(&plan);
 }
 
-/* What arrives replaces what is there, element by element. */
+/* Received elements replace those of the destination, one by one. */
 static void replace(void *to, const void *from, int64_t n, void *context) {
   memcpy(to, from, (size_t)n * sizeof(double));
   *(int64_t *)context += n;
 }
 
-/* Slabs along one axis to slabs along another, both seen as `operation` says. */
+/* Slabs along one axis to slabs along another, both views changed by `operation`. */
 static exchange *slabs(int outer, int kind, int operation) {
   exchange *e = exchange_new(MPI_COMM_WORLD);
   const int inner = (outer + 1) % 3;
@@ -179,7 +179,7 @@ static exchange *slabs(int outer, int kind, int operation) {
   return e;
 }
 
-/* Messages are as dear as half of a rank's bytes; at most `limit` bytes of staging memory. */
+/* A message costs as much as half of a rank's bytes; at most `limit` bytes of staging memory. */
 static int slabs_create(exchange *e, int each, int64_t limit, int64_t *combined) {
   redist_options options;
   memset(&options, 0, sizeof options);
@@ -195,7 +195,7 @@ static int slabs_create(exchange *e, int each, int64_t limit, int64_t *combined)
   return redist_plan_create(e->comm, &e->layouts[0], &e->layouts[1], e->type, &options, &e->plan);
 }
 
-/* By way of the nodes' ranks, in nodes of two: first inside the nodes, then with one message to
+/* Through nodes x ranks of a node, in nodes of two: first inside the nodes, then one message to
    each. */
 static void check_nodes(int outer, int kind, int operation, int arrays, int in_place) {
   exchange *e = slabs(outer, kind, operation);
@@ -231,12 +231,12 @@ static void check_nodes(int outer, int kind, int operation, int arrays, int in_p
   free(e);
 }
 
-/* Where that is no way: sections, flipped axes, ranks in other orders, copies, nodes that do not
-   divide the ranks. */
+/* Where that is impossible: sections, flipped axes, ranks in other orders, replicas, nodes that do
+   not divide the ranks. */
 static void check_other_nodes(int operation, int each, int copies) {
   exchange *e = slabs(0, TEST_CYCLIC, operation);
   int code;
-  if (copies > 1) { /* as many copies of slabs of fewer ranks */
+  if (copies > 1) { /* replicas of slabs on fewer ranks */
     memset(e->arrays, 0, sizeof e->arrays);
     e->arrays[0].ndim = e->arrays[1].ndim = 2;
     exchange_axis(&e->arrays[0].axes[0], TEST_BLOCK, 2 * e->size, e->size);
@@ -266,7 +266,7 @@ static void check_other_nodes(int operation, int each, int copies) {
   free(e);
 }
 
-/* Elements that several ranks receive, in ghost cells, pass no others. */
+/* Elements received by several ranks, in ghost cells, pass through no other ranks. */
 static void check_ghosts(void) {
   exchange *e = slabs(0, TEST_BLOCK, TEST_OPERATION_KINDS);
   int code;
@@ -278,7 +278,7 @@ static void check_ghosts(void) {
   free(e);
 }
 
-/* The report tells the layouts between the phases, of which the last is the destination. */
+/* The report lists the layouts between the phases, the last of which is the destination. */
 static void check_report(void) {
   exchange *e = chain(1, WIDTH);
   char text[8192] = "", last[16], *phase, *to, *end;
@@ -301,7 +301,7 @@ static void check_report(void) {
   free(e);
 }
 
-/* Measuring tries the chain, too, within the limits. */
+/* Measuring includes the chain, within the limits. */
 static void check_measured(void) {
   exchange *e = chain(1, WIDTH);
   redist_options options;
@@ -322,7 +322,7 @@ static void check_measured(void) {
   free(e);
 }
 
-/* What the whole chain holds, its phases' staging and the arrays in between, stays within
+/* The memory of the whole chain, its phases' staging and the arrays in between, stays within
    max_buffer. */
 static void check_limits(int arrays, int in_place) {
   static const int percents[] = {100, 70, 55, 51, 40, 20, 1};
@@ -375,7 +375,7 @@ static void check_arena(void) {
   free(e);
 }
 
-/* A chain over other ranks than all: the first owns nothing before, the last nothing after. */
+/* A chain where the first rank owns nothing before, and the last nothing after. */
 static void check_other_ranks(void) {
   exchange *e = chain(2, WIDTH);
   const int64_t rows = (int64_t)(e->size - 1) * (e->size - 1);
@@ -397,7 +397,7 @@ static void check_other_ranks(void) {
   free(e);
 }
 
-/* From nine ranks on: three phases, whose arrays in between lie in two places. */
+/* From nine ranks on: three phases, with arrays in between in two buffers. */
 static void check_long_chain(int arrays, int in_place) {
   exchange *e = chain(arrays, WIDTH);
   const int64_t rows = 17 * (int64_t)e->size + 1;
@@ -434,7 +434,7 @@ static void check_costs(void) {
                 "one rank has no room for the costs");
 }
 
-/* An estimate looks for the ranks of a node once at most. */
+/* An estimate finds the ranks of a node at most once. */
 static void check_estimate(void) {
   exchange *e = chain(1, WIDTH);
   redist_options options;

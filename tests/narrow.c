@@ -1,5 +1,5 @@
-/* redist tests: where a size_t is narrow, no size wraps: what it cannot tell is not asked for. A
-   64-bit machine plays it, with a limit of its own and memory that records what it is asked for.
+/* redist tests: where size_t is narrow, no size wraps: sizes that it cannot represent are not
+   requested. A 64-bit machine emulates this with its own limit and memory that records the sizes.
    MIT licence, see LICENSE. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #undef SIZE_MAX
 #define SIZE_MAX UINT32_MAX
 
-static int wrapped; /* allocations whose size a size_t of 32 bits would not have held */
+static int wrapped; /* allocations whose size does not fit a 32-bit size_t */
 
 static void *narrow_malloc(uint64_t bytes) {
   wrapped += bytes > UINT32_MAX;

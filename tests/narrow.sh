@@ -1,5 +1,5 @@
 #!/bin/sh
-# Serial tests compiled for a 32-bit processor, where this one runs such programs. MIT licence, see LICENSE.
+# Serial tests compiled for a 32-bit processor, if this machine runs such programs. MIT licence, see LICENSE.
 # environment: BUILD (where to write), FLAGS_32 (the flags that make such programs)
 . "${0%/*}/lib.sh"
 FLAGS_32=${FLAGS_32:--m32}

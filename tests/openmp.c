@@ -1,5 +1,5 @@
-/* redist tests: the moves of move.c, shared among OpenMP threads however small they are. MIT
-   licence, see LICENSE. */
+/* redist tests: the moves of move.c, shared among OpenMP threads at any size. MIT licence, see
+   LICENSE. */
 #define REDIST_THREAD_BYTES 1
 #define main move_main
 #include "move.c"
@@ -7,7 +7,7 @@
 
 enum { THREADS = 3 };
 
-/* Threads come from outside parallel regions alone, and as many as the program allows. */
+/* Threads are used outside parallel regions only, and as many as the program allows. */
 static void check_team(void) {
   int inside = 0, outside, alone;
   omp_set_num_threads(1);

@@ -1,8 +1,8 @@
-/* Shared memory that the library makes itself: what creating asks of MPI, files that lie about
-   themselves, system calls that fail, delays, refusals by the system, and that everything is given
-   back. MIT licence, see LICENSE.
-   usage: own_memory [seccomp-make | seccomp-open | permission | mounts | kill RANK CALL] (rank -1:
-   all) */
+/* Shared memory that the library creates itself: the MPI calls of creation, files that are not what
+   they claim to be, failing system calls, delays, refusals by the system, leaks. MIT licence, see
+   LICENSE.
+   usage: own_memory [seccomp-make | seccomp-open | permission | mounts | kill RANK CALL]
+   (rank -1: all) */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ enum lie {
 };
 
 static enum lie lie;
-static int until_call = -1; /* of the system calls the one that fails, or kills */
+static int until_call = -1; /* the system call that fails, or kills the rank */
 static int kills, delays, opened_early, written_early;
 static int delayed; /* so many times */
 
@@ -64,7 +64,7 @@ static int is_foreign(const char *path) {
 
 static int test_open(const char *path, int flags, ...) {
   if (call_fails()) return -1;
-  if (is_foreign(path)) /* whatever it is, it must not wait, nor be written */
+  if (is_foreign(path)) /* whatever is opened, it must not block, nor be written */
     opened_early += (flags & O_ACCMODE) != O_RDONLY || !(flags & O_NONBLOCK);
   else if (lie >= OTHER_PROCESS && strncmp(path, "/proc/self/fd", 13) == 0)
     written_early++;
@@ -116,7 +116,7 @@ static void *test_mmap(void *at, size_t bytes, int how, int flags, int file, off
 #undef getpid
 #undef mmap
 
-/* ---- what is asked of MPI ---- */
+/* ---- MPI calls ---- */
 
 static int splits, windows, duplicates, agreements, gathers, messages;
 
@@ -154,7 +154,7 @@ int MPI_Isend(const void *from, int n, MPI_Datatype type, int to, int tag, MPI_C
   return PMPI_Isend(from, n, type, to, tag, comm, request);
 }
 
-/* ---- what this process holds ---- */
+/* ---- resources of this process ---- */
 
 typedef struct {
   int64_t files, mappings, blocks;
@@ -166,7 +166,7 @@ static holdings held(void) {
   FILE *maps = fopen("/proc/self/maps", "r");
   DIR *files = opendir("/proc/self/fd");
   while (maps != NULL && fgets(line, sizeof line, maps) != NULL)
-    h.mappings += strstr(line, "/dev/shm/#") != NULL; /* files without a name */
+    h.mappings += strstr(line, "/dev/shm/#") != NULL; /* unnamed files */
   while (files != NULL && readdir(files) != NULL) h.files++;
   if (maps != NULL) fclose(maps);
   closedir(files);
@@ -193,8 +193,8 @@ static void close_exchange(exchange *e) {
   free(e);
 }
 
-/* Makes a plan, or one in an arena, runs it twice, frees it. Returns whether all went well;
-   *method: which served. */
+/* Creates a plan, perhaps in an arena, runs it twice, frees it. Returns whether all passed;
+   *method: the method used. */
 static int live(exchange *e, int in_arena, redist_method *method) {
   redist_options options;
   redist_arena *arena = NULL;
@@ -211,9 +211,9 @@ static int live(exchange *e, int in_arena, redist_method *method) {
   return redist_plan_free(&e->plan) == REDIST_OK && redist_arena_free(&arena) == REDIST_OK && good;
 }
 
-/* One duplicate, a message to each peer, an agreement each on the arguments, the duplicate, the
-   outcome, and that all are connected; nothing that spins. Messages that may be streamed cost one
-   more agreement, on how far cores are apart. */
+/* One duplicate, a message to each peer, and one agreement each on the arguments, the duplicate,
+   the outcome and the connections; nothing that spins. Messages that may be streamed need one more
+   agreement, on whether cores share a cache. */
 static void check_costs(int in_arena) {
   const holdings before = held();
   exchange *e = open_exchange(REDIST_SHARED, 30);
@@ -246,8 +246,8 @@ static void check_costs(int in_arena) {
                 (long)(held().blocks - before.blocks));
 }
 
-/* Nobody takes another file for a rank's: MPI's window serves, and nothing was written before the
-   file was known. */
+/* A wrong file is never taken for a rank's: plans use MPI's window, and write nothing to an
+   unverified file. */
 static void check_lies(int in_arena) {
   int which, bad_rank;
   for (which = NO_FILE; which < LIES; which++)
@@ -271,7 +271,7 @@ static void check_lies(int in_arena) {
     }
 }
 
-/* Any system call fails, on one rank or on all: some method serves, the same on all ranks. */
+/* Any system call fails, on one rank or on all: all ranks use the same method. */
 static void check_failures(int in_arena) {
   int k, hit = 1, bad_rank;
   for (bad_rank = -1; bad_rank < test_size(); bad_rank += test_size())
@@ -293,7 +293,7 @@ static void check_failures(int in_arena) {
     }
 }
 
-/* Ranks reach every step at other times. */
+/* Ranks reach every step at different times. */
 static void check_delays(int times) {
   exchange *e = open_exchange(REDIST_SHARED, 50);
   redist_method method = REDIST_SHARED;
@@ -314,7 +314,7 @@ static int64_t resident(void) {
   return pages * 4096;
 }
 
-/* Plans by the thousand leave nothing behind. */
+/* Thousands of plans leave nothing behind. */
 static void check_many(int times) {
   exchange *e = open_exchange(REDIST_AUTO, 60);
   const holdings before = held();
@@ -339,7 +339,7 @@ static void check_many(int times) {
   close_exchange(e);
 }
 
-/* Files must not grow longer than a process may write: no signal, but messages. */
+/* Where files may not be as long as needed, plans send messages; there is no signal. */
 static void check_limit(void) {
   struct rlimit longest, small;
   exchange *e = open_exchange(REDIST_SHARED, 60);
@@ -385,8 +385,8 @@ static int refuse(const char *what) {
          (test_rank() % 2 == 0 || mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL) == 0);
 }
 
-/* Where the system refuses its memory, MPI's window serves; where ranks see different /dev/shm,
-   those send messages. */
+/* Where the system refuses shared memory, plans use MPI's window; ranks with different /dev/shm
+   send messages. */
 static void check_refused(const char *what) {
   const int apart = strcmp(what, "mounts") == 0;
   exchange *e = open_exchange(REDIST_SHARED, 57);
@@ -407,7 +407,7 @@ static void check_refused(const char *what) {
   close_exchange(e);
 }
 
-/* A rank, or all, end without warning in the middle; own_memory.sh looks at what is left. */
+/* Kills one rank, or all, during creation; own_memory.sh checks what is left. */
 static void end_early(int rank, int call) {
   redist_arena *arena;
   exchange *e = open_exchange(REDIST_SHARED, 60);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Shared memory of the library's own where the system refuses it, and what is left of it when ranks are killed while they
-# make it: in a mount namespace with a /dev/shm of its own. MIT licence, see LICENSE.
+# Shared memory that the library creates itself, where the system refuses it; and what remains when ranks are killed
+# while they create it: in a mount namespace with its own /dev/shm. MIT licence, see LICENSE.
 # environment: BUILD (where own_memory is), MPIEXEC, YIELDING (see tests/run)
 . "${0%/*}/lib.sh"
 
@@ -19,7 +19,7 @@ namespace() { # command...: runs it with a /dev/shm of its own
     unshare $user -m sh -c 'mount -t tmpfs -o size=512m tmpfs /dev/shm && "$@"' sh "$@"
 }
 
-# Arenas of 16 MB a rank, of which 8 would be much for what MPI itself leaves behind.
+# Arenas of 16 MB a rank; less than 8 MB may remain, which MPI may leave behind.
 killed() { # rank (-1: all) system call
     namespace sh -c '
         output=$1 && shift

@@ -4,7 +4,7 @@
 
 enum { CYCLE = TEST_CYCLIC, BLOCK = TEST_BLOCK, BLOCKS = TEST_BLOCK_CYCLIC, WHOLE = TEST_WHOLE };
 
-/* A distribution as a paper writes it: (kind, kind, ..) on a grid. */
+/* A distribution in a paper's notation: (kind, kind, ..) on a grid. */
 typedef struct {
   int kind[3], procs[3];
   int64_t block[3];
@@ -19,7 +19,7 @@ static serial_layout *deal(int ndim, const int64_t *shape, const distribution *d
   return serial_new(&array);
 }
 
-/* Traffic against the element loop, and the whole array through redist_move; returns the
+/* Compares the traffic with a loop over elements, and moves the array by redist_move; returns the
    traffic. */
 static redist_traffic check_pair(const serial_layout *from, const serial_layout *to,
                                  const char *what) {
@@ -160,7 +160,7 @@ static const struct {
     {16384, 32, 64, 8, -1, 8},
 };
 
-/* The most messages any process sends, with or without the one to itself. */
+/* The most messages that any process sends, with or without that to itself. */
 static int most_messages(const redist_layout *from, const redist_layout *to, int procs,
                          int with_itself) {
   int most = 0;
@@ -275,8 +275,7 @@ static int source_agrees(const walker_axes *a, const walker_table *t, int step, 
          block / t->steps % t->procs == t->send_to[step][process];
 }
 
-/* What q receives lands in slot C mod K of its one block, and comes from the process whose turn it
-   is to send to q. */
+/* q receives into slot C mod K of its one block, from the process that sends to q in this step. */
 static int destination_agrees(const walker_axes *a, const walker_table *t, int step, int process) {
   int block = received_block(t->procs, t->steps, step, process), source;
   int64_t first = block * a->elements, local = block % t->steps * a->elements;
@@ -326,7 +325,7 @@ static void check_walker_messages(const walker_table *t, int64_t elements) {
 
 typedef enum { REMAINDER_LAST, REMAINDER_FIRST, REMAINDERS } remainder_rule;
 
-/* The thesis's mapping by its words: floor(n / p) each, and the remainder for one process. */
+/* The thesis's mapping as described: floor(n / p) each, and the remainder to one process. */
 static test_axis remainder_axis(int64_t n, int procs, remainder_rule rule) {
   test_axis a = test_axis_of(TEST_CUTS, n, 0, procs);
   int64_t each = 0, rest;

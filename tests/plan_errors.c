@@ -1,5 +1,5 @@
-/* redist tests: every error of a plan, made on one rank or on all: the same code everywhere, a
-   sentence, no leak, and plans still work. MIT licence, see LICENSE. */
+/* redist tests: every error of a plan, on one rank or on all: the same code everywhere, a sentence,
+   no leak, and later plans work. MIT licence, see LICENSE. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static const char *method_name(redist_method method) {
   return methods[m].name;
 }
 
-/* ---- a plan that ought to work ---- */
+/* ---- a plan that works ---- */
 
 static int plan_works(void) {
   exchange *e = exchange_new(MPI_COMM_WORLD);
@@ -39,7 +39,7 @@ static int plan_works(void) {
 
 enum { N = 12, M = 10 };
 
-/* What a rank passes to redist_plan_create. */
+/* The arguments of redist_plan_create. */
 typedef struct {
   redist_layout layouts[2];
   const redist_layout *from, *to;
@@ -159,8 +159,8 @@ static const struct {
   const char *name;
   int code;
   void (*spoil)(request *);
-  const char *says[2]; /* what the sentence must name */
-  int differs;         /* an error only where the ranks disagree: needs a rank that does not */
+  const char *says[2]; /* what the sentence must contain */
+  int differs;         /* an error only if the ranks differ: needs a rank without it */
 } faults[] = {
     {"no source", REDIST_ERR_ARGUMENT, no_source, {NULL, NULL}, 0},
     {"no destination", REDIST_ERR_ARGUMENT, no_destination, {NULL, NULL}, 0},
@@ -225,7 +225,7 @@ static const struct {
 };
 enum { FAULTS = sizeof faults / sizeof *faults };
 
-/* The sentence names what it should, and the only rank that has the error. */
+/* Whether the sentence names what it should, and the only rank that has the error. */
 static int sentence_is_good(const char *message, int fault, int bad_rank) {
   char name[32];
   int k;
@@ -266,8 +266,7 @@ static void check_faults(void) {
   }
 }
 
-/* ---- combining in place: an element that moves must go through memory as where it came from
-   ---- */
+/* ---- combining in place: views with different strides are refused ---- */
 
 static void check_unlike(int flipped) {
   request q;
@@ -288,7 +287,7 @@ static void check_unlike(int flipped) {
   redist_plan_free(&plan);
 }
 
-/* ---- what differs between ranks is named, down to the number in a list ---- */
+/* ---- differences between ranks are named, down to the number in a table ---- */
 
 static const int64_t cuts[2][3] = {{0, 4, M}, {0, 6, M}};
 static const int ranks[2][2] = {{0, 1}, {1, 0}};
@@ -318,7 +317,7 @@ static void other_partial(request *q, int odd) {
   q->layouts[1] = odd ? redist_partial(q->layouts[1]) : q->layouts[1];
 }
 
-/* Layouts of many axes: more numbers than travel at once. */
+/* Layouts of many axes: more numbers than fit in one message. */
 static void deep(request *q, int axes, int64_t high) {
   redist_axis x[REDIST_MAX_DIMS];
   int d;
@@ -364,7 +363,7 @@ static void check_differences(void) {
   }
 }
 
-/* ---- what a plan takes besides its messages ---- */
+/* ---- memory of a plan besides its messages ---- */
 
 static void check_size(void) {
   const int64_t bytes = live_bytes;
@@ -380,7 +379,7 @@ static void check_size(void) {
                 "its memory is given back");
 }
 
-/* Errors that a rank finds before it could tell the others. */
+/* Errors that a rank detects before it can tell the others. */
 static void check_local(void) {
   redist_plan *plan = NULL;
   request q;
@@ -394,7 +393,7 @@ static void check_local(void) {
                 "no communicator");
 }
 
-/* The sentence fits the buffer that the caller gave, however small. */
+/* The sentence fits the caller's buffer, however small. */
 static void check_message_size(void) {
   static const size_t sizes[] = {0, 1, 2, 12, 60};
   size_t k, b;
@@ -428,7 +427,7 @@ static void check_no_message(void) {
                 "no options");
 }
 
-/* A method asked for by name that needs more staging than is allowed says how much it needs. */
+/* A method requested by name that needs more staging than allowed says how much it needs. */
 static void check_staging(int method) {
   redist_plan *plan = NULL;
   request q;
@@ -458,14 +457,14 @@ static void check_sentences(void) {
 
 /* ---- running out of memory ---- */
 
-/* Lets the k-th allocation of one rank fail. Returns whether it came to that. */
+/* The k-th allocation of one rank fails. Returns whether it was reached. */
 static int allocation_fails(exchange *e, int k, int bad_rank) {
   int code, hit;
   until_failure = test_rank() == bad_rank ? k : -1;
   code = exchange_create(e);
   hit = test_sum(test_rank() == bad_rank && until_failure < 0);
   until_failure = -1;
-  /* what cannot have its shared memory, or its schedule, does without */
+  /* plans do without shared memory, or a schedule, that cannot be allocated */
   if (hit && code == REDIST_OK) {
     int good = exchange_is_right(e, k);
     good = redist_plan_free(&e->plan) == REDIST_OK && good;
@@ -489,7 +488,7 @@ static void check_memory(int method, int variant, int bad_rank) {
   exchange *e = exchange_new(MPI_COMM_WORLD);
   int k = 0, good;
   exchange_rows(e, N, M, TEST_CYCLIC);
-  if (variant == 3) { /* to rows dealt out round-robin, which lie in memory as the source's do */
+  if (variant == 3) { /* to rows distributed round-robin, with the source's storage order */
     exchange_axis(&e->arrays[1].axes[0], TEST_CYCLIC, N, e->size);
     exchange_axis(&e->arrays[1].axes[1], TEST_WHOLE, M, 1);
     exchange_describe(e);
@@ -572,7 +571,7 @@ static const struct {
   int code;
   int (*make)(exchange *);
   int arrays, fixed, started;
-  const char *says; /* part of the plan's message; NULL: no plan, or not the plan's mistake */
+  const char *says; /* part of the plan's message; NULL: no plan, or an error of another kind */
 } mistakes[] = {
     {"one array as source and destination", REDIST_ERR_ALIAS, same_array, 1, 0, 0,
      "source 0 and destination 0 overlap"},
@@ -607,7 +606,7 @@ static const struct {
 };
 enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
 
-/* The mistake, and then the execution as it should be. */
+/* Makes the mistake, and then a correct execution. */
 static void check_mistake(exchange *e, int mistake, int bad_rank) {
   int made = mistakes[mistake].code, code = REDIST_OK, said = 1, good;
   exchange_prepare(e, mistake);
@@ -653,7 +652,7 @@ static void check_mistakes(int method) {
   free(e);
 }
 
-/* A double at byte 8 of a type of extent 8: size and extent agree, yet the element is elsewhere. */
+/* A double at byte 8 of a type of extent 8: size and extent agree, but the element is elsewhere. */
 static void make_shifted_type(void) {
   const int length = 1;
   const MPI_Aint place = 8;

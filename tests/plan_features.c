@@ -1,6 +1,5 @@
-/* redist tests: what a plan promises besides moving the data: statistics, memory, independence,
-   pieces, threads.
-   MIT licence, see LICENSE. */
+/* redist tests: properties of plans besides moving data: statistics, memory, independence, pieces,
+   threads. MIT licence, see LICENSE. */
 #include <limits.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -19,7 +18,7 @@ static void count_bytes(int64_t bytes) {
   pthread_mutex_unlock(&counting);
 }
 
-/* Every block keeps its size in front of it. */
+/* Every block is preceded by its size. */
 static void *counted_malloc(size_t bytes) {
   unsigned char *block = malloc(bytes + PREFIX);
   if (block == NULL) return NULL;
@@ -36,8 +35,7 @@ static void counted_free(void *block) {
   free((unsigned char *)block - PREFIX);
 }
 
-/* The largest count that the library may give to MPI: small here, so that the paths for large
-   messages run. */
+/* The largest count passed to MPI: small here, so that the code for large messages runs. */
 static int largest_count = INT_MAX;
 
 #define REDIST_MALLOC counted_malloc
@@ -56,8 +54,8 @@ static const struct {
                {"multiphase", REDIST_MULTIPHASE, 1}};
 enum { METHODS = sizeof methods / sizeof *methods, SCHEDULED = METHODS - 2 };
 
-/* Whether method m is tried in case k: dear ones in every case by up to 2 ranks, by more in every
-   sixth. */
+/* Whether method m is tested in case k: expensive ones in every case on up to 2 ranks, on more in
+   every sixth. */
 static int is_due(int m, int k) { return test_size() <= 2 || !methods[m].dear || (k + m) % 6 == 0; }
 
 /* Frees the plan and the exchange's arrays; whether the library gave back all its memory. */
@@ -99,7 +97,8 @@ static int stats_add_up(const exchange *e, const redist_stats *s) {
          kept == t.kept * each && sent == t.moved * each;
 }
 
-/* The most messages any rank sends or receives, its own included; 1 if there are none. */
+/* The most messages that any rank sends or receives, that to itself included; 1 if there are
+   none. */
 static int most_steps(const exchange *e) {
   int most = 1, rank, other;
   for (rank = 0; rank < e->size; rank++) {
@@ -114,7 +113,7 @@ static int most_steps(const exchange *e) {
   return most;
 }
 
-/* The method that was asked for, or some; nothing to exchange needs no shared memory. */
+/* Whether the method is the requested one; without exchanges, shared memory is not needed. */
 static int has_method(const exchange *e, const redist_stats *s) {
   redist_traffic t = {0, 0, 0, 0, 0, 0, 0, 0};
   if (e->method == REDIST_AUTO) return s->method != REDIST_AUTO;
@@ -177,8 +176,8 @@ static void check_print(void) {
   free(e);
 }
 
-/* How many elements of two views of 12 x 5 stay on their rank, but not at their offset, element by
-   element. */
+/* Counts, one by one, the elements of two views of 12 x 5 that stay on their rank, but change their
+   offset. */
 static int64_t count_shifted(const redist_layout *from, const redist_layout *to) {
   int64_t index[2], shifted = 0;
   for (index[0] = 0; index[0] < 12; index[0]++)
@@ -188,8 +187,8 @@ static int64_t count_shifted(const redist_layout *from, const redist_layout *to)
   return shifted;
 }
 
-/* The report of a plan in place says how many elements are copied within their arrays: those whose
-   offset changes, and at most (most) others, in runs that change. That of another plan does not. */
+/* The report of a plan in place, and of no other, says how many elements are copied within their
+   arrays: those whose offset changes, and at most `most` others, in runs that change. */
 static void check_print_in_place(const redist_layout *from, const redist_layout *to, int in_place,
                                  int most, const char *what) {
   static const char before[] = "\n  in place  ",
@@ -238,8 +237,8 @@ static void check_prints_in_place(void) {
   check_print_in_place(&rows, &apart, 1, 10, "to cyclic rows");
 }
 
-/* Views that are equal, though built apart with lists of their own, overwrite nothing in place:
-   what stays on its rank needs no staging memory. */
+/* Equal views overwrite nothing in place, even if built separately with their own tables: local
+   elements need no staging memory. */
 static void check_equal_views(void) {
   static int64_t cuts[2][16];
   static int ranks[16];
@@ -298,7 +297,7 @@ static void check_allocations(void) {
   free(e);
 }
 
-/* A plan for 10^9 elements between 2 ranks is a handful of numbers. */
+/* A plan for 10^9 elements between 2 ranks takes little memory. */
 static int huge_plan_is_small(MPI_Comm two, redist_method method, int64_t *bytes) {
   const int64_t n = 1000000000, limit = 1000000;
   redist_layout from = redist_layout_1d(redist_block(n, 2)),
@@ -333,7 +332,7 @@ static void check_huge(void) {
   if (take_part) MPI_Comm_free(&two);
 }
 
-/* Left to choose, the library keeps to the staging that it is allowed. */
+/* REDIST_AUTO obeys max_buffer. */
 static void check_limit(void) {
   static const int64_t limits[] = {1, 64, 1000, 100000};
   exchange *e = exchange_new(MPI_COMM_WORLD);
@@ -362,7 +361,7 @@ static void check_limit(void) {
 
 enum { FLIGHT = 6 };
 
-/* Plans that start in an order of each rank's own and end in another. */
+/* Plans that each rank starts in its own order and completes in another. */
 static void check_flight(void) {
   exchange *all[FLIGHT];
   int k, number, good = 1;
@@ -389,7 +388,7 @@ static void check_flight(void) {
   test_case_all(good, "%d plans at once are freed", FLIGHT);
 }
 
-/* Plans one after another: what each takes from MPI must come back. */
+/* Plans one after another: each returns its MPI resources. */
 static void check_many_plans(MPI_Comm comm, int plans, const char *where) {
   exchange *e = exchange_new(comm);
   int64_t live = live_bytes;
@@ -407,7 +406,7 @@ static void check_many_plans(MPI_Comm comm, int plans, const char *where) {
   free(e);
 }
 
-/* The layouts themselves may go once the plan is made. */
+/* Layouts may be freed once the plan is created. */
 static void check_outlives(void) {
   exchange *e = exchange_new(MPI_COMM_WORLD);
   int k;
@@ -425,7 +424,7 @@ static void check_outlives(void) {
   free(e);
 }
 
-/* Each part of the processes has its own plan while all of them share another. */
+/* Each group of processes has its own plan while all of them share another. */
 static void check_parts(MPI_Comm part, const char *name) {
   int m, number;
   for (m = 0; m < METHODS; m++) {
@@ -462,8 +461,8 @@ static void check_communicators(void) {
 
 /* ---- in place ---- */
 
-/* One axis distributed in blocks of one size, then of another: patterns of several runs that
-   repeat, as packed messages, derived datatypes and shared memory order them. */
+/* One axis in blocks of one size, then of another: repeated patterns of several runs, in the order
+   of packed messages, derived datatypes and shared memory. */
 static void check_in_place(void) {
   static const int64_t blocks[][2] = {{3, 4}, {5, 2}, {1, 3}, {6, 5}, {2, 7}, {4, 6}};
   exchange *e = exchange_new(MPI_COMM_WORLD);
@@ -612,8 +611,8 @@ typedef struct {
   int good;
 } job;
 
-/* Plans that run a few times do not set up shared memory anew, whose method must be AUTO's for
-   those that run often. */
+/* REDIST_AUTO does not set up shared memory for plans that run a few times, but for those that run
+   often. */
 static void check_executions(void) {
   const redist_layout rows = redist_layout_2d(redist_block(24, test_size()), redist_whole(20));
   const redist_layout columns = redist_layout_2d(redist_whole(24), redist_block(20, test_size()));

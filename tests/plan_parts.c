@@ -1,5 +1,5 @@
 /* redist tests: several parts in one plan: random pairs of layouts and element sizes by every
-   method, and what parts are for: fields of different staggering, faces without corners, signs
+   method, and the uses of parts: fields of different staggering, faces without corners, signs
    across a fold, a redistribution with a halo exchange. MIT licence, see LICENSE. */
 #include "exchange.h"
 #include "settings.h"
@@ -32,7 +32,7 @@ static void drop_parts(exchange **e, int parts) {
   }
 }
 
-/* How many ranks this one sends to, and bytes: over all parts. */
+/* To how many ranks this one sends, and how many bytes, over all parts. */
 static void count_messages(exchange **e, int parts, int64_t *messages, int64_t *bytes) {
   int k, r;
   *messages = *bytes = 0;
@@ -192,8 +192,8 @@ static void negate(void *to, const void *from, int64_t n, void *context) {
   for (k = 0; k < n; k++) ((double *)to)[k] = *(const double *)context * ((const double *)from)[k];
 }
 
-/* Of a vector field, one component changes its sign where it crosses a fold; and a redistribution
-   of bytes travels along. */
+/* One component of a vector field changes its sign across a fold; another part redistributes
+   bytes. */
 static void check_fold(const setting *s) {
   enum { N = 24 };
   const redist_layout rows = redist_layout_1d(redist_block(N, test_size())),

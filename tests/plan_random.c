@@ -1,4 +1,4 @@
-/* redist tests: random pairs of layouts through every method and kind of execution, against tables
+/* redist tests: random pairs of layouts, by every method and kind of execution, against arrays
    distributed by hand. MIT licence, see LICENSE. */
 #include "exchange.h"
 
@@ -52,7 +52,7 @@ static void draw_variant(exchange *e, const setting *s) {
   e->way = (int)test_between(&r, 0, WAYS - 1);
 }
 
-/* Executes in the same arrays each time, or, where they are not fixed, in new ones. */
+/* Executes on the same arrays each time, or, where they are not fixed, on new ones. */
 static void check(exchange *e, const setting *s, redist_arena *arena) {
   redist_options options;
   redist_stats stats;
@@ -82,15 +82,15 @@ static void check(exchange *e, const setting *s, redist_arena *arena) {
                 code == REDIST_OK ? "executed" : redist_strerror(code), e->message);
 }
 
-/* Dear settings set up memory of their own on every pair by up to 2 ranks, by more on a few of
-   them: on the others they take it from an arena. */
+/* Expensive settings set up their own memory for every pair on up to 2 ranks, for a few pairs on
+   more; for the others they use an arena. */
 static int is_due(const setting *s, int pair, int pairs) {
   const int turns = pairs / (test_size() <= 4 ? 4 : 2);
   return !s->dear || test_size() <= 2 || turns <= 1 || (pair + (int)(s - settings)) % turns == 0;
 }
 
-/* Long cyclic vectors in pieces that begin within a period: runs are short there, and tables copy
-   them. */
+/* Long cyclic vectors in pieces that begin within a period: their short runs are copied by
+   tables. */
 static void check_cut_periods(exchange *e, MPI_Datatype *types, redist_arena *arena) {
   static const setting cut[] = {{"scheduled", REDIST_SCHEDULED, 0, 0, 7000},
                                 {"shared", REDIST_SHARED, 0, 1, 0}};

@@ -1,4 +1,4 @@
-/* redist tests: the moves of move.c as a processor without vectors makes them. MIT licence, see
+/* redist tests: the moves of move.c on a processor without vector instructions. MIT licence, see
    LICENSE. */
 #undef __SSE2__
 #undef __ARM_NEON

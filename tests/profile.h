@@ -1,5 +1,5 @@
-/* redist tests: an MPI profiling layer that counts what a plan asks of MPI. Include it in one file.
-   MIT licence, see LICENSE. */
+/* redist tests: an MPI profiling layer that counts a plan's MPI calls. Include it in one file. MIT
+   licence, see LICENSE. */
 #ifndef PROFILE_H
 #define PROFILE_H
 
@@ -22,19 +22,19 @@ typedef struct {
   const char *memory;
 } profile_post;
 
-/* What MPI was asked for since profile_begin. A message is in flight from its start until it is
-   seen complete. */
+/* The MPI calls since profile_begin. A message is in flight from its start until a test reports it
+   complete. */
 static struct {
   int recording, posts, persistent; /* posts: messages and collectives */
   int count[3], flying[3], most[3]; /* by side */
   int prepared;                     /* persistent requests made */
-  int others;   /* all calls that move on nothing that was posted: these should be none */
+  int others;   /* calls that progress no posted message: there should be none */
   int polls;    /* tests and probes */
-  int64_t self; /* bytes that a collective was asked to bring from the rank to itself */
+  int64_t self; /* bytes that collectives move from the rank to itself */
   profile_post post[PROFILE_POSTS];
 } profile;
 
-/* Requests that exist, started or not. */
+/* Existing requests, started or not. */
 static struct {
   MPI_Request request;
   profile_post post;
@@ -59,7 +59,7 @@ static void profile_note(const profile_post *post) {
     profile.most[post->side] = profile.flying[post->side];
 }
 
-/* Remembers a request. Several requests may be the same when MPI completes a message at once. */
+/* Records a request. Requests may be equal when MPI completes messages immediately. */
 static void profile_made(MPI_Request request, const profile_post *post, int active) {
   if (profile_lives < PROFILE_LIVE) {
     profile_live[profile_lives].request = request;
@@ -168,7 +168,7 @@ int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status
   return PMPI_Iprobe(source, tag, comm, flag, status);
 }
 
-/* ---- collectives: the bytes of a side, and what a rank would send to itself ---- */
+/* ---- collectives: the bytes of a side, and those that a rank sends to itself ---- */
 
 static profile_post profile_collective(const int *counts, MPI_Datatype type,
                                        const MPI_Datatype *types, MPI_Comm comm, int persistent) {
@@ -228,7 +228,7 @@ int MPI_Alltoallw_init(const void *from, const int *counts, const int *at,
 }
 #endif
 
-/* ---- what no execution should call ---- */
+/* ---- functions that no execution should call ---- */
 
 #define PROFILE_OTHER(name, parameters, arguments) \
   int name parameters {                            \

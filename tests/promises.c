@@ -1,5 +1,5 @@
-/* redist tests: what plans promise about how they move data, counted: messages, their partners and
-   order, what is persistent, what is copied. MIT licence, see LICENSE. */
+/* redist tests: how plans move data, counted: messages, their peers and order, persistent requests,
+   bytes copied. MIT licence, see LICENSE. */
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -7,7 +7,7 @@
 
 #include "profile.h"
 
-static int64_t copied, table_bytes; /* table_bytes: all that was ever allocated */
+static int64_t copied, table_bytes; /* table_bytes: the sum of all allocations */
 static int copied_times;            /* copies that were made */
 static int allocations;
 
@@ -21,9 +21,9 @@ static void *counted_malloc(size_t bytes) {
 
 static void counted_yield(void);
 
-static int largest_count = INT_MAX; /* that the library may give to MPI */
+static int largest_count = INT_MAX; /* the largest count passed to MPI */
 static int eager_bytes = INT_MAX;   /* of a piece of REDIST_SCHEDULED */
-static int flight_bytes;            /* of pieces on their way: 0: one message at a time each way */
+static int flight_bytes;            /* of pieces in flight; 0: one message at a time each way */
 
 #define REDIST_MAX_COUNT largest_count
 #define REDIST_EAGER_BYTES eager_bytes
@@ -37,14 +37,14 @@ static int flight_bytes;            /* of pieces on their way: 0: one message at
 
 enum { FROM = 0, TO = 1, MOST = 16, N = 48, M = 80, ROUNDS = 2 };
 
-/* Which sides of the messages lie apart in the arrays, and must be packed. */
+/* On which sides the messages are not contiguous in the arrays, and must be packed. */
 enum { BOTH_APART, SOURCE_APART, DESTINATION_APART, NONE_APART, BACKWARDS, SHAPES };
 static const char *const shape_name[SHAPES] = {"both sides apart", "source apart",
                                                "destination apart", "contiguous",
                                                "ranks backwards"};
 static const int apart[SHAPES][2] = {{1, 1}, {1, 0}, {0, 1}, {0, 0}, {1, 0}};
 
-/* ---- exchanges whose messages are known ---- */
+/* ---- exchanges with known messages ---- */
 
 static void store_by_columns(test_array *array) {
   array->operations = 1;
@@ -52,7 +52,7 @@ static void store_by_columns(test_array *array) {
   array->list[0].value = 1;
 }
 
-/* The schedule's order is then not that of distances. */
+/* The schedule's order then differs from that of distances. */
 static void number_backwards(test_array *array, int size) {
   int k;
   array->operations = array->listed = 1;
@@ -60,7 +60,7 @@ static void number_backwards(test_array *array, int size) {
   for (k = 0; k < size; k++) array->ranks[k] = size - 1 - k;
 }
 
-/* Neighbouring ranks move the borders between their parts of one axis. */
+/* The borders between neighbouring ranks move along one axis. */
 static void move_borders(exchange *e) {
   int k;
   memset(e->arrays, 0, sizeof e->arrays);
@@ -86,7 +86,7 @@ static exchange *exchange_of(int shape, MPI_Comm comm) {
   return e;
 }
 
-/* Elements that rank a holds and rank b is to hold. */
+/* Elements that rank a holds before and rank b after. */
 static int64_t volume(const exchange *e, int a, int b) {
   static int64_t volumes[MOST * MOST];
   test_volumes(&e->tables[FROM], &e->tables[TO], e->size, volumes);
@@ -116,7 +116,7 @@ static int partners(const exchange *e, int side) {
   return n;
 }
 
-/* ---- executions under observation ---- */
+/* ---- observed executions ---- */
 
 /* Executes once. Whether the data is right, and nothing was allocated. */
 static int observe_data(exchange *e, int number) {
@@ -130,13 +130,12 @@ static int observe_data(exchange *e, int number) {
   return code == REDIST_OK && exchange_arrived(e, number) && allocations == before;
 }
 
-/* The same, and whether MPI was asked for nothing but messages. */
+/* The same, and whether MPI was used for messages only. */
 static int observe(exchange *e, int number) {
   return observe_data(e, number) && profile.others == 0;
 }
 
-/* Whether there is one message per real partner, with all its bytes, and none to the rank
-   itself. */
+/* Whether there is one message per peer, with all its bytes, and none to the rank itself. */
 static int has_messages(const exchange *e, int side) {
   int64_t bytes[MOST] = {0};
   int count[MOST] = {0}, k, other, good = profile.count[side] == partners(e, side);
@@ -151,8 +150,8 @@ static int has_messages(const exchange *e, int side) {
   return good;
 }
 
-/* Whether messages of a side are all persistent, or none is; and whether they begin inside the
-   array, or none does. */
+/* Whether all messages of a side are persistent, or none; and whether all begin inside the array,
+   or none. */
 static int are_like(const exchange *e, int side, int persistent, int inside) {
   int k, good = 1;
   for (k = 0; k < profile.posts; k++) {
@@ -164,8 +163,8 @@ static int are_like(const exchange *e, int side, int persistent, int inside) {
   return good;
 }
 
-/* Receives are posted first; partners come by distance, so that not all ranks turn to one at
-   once. */
+/* Receives are posted first; peers are in the order of distance, so that ranks do not all send to
+   one at once. */
 static int are_in_turn(const exchange *e) {
   int k, last[2] = {0, 0}, good = 1;
   for (k = 0; k < profile.posts; k++) {
@@ -178,7 +177,7 @@ static int are_in_turn(const exchange *e) {
   return good;
 }
 
-/* Whether all ranks say so: those that go on must go on together. */
+/* Whether this holds on all ranks: they must continue together. */
 static int all_say(int good) { return test_sum(!good) == 0; }
 
 static int is_method(const exchange *e, redist_method method) {
@@ -210,12 +209,13 @@ static exchange *open_variant(int shape, int variant, redist_method method,
   return e;
 }
 
-/* Whether this rank's messages of a side go by way of staging memory. */
+/* Whether this rank's messages of a side pass through staging memory. */
 static int is_packed(int shape, int variant, int side) {
   return apart[shape][side] || variant == SEVERAL || (variant == IN_PLACE && side == FROM);
 }
 
-/* What is copied when these sides are packed; in place, what stays is put aside at most once. */
+/* The bytes copied when these sides are packed; in place, local elements are staged at most
+   once. */
 static int copies(const exchange *e, int from_packed, int to_packed) {
   const int64_t least = (from_packed ? moved(e, FROM) : 0) + (to_packed ? moved(e, TO) : 0) +
                         (e->in_place ? 0 : kept(e));
@@ -244,7 +244,7 @@ static void check_point_to_point(int shape, int variant) {
 
 /* ---- schedules ---- */
 
-/* The step at which this rank meets a partner. */
+/* The step in which this rank exchanges with a peer. */
 static int step_of(const exchange *e, const redist_schedule *schedule, int side, int partner) {
   int step, meets[2] = {-1, -1};
   for (step = 0; step < schedule->steps; step++) {
@@ -254,7 +254,7 @@ static int step_of(const exchange *e, const redist_schedule *schedule, int side,
   return step;
 }
 
-/* Which steps of the schedule come before which, on any rank and side. Collective. */
+/* Which steps of the schedule precede which, on any rank and side. Collective. */
 typedef struct {
   redist_schedule schedule;
   int before[MOST][MOST];
@@ -276,9 +276,9 @@ static void open_order(const exchange *e, step_order *order) {
   PMPI_Allreduce(MPI_IN_PLACE, order->before, MOST * MOST, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
 }
 
-/* Whether all ranks and both sides go through the steps in one order, whatever pieces the messages
-   are in, so that no two of a rank's messages of a side are on their way at once. From four steps
-   on it is not the schedule's own. */
+/* Whether all ranks and both sides take the steps in one order, however messages are divided, so
+   that no two of a rank's messages of a side are in flight at once. From four steps on, this order
+   is not the schedule's own. */
 static int is_in_order(const step_order *order) {
   int a, b, good = 1, turned = order->schedule.steps < 4;
   for (a = 0; a < MOST; a++)
@@ -289,7 +289,7 @@ static int is_in_order(const step_order *order) {
   return good && turned;
 }
 
-/* Whether messages are of at most so many bytes each, and bring every partner all of its bytes. */
+/* Whether messages have at most so many bytes each, and every peer gets all of its bytes. */
 static int are_pieces(const exchange *e, int side, int64_t most) {
   int64_t bytes[MOST] = {0};
   int k, other, good = 1;
@@ -303,7 +303,7 @@ static int are_pieces(const exchange *e, int side, int64_t most) {
   return good;
 }
 
-/* Whether all that is to be received at earlier steps is asked for before anything is sent. */
+/* Whether receives of earlier steps are posted before anything is sent. */
 static int receives_first(const exchange *e, const step_order *order) {
   int64_t missing[MOST] = {0};
   int k, other, step, good = 1;
@@ -320,7 +320,8 @@ static int receives_first(const exchange *e, const step_order *order) {
   return good;
 }
 
-/* Long messages go in pieces, a few at a time, and none ahead of what is to be received. */
+/* Long messages are sent in pieces, a few at a time, and none before the receives of earlier
+   steps. */
 static void check_pieces(int shape, int variant) {
   enum { PIECE = 200, FLIGHTS = 4 };
   redist_options options;
@@ -361,8 +362,7 @@ static int64_t largest_message(const exchange *e) {
 
 enum { ONE_MESSAGE = -1 };
 
-/* Without a limit, and where it has room for one message each way, messages are packed as a
-   whole. */
+/* Without a limit, and with room for one message each way, messages are packed as a whole. */
 static void check_scheduled(int shape, int variant, int64_t limit) {
   redist_options options;
   redist_stats stats;
@@ -398,8 +398,8 @@ static void check_scheduled(int shape, int variant, int64_t limit) {
   finish(e);
 }
 
-/* Where all meet all, a turn joins one node to one: a node's ranks send to the same node, and who
-   is sent to receives from the sender in the same turn. */
+/* In all-to-all exchanges, a turn pairs nodes one to one: a node's ranks send to the same node, and
+   receivers receive from their senders in the same turn. */
 static void check_nodes(void) {
   enum { EACH = 2 };
   int turns[2][MOST] = {{0}}, all[MOST][2][MOST], n[2] = {0, 0}, rank, turn, k, good;
@@ -420,7 +420,7 @@ static void check_nodes(void) {
   finish(e);
 }
 
-/* Messages too large for one count travel in pieces, and are still copied once. */
+/* Messages too large for one count are sent in pieces, and still copied once. */
 static void check_large(int variant) {
   redist_options options;
   exchange *e;
@@ -445,7 +445,7 @@ static void check_collective(int shape, int variant, redist_method method) {
   exchange *e = open_variant(shape, variant, method, &options);
   const int packs = method == REDIST_ALLTOALLV;
   const int persistent = MPI_VERSION >= 4 && (packs || variant == FIXED);
-  /* of arrays that it has not seen before */
+  /* for arrays that it has not seen before */
   const int makes_types = !packs && variant == SEVERAL;
   int round, good = exchange_create_with(e, &options) == REDIST_OK && is_method(e, method);
   for (round = 0; round < ROUNDS && all_say(good); round++) {
@@ -466,7 +466,7 @@ static void check_collective(int shape, int variant, redist_method method) {
 
 /* ---- shared memory ---- */
 
-/* Whether all messages go to other nodes, one per partner there. */
+/* Whether all messages go to other nodes, one per peer there. */
 static int leave_the_node(const exchange *e, int node_ranks) {
   int k, other, expected = 0, good = 1;
   for (k = 0; k < profile.posts; k++)
@@ -483,8 +483,8 @@ static void settle(exchange *e, unsigned char *arrays[2]) {
   e->held[TO][0] = arrays[TO];
 }
 
-/* Arrays alternately anywhere, where both ends copy, and in an arena, where one does, or both if
-   one comes late. */
+/* Arrays alternately in ordinary memory, where both ends copy, and in an arena, where one does, or
+   both if one is late. */
 static void check_shared(int shape, int node_ranks) {
   redist_options options;
   redist_arena *arena = NULL;
@@ -518,9 +518,9 @@ static void check_shared(int shape, int node_ranks) {
   redist_arena_free(&arena);
 }
 
-/* ---- what stays, what is far, what is chosen ---- */
+/* ---- local elements, few peers, chosen methods ---- */
 
-/* Nothing moves: no message is sent, and MPI sees no byte. */
+/* All elements are local: no message is sent, and no byte passes through MPI. */
 static void check_identity(redist_method method) {
   exchange *e = exchange_of(BOTH_APART, MPI_COMM_WORLD);
   int good;
@@ -542,7 +542,7 @@ typedef struct {
   int64_t table_bytes;
 } cost;
 
-/* What a plan of the first two ranks costs one of them in a communicator. */
+/* What a plan between the first two ranks of a communicator costs one of them. */
 static cost cost_within(MPI_Comm comm, redist_method method) {
   redist_layout from = redist_layout_1d(redist_block(100, 2)),
                 to = redist_layout_1d(redist_cyclic(100, 2));
@@ -563,8 +563,8 @@ static cost cost_within(MPI_Comm comm, redist_method method) {
   return result;
 }
 
-/* A rank with one peer pays for one peer, however many ranks there are; a rank without any pays
-   nothing. */
+/* The cost of a rank depends on its peers, not on the number of ranks; a rank without peers has
+   none. */
 static void check_independence(redist_method method) {
   const int mine = test_rank() < 2;
   MPI_Comm part;
@@ -581,8 +581,8 @@ static void check_independence(redist_method method) {
   MPI_Comm_free(&part);
 }
 
-/* A chain of phases, for which messages are dear: as many messages as its statistics say, fewer
-   than directly. */
+/* A chain of phases, chosen because messages are expensive: as many messages as its statistics say,
+   fewer than directly. */
 static void check_chain(void) {
   exchange *e = exchange_of(BOTH_APART, MPI_COMM_WORLD);
   redist_options options;
@@ -597,7 +597,7 @@ static void check_chain(void) {
   exchange_axis(&e->arrays[TO].axes[0], TEST_CYCLIC, e->size * e->size, e->size);
   exchange_describe(e);
   e->method = REDIST_MULTIPHASE;
-  e->seed = 1; /* dear messages */
+  e->seed = 1; /* expensive messages */
   options.node_ranks = 1;
   exchange_allocate(e);
   good = exchange_create_with(e, &options) == REDIST_OK &&
@@ -611,8 +611,8 @@ static void check_chain(void) {
   finish(e);
 }
 
-/* Left to choose: shared memory inside a node, messages between nodes; nothing is measured where
-   the cost is given. */
+/* REDIST_AUTO chooses shared memory inside a node, messages between nodes; with options.cost it
+   measures nothing. */
 static void check_choice(int node_ranks, redist_method expected) {
   const redist_cost known = {1e-5, 1e-9};
   redist_options options;
@@ -643,7 +643,7 @@ static void counted_yield(void) {
   sched_yield();
 }
 
-/* Receives a token from every other rank; gives up after long. */
+/* Receives a token from every other rank; gives up after a long time. */
 static int all_tokens(void) {
   const double begin = MPI_Wtime();
   int missing = test_size() - 1, there, value;
@@ -656,8 +656,8 @@ static int all_tokens(void) {
   return missing == 0;
 }
 
-/* Rank 0 starts only when all others have come back from their start, and ends only after they
-   yielded in their wait. */
+/* Rank 0 starts only when all others have returned from their start, and completes only after they
+   have yielded in their wait. */
 static void check_waiting(redist_method method) {
   exchange *e = exchange_of(BOTH_APART, MPI_COMM_WORLD);
   int good;
@@ -684,13 +684,13 @@ static void check_waiting(redist_method method) {
   finish(e);
 }
 
-/* A clock of the test's, on which what is measured takes a second. */
+/* The test's clock, on which every measurement takes a second. */
 static double late;
 
 double MPI_Wtime(void) { return PMPI_Wtime() + (late += late > 0); }
 
 /* What is streamed: messages of 4 kB and more to cores that share no cache, or where an execution
-   touches more than the caches hold; and the report says how far the cores are apart. */
+   exceeds the caches; and the report says whether cores share a cache. */
 static void check_streaming(void) {
   static const int64_t fetch[] = {50, 125, 126, 200, 0}; /* of 100 when streamed; 0: not known */
   static const int far[] = {0, 0, 1, 1, 1};
@@ -728,8 +728,8 @@ static void check_streaming(void) {
   finish(e);
 }
 
-/* Large arrays are written by non-temporal stores where they are moved, not where only their ghost
-   cells are. No execution: there are no arrays. 1200: half of 6 MB stays on either of 2 ranks. */
+/* Large arrays are streamed where they are moved, but not where only their ghost cells are. The
+   plans are not executed: there are no arrays. 1200: half of 6 MB stays on either of 2 ranks. */
 static void check_touched(void) {
   const int64_t n = test_size() == 2 ? 1200 : 4096;
   const redist_layout rows = redist_layout_2d(redist_block(n, test_size()), redist_whole(n)),
@@ -755,7 +755,7 @@ static void check_touched(void) {
   redist_plan_free(&plan[1]);
 }
 
-/* Combines nothing, but tells whether there was anything to combine with. */
+/* Combines nothing, but records whether an element was not zero. */
 static void look(void *to, const void *from, int64_t n, void *context) {
   const unsigned char *byte = (const unsigned char *)to;
   int64_t k;
@@ -763,7 +763,7 @@ static void look(void *to, const void *from, int64_t n, void *context) {
   for (k = 0; k < n * (int64_t)sizeof(double); k++) *(int *)context |= byte[k] != 0;
 }
 
-/* What measuring combines is zero. */
+/* REDIST_MEASURE combines only zeros. */
 static void check_measured_numbers(void) {
   exchange *e = exchange_of(BOTH_APART, MPI_COMM_WORLD);
   redist_options options;
@@ -780,9 +780,9 @@ static void check_measured_numbers(void) {
   finish(e);
 }
 
-/* Measuring inside a node takes no longer than seven executions, when one takes so long that it is
-   not repeated: three times of what is estimated, and three of messages, unless their first is
-   hopeless. */
+/* Inside a node, REDIST_MEASURE takes at most seven executions if one is too long to be repeated:
+   three with the estimated method, and three with messages, unless the first of these is much
+   slower. */
 static void check_measuring(void) {
   exchange *e = exchange_of(BOTH_APART, MPI_COMM_WORLD);
   redist_options options;

@@ -23,15 +23,15 @@ static const kind kinds[] = {
 };
 
 static redist_arena *arena;
-static char *slot; /* of the arena: two of them, for the two matrices */
+static char *slot; /* of the arena: two, for the two matrices */
 
 typedef struct {
   const kind *k;
-  /* whole: small whole numbers, whose sums are exact in any order */
+  /* whole: small integers, whose sums are exact in any order */
   int operation, m, n, by_geadd, whole;
   redist_axpby factors;
   matrix a, c;
-  void *target; /* what redist makes of C */
+  void *target; /* redist's result for C */
 } run;
 
 static int is_float(const kind *k) {
@@ -96,7 +96,7 @@ static void draw_run(test_random *r, const grid *g, run *u) {
        element_bytes(u->k), &u->a);
   draw(r, g, u->m, u->n, element_bytes(u->k), &u->c);
   fill(r, u, &u->a, 0);
-  fill(r, u, &u->c, is_zero(u->factors.beta)); /* what is not to be read is no number */
+  fill(r, u, &u->c, is_zero(u->factors.beta)); /* NaN where nothing may be read */
 }
 
 static int by_plan(run *u, redist_method method, int in_arena) {
@@ -139,8 +139,7 @@ static void by_scalapack(const run *u) {
                              &ic, &jc, u->c.desc);
 }
 
-/* Products and sums are the same everywhere, but where numbers are complex perhaps in another
-   order. */
+/* Products and sums are the same, except perhaps for the order of complex ones. */
 static int is_right(const run *u) {
   const double rounding = u->whole || u->k->parts == 1 ? 0 : is_float(u->k) ? 4e-6 : 1e-14;
   int64_t i;

@@ -1,15 +1,14 @@
 #!/bin/sh
-# Runs the copying shared among threads under clang's thread sanitizer. MIT licence, see LICENSE.
+# Runs copies shared among threads under clang's thread sanitizer. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/races.sh
-# The sanitizer understands OpenMP's barriers only through libarcher, which comes with clang's OpenMP where it is
-# complete.
+# The sanitizer understands OpenMP's barriers only with libarcher, a part of clang's OpenMP that may be missing.
 . "${0%/*}/lib.sh"
 
 build() { clang -g -O1 -fopenmp -fsanitize=thread -I"$root" -o "$work/$1" "$2" 2>"$work/output"; }
 
 run() { TSAN_OPTIONS='ignore_noninstrumented_modules=1' OMP_NUM_THREADS=3 "$work/$@" >"$work/output" 2>&1; }
 
-# Threads that write, and read from each other after a barrier: nothing to report.
+# Threads write, and read each other's data after a barrier: no race.
 cat >"$work/probe.c" <<'PROBE'
 int main(void)
 {
@@ -25,7 +24,7 @@ int main(void)
 PROBE
 
 if ! build probe "$work/probe.c" || ! run probe; then
-    skip 'clang with OpenMP, a thread sanitizer and libarcher is not there'
+    skip 'no clang with OpenMP, a thread sanitizer and libarcher'
 else
     build openmp "$tests/openmp.c" && run openmp 150 0 3 200
     count $? 'threads share copies without races'

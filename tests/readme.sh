@@ -1,14 +1,14 @@
 #!/bin/sh
-# Runs every snippet of C in README.md and examples/README.md on 4 ranks and checks what it has moved; each also in a
-# spoilt form that must not pass. (fortran.sh runs the Fortran.) Looks for the names, files and examples that the two
-# mention. MIT licence, see LICENSE.
+# Runs every C snippet of README.md and examples/README.md on 4 ranks and checks its result, and also a spoilt version,
+# which must fail. (fortran.sh runs the Fortran snippet.) Checks that names, files and examples in the texts exist. MIT
+# licence, see LICENSE.
 # environment: BUILD (where to write; redist.o), MPICC, MPIEXEC, YIELDING (see tests/run)
 . "${0%/*}/lib.sh"
 texts="$root/README.md $root/examples/README.md"
 cd "$work" || exit 1
 
-# What stands around each snippet, by the word that its first comment begins with: code before it, code after it that
-# adds to `bad`, and a sed expression that spoils it.
+# The code around each snippet, selected by the first word of its first comment: code before it, code after it that adds
+# to `bad`, and a sed expression that spoils it.
 about() {
     before='' after='' spoil=''
     case $1 in
@@ -219,14 +219,14 @@ check_snippet() { # snippet: runs, and does not when it is spoilt
     name=$(head -n 1 "$1" | sed -n 's|^/\* \([A-Za-z]*\).*|\1|p')
     about "$name"
     [ -n "$spoil" ]
-    count $? "a snippet begins with '$name', which is not known here"
+    count $? "a snippet begins with the unknown word '$name'"
     compiles "$1" '' >output 2>&1 && runs >output 2>&1
     count $? "the snippet '$name'"
     compiles "$1" "$spoil" >output 2>&1 && ! runs >output 2>&1
-    count $? "the snippet '$name', spoilt, is taken for right"
+    count $? "the snippet '$name' passes although it is spoilt"
 }
 
-# Names of redist's that no file has, but those of the table of what was renamed.
+# Names of redist that no file has, except in the table of renamed ones.
 unknown_names() {
     sed '/^## Renamed/q' $texts | grep -oE '\b(redist|REDIST)_[A-Za-z0-9_]+' | sort -u | while read -r name; do
         grep -qw -e "$name" "$root/redist.h" "$root/redist_plan.h" "$root/Makefile" || echo "$name"
@@ -249,7 +249,7 @@ untold_examples() {
 
 none() { [ -z "$("$1" | tee "$work/found")" ] || { cat "$work/found" && false; }; }
 
-# Snippets stand at the left margin; what is indented is a file of its own.
+# Snippets begin at the left margin; indented code is a separate file.
 awk '/^ *```c$/ { inside = 1; name = (/^ / ? "file." : "snippet.") sprintf("%02d", ++k); next }
     /^ *```$/ { inside = 0 }
     inside { sub(/^  #/, "#"); print >name }' $texts
@@ -259,8 +259,8 @@ $MPICC -std=c99 -O1 -I"$root" -c implementation.c -o implementation.o >output 2>
 count $? 'the file with the implementation'
 [ -e "$object" ] || object=implementation.o
 for snippet in snippet.*; do check_snippet "$snippet"; done
-check 'the READMEs name what is not there' none unknown_names
-check 'links lead nowhere' none dead_links
+check 'the READMEs mention unknown names' none unknown_names
+check 'links are broken' none dead_links
 check 'examples are missing in examples/README.md' none untold_examples
 [ "$(wc -l <"$root/README.md")" -le 250 ]
 count $? 'README.md has more than 250 lines'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# make reference: doxygen warns of nothing, and every public name of both headers has a manual page, functions with their
+# make reference: doxygen has no warnings, and every public name of both headers has a manual page, functions with their
 # contract. make install installs the pages, make uninstall removes them. MIT licence, see LICENSE.
 # environment: BUILD (where to write)
 . "${0%/*}/lib.sh"
@@ -7,12 +7,12 @@ pages=$work/reference/man3
 
 make_here() { ${MAKE:-make} -s -C "$root" BUILD="$work" PREFIX="$work/place" "$@"; }
 
-# What stands before the bodies.
+# The text before the bodies.
 declarations() { sed '/^\/\* =====/q' "$1"; }
 
 functions() { declarations "$1" | sed -nE 's/^REDIST_(AXIS_)?API [^(]*[ *](redist_[a-z0-9_]+)\(.*/\2/p'; }
 
-# Types, macros and the values of enumerations, but for guards and linkage.
+# Types, macros and enumerators, except guards and macros of linkage.
 other_names() {
     declarations "$1" | sed -nE 's/^typedef .*[ *](redist_[a-z_]+)(\(.*)?;$/\1/p; s/^\} (redist_[a-z_]+);$/\1/p
         s/^typedef enum.*\} (redist_[a-z_]+);$/\1/p; s/^#define (REDIST_[A-Z_]+).*/\1/p
@@ -20,7 +20,7 @@ other_names() {
         grep -vE '_(PRIV|priv)(_|$)|^REDIST_(H|PLAN_H|API|AXIS_API)$' | sort -u
 }
 
-# The page that has a name, which may be that of another name; it mentions it.
+# The page of a name, perhaps shared with another name; it must contain the name.
 find_page() { # name
     page=$pages/$1.3
     [ -s "$page" ] && read -r first <"$page"
@@ -28,7 +28,7 @@ find_page() { # name
     [ -s "$page" ] && grep -q "$1[^A-Za-z0-9_]" "$page"
 }
 
-# A description of a function, beyond where it is declared.
+# The page has a description of the function, not only its declaration.
 describes() {
     find_page "$1" && awk '/^\.SH/ { inside = /Detailed Description/; next }
         inside && !/^Declared in/ && /[a-z]+ [a-z]/ { found = 1 } END { exit !found }' "$page"
@@ -43,13 +43,13 @@ nothing_is_left() { [ -z "$(find "$work/place" -type f -o -type l)" ] || { find 
 without_doxygen() { [ "$(PATH=/nowhere /bin/sh "$root/examples/packaging/reference.sh" "$work/none")" = \
     'reference: skipped, no doxygen' ]; }
 
-check 'where doxygen is missing, make reference says so' without_doxygen
+check 'without doxygen, make reference says so' without_doxygen
 if ! command -v doxygen >/dev/null; then
     skip 'no doxygen'
     report
 fi
 check 'make reference' make_here reference
-check 'doxygen warns of nothing' is_silent
+check 'doxygen has no warnings' is_silent
 check 'there is an HTML page' test -s "$work/reference/html/index.html"
 check 'nothing private has a page' no_private_names
 for header in redist.h redist_plan.h; do

@@ -7,7 +7,7 @@
 
 enum { MOST = 2048, SMALL = 9 };
 
-/* What ranks have of places: weight[place * ranks + rank], counted element by element. */
+/* How many elements of places ranks have: weight[place * ranks + rank], counted one by one. */
 typedef struct {
   int places, ranks;
   int64_t *weight;
@@ -23,9 +23,9 @@ static int64_t kept_on(const volumes *v, const int *ranks) {
   return kept;
 }
 
-/* Raises prices of ranks until none is worth more to a place than its own. That ends, with all
-   ranks that are not used at 0, just when no exchange of ranks keeps more: no permutation needs to
-   be tried. usable[rank]: what may be chosen. */
+/* Raises the prices of ranks until each place's own rank is worth the most to it. This ends with
+   all unused ranks at 0 if and only if no exchange of ranks keeps more: no permutation needs to be
+   tried. usable[rank]: whether it may be chosen. */
 static int is_best(const volumes *v, const char *usable, const int *ranks) {
   static int64_t price[MOST];
   static char used[MOST];
@@ -59,7 +59,7 @@ static int are_legal(const char *usable, int places, const int *ranks) {
   return 1;
 }
 
-/* ---- small layouts: everything that can be wrong ---- */
+/* ---- small layouts: all properties ---- */
 
 static serial_layout *deal_axes(int ndim, const test_axis *axes) {
   test_array array = serial_array(ndim, axes);
@@ -92,8 +92,8 @@ typedef struct {
   int stay, most_stay;
 } search;
 
-/* All ways to give the places from t on a rank: the most that is kept, and then the most places
-   that stay with the current numbering. */
+/* Tries all assignments of the places from t on: the most elements kept, and then the most places
+   with unchanged ranks. */
 static void try_all(search *s, int t) {
   if (t == s->v->places) {
     if (s->kept > s->best || (s->kept == s->best && s->stay > s->most_stay)) {
@@ -128,7 +128,7 @@ static int agrees_with_all(const volumes *v, const char *usable, const int *numb
   return kept_on(v, ranks) == s.best && stay == s.most_stay;
 }
 
-/* What the library counts as kept when the destination lives on these ranks. */
+/* The kept elements by redist_traffic_between, with the destination on these ranks. */
 static int64_t library_keeps(const redist_layout *from, const redist_layout *to, const int *ranks) {
   redist_layout there = redist_on_ranks(*to, ranks);
   redist_traffic t;
@@ -172,7 +172,7 @@ static int union_size(const serial_layout *from, const serial_layout *to) {
   return size;
 }
 
-/* Draws until a few ranks suffice for all permutations; the others are checked by the
+/* Draws until the ranks are few enough for all permutations; others are checked by the
    certificate. */
 static void check_random(test_random *r, int number) {
   int64_t shape[TEST_DIMS];
@@ -197,8 +197,7 @@ static void check_random(test_random *r, int number) {
   free(to);
 }
 
-/* Blocks on ranks of their own: the source on first, first + 1, ..., the destination on other
-   ones. */
+/* The source on ranks first, first + 1, ..., the destination on other ranks. */
 static void check_rank_sets(int sources, int places, int first) {
   const test_axis before = test_axis_of(TEST_BLOCK, 31, 0, sources),
                   after = test_axis_of(TEST_CYCLIC, 31, 0, places);
@@ -315,8 +314,8 @@ static void check_figures(void) {
   }
 }
 
-/* The order that Hsu et al. print is none for 7 processes and k = 3; figures[] holds what is right
-   there. */
+/* The order printed by Hsu et al. for 7 processes and k = 3 is not a permutation; figures[] has a
+   correct one. */
 static void check_hsu_formula(void) {
   const int M = 7, k = 3, printed[7] = {0, 3, 6, 1, 4, 7, 2};
   int same = 1, outside = 0;
@@ -426,7 +425,7 @@ static void check_1024_places(void) {
              "1024 ranks to uneven cuts");
 }
 
-/* Blocks of two sizes distributed over many ranks: everybody has something of everything. */
+/* Blocks of two sizes distributed over many ranks: every rank has elements of every place. */
 static void check_dense(test_random *r, int number) {
   int64_t n = test_between(r, 1000, 20000), block = test_between(r, 1, 30),
           to_block = test_between(r, 1, 30);
@@ -448,9 +447,9 @@ static int compare_widths(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Uneven rows to uneven columns share the products of their widths: the most is kept with the
-   widest on the widest (the rearrangement inequality). Everybody wants the same ranks, so this is
-   hard to solve. */
+/* Uneven rows and uneven columns share products of their widths. By the rearrangement inequality,
+   the widest on the widest keeps the most. All places prefer the same ranks, so this is hard to
+   solve. */
 static void check_rows_to_columns(test_random *r, int procs, int64_t widest, int first_rank) {
   static int64_t rows[1025], columns[1025], heights[1024], widths[1024];
   int64_t most = 0;
@@ -474,7 +473,7 @@ static void check_rows_to_columns(test_random *r, int procs, int64_t widest, int
             (long long)library_keeps(&from, &to, ranks), (long long)most);
 }
 
-/* Beyond 1,024 places what is reached is what the axes reach alone. */
+/* Beyond 1,024 places, axes are matched one by one. */
 static void check_beyond(void) {
   static int backwards[1500];
   redist_layout from = redist_layout_1d(redist_balanced(100000, 1500)), to = from;
@@ -494,8 +493,8 @@ static void check_beyond(void) {
             (long long)library_keeps(&from, &to, ranks));
 }
 
-/* Coordinates that take their best one after another: mostly good, but place 0 here would take what place 1
-   needs. */
+/* Choosing the best coordinate one after another is mostly good, but here place 0 would take what
+   place 1 needs. */
 static void check_in_turn(void) {
   static int64_t before[1101], after[1101];
   static int backwards[1100];
@@ -588,7 +587,8 @@ static void check_empty(void) {
   test_case(same, "no elements: the current numbering");
 }
 
-/* Fails at the first allocation, the second, ... (later in larger steps), until none fails. */
+/* Memory fails at the first allocation, the second, ... (later in larger steps), until none
+   fails. */
 static void check_no_memory(const redist_layout *from, const redist_layout *to, const char *what) {
   static int ranks[MOST];
   long before = live_blocks;

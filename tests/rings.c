@@ -1,8 +1,7 @@
-/* redist tests: the protocol of shared memory in one process, its ranks threads or coroutines.
-   MIT licence, see LICENSE.
-   Threads run with random delays, for the thread sanitizer too (rings.sh). Coroutines hand over at
-   every flag and every copy: all interleavings of small cases are explored, and each state must
-   lead to the end, with the right data. */
+/* redist tests: the protocol of shared memory in one process, its ranks threads or coroutines. MIT
+   licence, see LICENSE. Threads run with random delays, also under the thread sanitizer (rings.sh).
+   Coroutines switch at every flag and every copy: all interleavings of small cases are explored,
+   and from each state the end must be reachable, with the right data. */
 #define _XOPEN_SOURCE 700 /* barriers of threads, contexts */
 #include <sched.h>
 #include <stddef.h>
@@ -16,11 +15,11 @@
 
 #include "test.h"
 
-static void point(uint64_t what);        /* where another rank may take over */
-static void point_after(uint64_t value); /* what was then read */
+static void point(uint64_t what);        /* where another rank may run */
+static void point_after(uint64_t value); /* the value read then */
 
 #define REDIST_COPIED(bytes) point((uint64_t)(bytes))
-#ifndef RINGS_SANITIZED /* the sanitizer sees the flags as they are */
+#ifndef RINGS_SANITIZED /* the sanitizer checks the unmodified flags */
 static inline int64_t load_flag(const int64_t *flag) {
   int64_t value;
   point(1);
@@ -50,7 +49,7 @@ static int64_t test_piece_bytes = 64;
 #define REDIST_PIECE_BYTES test_piece_bytes
 static int64_t test_ring_bytes = 4096; /* an arena's room for rings is part of every state */
 #define REDIST_RING_BYTES test_ring_bytes
-#define REDIST_NO_OWN_MEMORY /* windows are remembered and put back */
+#define REDIST_NO_OWN_MEMORY /* windows are saved and restored */
 
 #include "redist_plan.h"
 
@@ -58,15 +57,15 @@ static int64_t test_ring_bytes = 4096; /* an arena's room for rings is part of e
 
 enum { ARRAYS = 2, PLANS = 2, MOST = 2048, MOST_POLLS = 5000000, NEAR = 50, FAR = 1000 };
 
-/* Blocks of n elements become cyclic, whose messages fill lines; or cyclic ones blocks, whose
-   messages interleave with what stays. arena[round % 8]: bit r is set when rank r's arrays then lie
-   in the arena; bits 4 + r of its sources only. */
+/* Block to cyclic, where messages fill cache lines; or cyclic to block, where messages interleave
+   with local elements. arena[round % 8]: bit r is set if rank r's arrays are in the arena then; bit
+   4 + r if only its sources are. */
 typedef struct {
   const char *name;
   int ranks, n, arrays, in_place, rounds, piece;
-  int slots; /* > 0: of every ring, instead of what the plan chose */
+  int slots; /* > 0: of every ring, instead of the plan's choice */
   unsigned char arena[8];
-  /* the cores share no cache; plans: that are started at a time, 0 for 1 */
+  /* the cores share no cache; plans: started at a time, 0 for 1 */
   int far, interleaved, plans;
 } ring_case;
 
@@ -98,7 +97,7 @@ static int global(int rank, int side, int k) {
   return side == now.interleaved ? rank * (now.n / now.ranks) + k : k * now.ranks + rank;
 }
 
-/* What a rank owns at the start is rewritten as soon as its execution before is done. */
+/* A rank rewrites its source as soon as its previous execution is complete. */
 static void fill(int rank, int round) {
   const int own = now.n / now.ranks;
   int p, a, k;
@@ -129,7 +128,7 @@ static int start(int rank, int round, int plan) {
   return redist_start_many(crew[rank].plan[plan], from, to);
 }
 
-/* Ranks start their plans in different orders, and ask for them in others. */
+/* Ranks start their plans in different orders, and test them in others. */
 static int nth_plan(int rank, int round, int k) { return (k + rank + round) % plans(); }
 
 static void create_plans(int rank) {
@@ -211,7 +210,7 @@ static void delay(void) {
     sched_yield();
 }
 
-/* Some rank waits for ever: the others would, too. */
+/* One rank waits for ever; the others would, too. */
 static void give_up(int round) {
   test_case(0, "%s: rank %d finds no end in execution %d", now.name, thread_rank, round);
   exit(test_report("rings"));
@@ -238,7 +237,7 @@ static void *thread_work(void *argument) {
       }
       m->wrong |= code != REDIST_OK || !arrived(thread_rank, round, plan);
     }
-    /* freed at once, whatever the others are at, and made again in the same room */
+    /* freed at once, whatever the others do, and created again in the same memory */
     if (round % 16 == 15) {
       free_plans(thread_rank);
       create_plans(thread_rank);
@@ -269,7 +268,7 @@ enum { STATES = 1 << 20 };
 
 static struct {
   int round;
-  uint64_t trace; /* what this rank did and saw since its last public call began */
+  uint64_t trace; /* this rank's actions and observations since its last public call began */
 } history[CREW];
 static int exploring;
 
@@ -306,7 +305,7 @@ static uint64_t mix(uint64_t hash, const void *data, size_t bytes) {
   return hash;
 }
 
-/* Where this rank is with each of its messages. */
+/* This rank's progress with each of its messages. */
 static uint64_t mix_links(uint64_t hash, int rank) {
   int64_t k;
   int p;
@@ -367,9 +366,9 @@ static void run_in_turns(void (*work)(void)) {
       if (!coroutine[r].finished) resume(r);
 }
 
-/* ---- everything that executions change, to be put back ---- */
+/* ---- all that executions change, to be restored ---- */
 
-enum { OWN = 5 }; /* regions of each rank's plans that nobody else sees, at the end */
+enum { OWN = 5 }; /* at the end, private regions of each rank's plans */
 static struct {
   char *at, *kept;
   size_t bytes;
@@ -455,7 +454,7 @@ static int number_of(uint64_t hash, int *is_new) {
   return graph.slot[at];
 }
 
-/* Brings everything to a state, the way it was first reached. */
+/* Restores a state, in the way in which it was first reached. */
 static void replay(int state) {
   static unsigned char path[STATES];
   int length = 0;
@@ -466,7 +465,7 @@ static void replay(int state) {
   while (length > 0) resume(path[--length]);
 }
 
-/* From a state whose memory is at hand, one step of `rank`; returns the state it leads to. */
+/* Makes one step of `rank` from the current state; returns the state it leads to. */
 static int step(int state, int rank, int *is_new) {
   int there;
   resume(rank);
@@ -480,8 +479,7 @@ static int step(int state, int rank, int *is_new) {
   return there;
 }
 
-/* Explores on from a step, first ranks first, until something known comes. What is left waits for
-   its turn. */
+/* Explores from a step on, lowest ranks first, until a known state; queues the remaining steps. */
 static void follow(int state, int rank) {
   int r, is_new = 1;
   for (; is_new && graph.n < STATES && all_right(); rank = r) {

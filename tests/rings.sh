@@ -1,10 +1,10 @@
 #!/bin/sh
-# The protocol of shared memory, a thread per rank, under the thread sanitizer: sees a flag that is not an acquire or a
-# release on any processor. It must also see one that was spoilt on purpose. MIT licence, see LICENSE.
+# The protocol of shared memory, a thread per rank, under the thread sanitizer, which detects flags without acquire or
+# release on any processor. It must also detect flags spoilt on purpose. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/rings.sh     (environment: MPICC)
 . "${0%/*}/lib.sh"
-# UCX, which Debian's MPICH contains, intercepts madvise. Threads that end under gcc's sanitizer call it when the
-# sanitizer has already left them, and crash.
+# UCX, part of Debian's MPICH, intercepts madvise. Ending threads call it after gcc's sanitizer has released their
+# state, and crash.
 export UCX_MEM_EVENTS=n
 
 build() { # headers, program
@@ -13,7 +13,7 @@ build() { # headers, program
 
 run() { TSAN_OPTIONS='halt_on_error=1 exitcode=66' timeout -k 5 100 "$work/$1" >"$work/output" 2>&1; }
 
-# A program like the test: with MPI in it, and threads that end.
+# A probe: a program with MPI and ending threads, like the test.
 cat >"$work/probe.c" <<'PROBE'
 #include <mpi.h>
 #include <pthread.h>
@@ -55,9 +55,9 @@ if probe; then
     build "$root" rings && run rings && grep -q ' 0 failed' "$work/output"
     count $? "threads under the sanitizer"
     spoilt load 's/__ATOMIC_ACQUIRE/__ATOMIC_RELAXED/'
-    count $? "the sanitizer sees flags read without acquire"
+    count $? "the sanitizer detects flags read without acquire"
     spoilt store 's/__ATOMIC_RELEASE/__ATOMIC_RELAXED/'
-    count $? "the sanitizer sees flags written without release"
+    count $? "the sanitizer detects flags written without release"
 else
     skip "$reason"
 fi

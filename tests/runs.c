@@ -1,4 +1,4 @@
-/* What two coordinates of an axis share is found exactly once, and without going through it.
+/* The elements that two coordinates of an axis share are found exactly once, and not one by one.
    MIT licence, see LICENSE. */
 #include <stdlib.h>
 
@@ -16,10 +16,9 @@ static void *watched_malloc(size_t bytes) {
 
 enum { MOST = 60, PROCS = 5 };
 
-/* An axis of n indices and a view of it; the oracle is a table filled by dealing one index after
-   the other. */
+/* An axis of n indices and a view of it; the oracle is a table filled index by index. */
 typedef struct {
-  redist_layout layout; /* of rank 1: sections are made of layouts */
+  redist_layout layout; /* a layout of one axis, since sections are views of layouts */
   int owner[MOST];
   int64_t local[MOST], count;
 } dealt_axis;
@@ -69,7 +68,7 @@ static void add(void *to, const void *from, int64_t n, void *context) {
   }
 }
 
-/* Adds what every coordinate holds, a number per index, to what those of the other side hold: each
+/* Adds the numbers that every coordinate holds, one per index, to those of the other side: each
    index must arrive exactly once, and nothing else. */
 static int check_pair(const dealt_axis *from, const dealt_axis *to) {
   int64_t source[PROCS][MOST] = {{0}}, target[PROCS][MOST] = {{0}}, expected[PROCS][MOST] = {{0}},
@@ -91,7 +90,7 @@ static int check_pair(const dealt_axis *from, const dealt_axis *to) {
          memcmp(target, expected, sizeof target) == 0;
 }
 
-/* What two coordinates share must be as many indices as the tables say. */
+/* Two coordinates must share as many indices as the tables say. */
 static int check_volumes(const dealt_axis *from, const dealt_axis *to) {
   int64_t shared[PROCS][PROCS] = {{0}}, i;
   int f, t, good = 1;
@@ -117,8 +116,8 @@ static void check_random(void) {
   }
 }
 
-/* Pairs that must be found without going through their elements: no list has room for more than
-   `most` entries of 128 bytes. The elements must add up. */
+/* Pairs that must be found without visiting their elements: no table has room for more than `most`
+   entries of 128 bytes. The elements must add up. */
 static void check_short(const char *name, redist_axis from, redist_axis to, int most) {
   const redist_layout a = redist_layout_1d(from), b = redist_layout_1d(to);
   int64_t elements = 0;

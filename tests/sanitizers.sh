@@ -11,7 +11,7 @@ serial_tests() {
     done
 }
 
-# Fewer cases where a test has many.
+# Fewer cases for tests with many.
 arguments_of() {
     case $1 in
         move | portable) echo 60 0 1 ;;
@@ -22,7 +22,7 @@ arguments_of() {
     esac
 }
 
-# What compiles longer than it runs is not optimised.
+# Programs that take longer to compile than to run are not optimised.
 level_of() {
     case $1 in
         move | portable | relabelling | schedule | phases | replicated | ghosts) echo -O1 ;;

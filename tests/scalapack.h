@@ -1,5 +1,5 @@
-/* redist tests: random block-cyclic matrices on random process grids, as ScaLAPACK knows them.
-   MIT licence, see LICENSE. */
+/* redist tests: random block-cyclic matrices on random process grids, as in ScaLAPACK. MIT licence,
+   see LICENSE. */
 #ifndef SCALAPACK_H
 #define SCALAPACK_H
 
@@ -15,7 +15,7 @@ typedef struct {
   int ranks[LARGEST];
 } grid;
 
-/* A matrix over a grid, and this rank's part of it, as yet unset. */
+/* A matrix over a grid, and this rank's part of it, not yet set. */
 typedef struct {
   const grid *g;
   int desc[9], row, column; /* where the part to be copied begins, from 0 */

@@ -1,5 +1,5 @@
-/* redist tests and measurements: what they call of ScaLAPACK, which has no C header. MIT licence,
-   see LICENSE. */
+/* redist tests and measurements: prototypes of ScaLAPACK, which has no C header. MIT licence, see
+   LICENSE. */
 #ifndef SCALAPACK_CALLS_H
 #define SCALAPACK_CALLS_H
 
@@ -16,7 +16,7 @@ void pdgemr2d_(const int *m, const int *n, const double *a, const int *ia, const
                const int *desc_a, double *b, const int *ib, const int *jb, const int *desc_b,
                const int *context);
 
-/* p?geadd, p?tran and the like: as the letter says, of float, double or complex numbers. */
+/* p?geadd, p?tran and others; the letter names the type: float, double or complex. */
 typedef void geadd(const char *op, const int *m, const int *n, const void *alpha, const void *a,
                    const int *ia, const int *ja, const int *desc_a, const void *beta, void *c,
                    const int *ic, const int *jc, const int *desc_c);

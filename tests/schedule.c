@@ -7,12 +7,12 @@
 #include "serial.h"
 #include "walker_otto.h"
 
-/* How often the schedules tested, without tables and with tables, were of one axis, of several, and
-   took fewer steps than their axes one after the other; axes fanned out and fanned in. */
+/* How many of the tested schedules, without and with tables, had one axis, had several, and took
+   fewer steps than their axes one after the other; and how many axes fanned out and in. */
 static struct { long alone, several, shared, fans; } tested[2];
 static long all_meet, in_turn, short_views;
 
-/* ---- any schedule against what moves element by element ---- */
+/* ---- any schedule against moves element by element ---- */
 
 static int64_t largest_degree(const serial_matrix *m) {
   int64_t most = 0;
@@ -55,8 +55,8 @@ static int nothing_left(const serial_matrix *left) {
   return 1;
 }
 
-/* The most coordinates of an axis that any of the other side meets, both ways, by looking at every
-   element; returns whether all meet. */
+/* The most coordinates of an axis with which any coordinate of the other side shares elements, both
+   ways, counted element by element; returns whether all do. */
 static int axis_degrees(const serial_layout *from, const serial_layout *to, int d,
                         int64_t *degree) {
   static unsigned char meets[TEST_PLACES][TEST_PLACES];
@@ -373,8 +373,8 @@ static walker_axes walker_axes_of(const walker_figure *f, int64_t r, int superbl
   return a;
 }
 
-/* The one block of the first superblock that a process shares with its partner on the other side:
-   its local place, -1 unless there is just one. */
+/* The local index of the one block of the first superblock that a process shares with its peer; -1
+   unless there is exactly one. */
 static int shared_place(const walker_axes *a, const walker_figure *f, int coord, int other_coord) {
   const redist_axis *own = f->receives ? &a->large : &a->small,
                     *other = f->receives ? &a->small : &a->large;
@@ -387,8 +387,8 @@ static int shared_place(const walker_axes *a, const walker_figure *f, int coord,
   return count == 1 ? found : -1;
 }
 
-/* What the figure prints for a process and a step, from the schedule; the figure's processes count
-   from block 0. */
+/* The schedule's entry for a process and a step of the figure, whose processes are numbered from
+   block 0. */
 static int64_t walker_number(const walker_axes *a, const walker_figure *f, int process, int peer) {
   const redist_axis *own = f->receives ? &a->large : &a->small;
   const int own_start = f->receives ? a->start_large : a->start_small,

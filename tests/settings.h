@@ -1,4 +1,4 @@
-/* redist tests: every method, alone and with what changes how it works. MIT licence, see
+/* redist tests: every method, alone and with options that change how it works. MIT licence, see
    LICENSE. */
 #ifndef SETTINGS_H
 #define SETTINGS_H
@@ -8,7 +8,7 @@
 typedef struct {
   const char *name;
   redist_method method;
-  /* dear: sets up shared memory, which takes long when ranks outnumber cores */
+  /* dear: expensive, sets up shared memory, which takes long when ranks outnumber cores */
   int node_ranks, dear, arena;
   int64_t max_buffer;
 } setting;

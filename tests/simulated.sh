@@ -1,6 +1,6 @@
 #!/bin/sh
-# Random plans on simulated clusters of 16 ranks, on nodes of one rank and of four, and 32 ranks; and what REDIST_AUTO
-# chooses there by what it measures. MIT licence, see LICENSE.
+# Random plans on simulated clusters of 16 ranks, on nodes of one rank and of four, and of 32 ranks; and REDIST_AUTO's
+# choices there from its measurements. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/simulated.sh     (needs SimGrid's smpicc and smpirun)
 . "${0%/*}/lib.sh"
 
@@ -8,7 +8,7 @@ hosts() { # ranks, ranks of a node
     awk -v n="$1" -v each="$2" 'BEGIN { for (k = 0; k < n; k++) print "node-" int(k / each) }' >"$work/hosts"
 }
 
-# Times methods on nodes of four ranks; a case as simulate.c reads it comes on the standard input.
+# Times methods on nodes of four ranks; standard input is a case for simulate.c.
 simulate() { # ranks, methods, what long messages get of a link
     [ -x "$work/simulate" ] || smpicc -std=c99 -D_POSIX_C_SOURCE=200112L -O1 -I"$root" -o "$work/simulate" \
         "$root/bench/simulate.c" >"$work/output" 2>&1
@@ -19,16 +19,16 @@ simulate() { # ranks, methods, what long messages get of a link
         "$work/simulate" full 1.25e9 4 "$2" 1 >"$work/output" 2>&1
 }
 
-# Rows to columns: 32 messages of a few bytes take longer than two phases of fewer, longer ones share the node's link; where messages of
-# 64 kB and more take twice as long as shorter ones, these are better.
+# Rows to columns. For a few bytes, two phases are faster than 32 messages; longer messages share the node's link. Where
+# messages of 64 kB and more take twice as long as shorter ones, short pieces are better.
 check_choice() { # rows, columns, expected remark, what long ones get of a link
     printf 'rows\t0\t8\t%s: block@32, *\t%s: *, block@32\t-\n' "$1x$2" "$1x$2" | simulate 32 a "$4"
     grep -q "auto,.*,$3\$" "$work/output"
     count $? "rows to columns of $1 x $2 are not $3"
 }
 
-# On a torus of four nodes some messages go farther than to the next one, which two phases would pay twice. Those to a
-# node's ranks alternate with others.
+# On a torus of four nodes some messages cross several links, a latency that two phases would pay twice. Messages to one
+# node's ranks alternate with messages to others.
 check_torus() {
     printf 'cyclic\t0\t8\t256: block@16\t256: cyclic(1)@16\t-\n' | simulate 16 a ''
     grep -q 'auto,.*,point to point$' "$work/output"
@@ -50,7 +50,7 @@ platform() { # attributes
 END
 }
 
-# Computing takes no simulated time, so that every run is the same; a test that finds nothing takes 0.1 ms.
+# Computation takes no simulated time, so that every run is the same; an unsuccessful test takes 0.1 ms.
 check() { # name, ranks, ranks of a node, program, arguments...
     name=$1 ranks=$2 each=$3 program=$4
     shift 4

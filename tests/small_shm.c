@@ -1,5 +1,5 @@
-/* Shared memory runs out while plans and arenas are made: those that fit use it, the others do
-   without, nothing dies. small_shm.sh runs this where /dev/shm is small; elsewhere all fit. MIT
+/* Shared memory runs out while plans and arenas are created: those that fit use it, the others do
+   without, and no rank dies. small_shm.sh runs this where /dev/shm is small; elsewhere all fit. MIT
    licence, see LICENSE. */
 #include "redist_plan.h"
 #include "test_mpi.h"

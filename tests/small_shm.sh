@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs small_shm where /dev/shm is as small as in a container: in a mount namespace of its own.
+# Runs small_shm with a /dev/shm as small as in a container, in a separate mount namespace.
 # MIT licence, see LICENSE.
 # environment: BUILD (where small_shm is), MPIEXEC, YIELDING (see tests/run)
 . "${0%/*}/lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks how the headers behave as headers (every language, compiler, order of inclusion and linkage), and that no test
-# is forgotten. MIT licence, see LICENSE.
+# Checks that the headers compile and link in every language, with every compiler, order of inclusion and linkage, and
+# that no test is forgotten. MIT licence, see LICENSE.
 # environment: BUILD (where to write), MPICC, MPIEXEC
 . "${0%/*}/lib.sh"
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
@@ -46,7 +46,7 @@ write_sources() {
     write_units
 }
 
-# Two units that both use a layout (and a plan), so that what the headers define is really there twice.
+# Two units that both use a layout (and a plan), so that both contain the headers' definitions.
 write_units() {
     for unit in first second; do
         {
@@ -110,8 +110,8 @@ compile_with() { # compiler standards...
 
 # ---- symbols ----
 
-# No name that another file could see (but the unit's own), and nothing writable. Without -fno-pie constant
-# tables of pointers are relocated at load and nm calls them data.
+# No external symbol (except the unit's own), and no writable data. Without -fno-pie, constant tables of pointers are
+# relocated at load, and nm lists them as data.
 no_symbols() { # object
     nm "$1" >symbols || return 1
     cat symbols
@@ -124,7 +124,7 @@ check_symbols() { # compiler header flag
     check "$1: symbols of $2 $3" no_symbols alone_$2.c.o
 }
 
-# The check above must be able to fail: functions kept by force are there, and all of them local.
+# The check above must be able to fail: functions that the compiler must keep are present, and all are local.
 check_kept() { # header
     check "gcc: nothing kept of $1" sh -c "nm alone_$1.c.o | grep -qE ' t redist_'"
 }
@@ -172,7 +172,7 @@ check_all_links() {
 
 # ---- the tests themselves ----
 
-# What tests/list has, programs and scripts, by the name of their file; a name may add how it is compiled.
+# The programs and scripts in tests/list, by the names of their files, without the suffix for how they are compiled.
 listed() { awk '!/^#/ && NF > 0 { sub(/\.(O3|pieces|window)$/, "", $1); print $1 }' "$root/tests/list" | sort -u; }
 
 present() { (cd "$root/tests" && ls ./*.c ./*.sh) | sed 's|^\./||; s|\.c$||' | grep -vx lib.sh | sort; }
@@ -183,7 +183,7 @@ check_list() {
     check "every test is in tests/list, and only tests are" diff present.txt listed.txt
 }
 
-# The tables that bench/results.sh writes, and those that RESULTS.md has room for.
+# The tables that bench/results.sh writes must be those of RESULTS.md.
 check_results() {
     { echo machine && sed -n 's/.*| write \([a-z]*\)$/\1/p; s/^ *write \([a-z]*\)$/\1/p' "$root/bench/results.sh"; } |
         sort >written.txt
@@ -191,7 +191,7 @@ check_results() {
     check "RESULTS.md has a place for every table of results.sh" diff written.txt tables.txt
 }
 
-# Whether tests/run takes a test that says this, and ends like this, for a success.
+# Whether tests/run counts a test with this report and exit status as passed.
 run_accepts() { # status, report
     rm -rf suite
     mkdir suite
@@ -293,7 +293,7 @@ EOT
 
 names_of() { sed -nE 's/^REDIST_(AXIS_)?API [^(]*[ *](redist_[a-z0-9_]+)\(.*/\2/p' "$@" | sort -u; }
 
-# Exactly the public functions can be seen from outside, and nothing is writable.
+# The external symbols are exactly the public functions, and nothing is writable.
 only_public() { # object
     nm "$1" >symbols
     grep -E ' [A-TV-Z] ' symbols | sed 's/.* //' | grep -v structure_unit | sort >exported
@@ -320,7 +320,7 @@ fails_with() { # sentence command...
     ! "$@" >failure 2>&1 && cat failure && grep -q "$sentence" failure
 }
 
-# What would silently have no effect, or go wrong, does not compile, or does not link.
+# Settings without effect do not compile, and incompatible ones do not link.
 check_notices() {
     for hook in REDIST_MALLOC REDIST_NO_STREAMING REDIST_MAX_COUNT REDIST_YIELD; do
         check "a $hook that has no effect" fails_with 'do nothing in a file that only declares' \
@@ -345,7 +345,7 @@ check_notices() {
     check_program 'gcc, 4 axes'
 }
 
-# Whatever array bounds a compiler believes to see, it warns of none.
+# Compilers must not warn about array bounds, whatever they infer.
 check_dims() {
     for dims in 1 2 3 16; do
         if have gcc; then compile gcc c99 implementation.c redist_plan.h -O2 -DREDIST_MAX_DIMS=$dims; fi
@@ -353,7 +353,7 @@ check_dims() {
     done
 }
 
-# Every MPI function that the library calls can be made to fail by tests/failing_calls.h; the clock cannot.
+# tests/failing_calls.h wraps every MPI function that the library calls, except the clock.
 check_failing() {
     compile gcc c99 implementation.c redist_plan.h
     nm implementation.c.o | sed -n 's/.* U MPI_//p' | grep -v '^Wtime$' | sort >called
@@ -396,7 +396,7 @@ smaller() { # object bytes: of code
     awk -v limit="$2" '/^\.text/ { code += $2 } END { exit !(code > 0 && code < limit) }' sections
 }
 
-# A file that creates and executes a plan: the code of all that comes along.
+# The size of the code in a file that creates and executes a plan.
 check_sizes() {
     sed 1d declared.h >static.h
     sed 's/declared.h/static.h/' plan.c >whole.c

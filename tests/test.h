@@ -10,7 +10,7 @@
 
 static long test_passed, test_failed, test_skipped;
 
-/* Counts one test case; says what went wrong when it failed (the first 20 failures only). */
+/* Counts one test case, and prints its description if it failed (the first 20 failures only). */
 static inline int test_case(int ok, const char *format, ...) {
   va_list args;
   if (ok) {

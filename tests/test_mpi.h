@@ -1,5 +1,5 @@
-/* redist tests: test cases that all ranks of MPI_COMM_WORLD judge together. MIT licence, see
-   LICENSE. */
+/* redist tests: test cases that pass only if they pass on all ranks of MPI_COMM_WORLD. MIT licence,
+   see LICENSE. */
 #ifndef TEST_MPI_H
 #define TEST_MPI_H
 
@@ -39,7 +39,8 @@ static inline int test_shares(void) {
   return shares > 1;
 }
 
-/* One test case for all ranks: it passes when every rank says ok. Collective; counted on rank 0. */
+/* One test case for all ranks: it passes if ok is true on every rank. Collective; counted on rank
+   0. */
 static inline int test_case_all(int ok, const char *format, ...) {
   int bad = test_sum(!ok);
   char text[512];

@@ -1,4 +1,4 @@
-/* redist tests: as much of MPI as plans in shared memory need, for ranks that are threads, or
+/* redist tests: the part of MPI that plans in shared memory need, for ranks that are threads, or
    coroutines, of one process. Include it in one file, before redist_plan.h. MIT licence, see
    LICENSE. */
 #ifndef THREADS_MPI_H
@@ -13,15 +13,15 @@
 
 enum { CREW = 4, CREW_WINDOWS = 8, CREW_WORDS = 64, CREW_LETTER = 128 };
 
-#ifndef CREW_POINT /* where another rank may take over */
+#ifndef CREW_POINT /* where another rank may run */
 #define CREW_POINT() ((void)0)
 #endif
 
 static int crew_size;
-static int crew_rank(void);     /* of the thread, or coroutine, that asks */
-static void crew_barrier(void); /* waits for all of them */
+static int crew_rank(void);     /* of the calling thread or coroutine */
+static void crew_barrier(void); /* waits for all ranks */
 
-/* What the crew shows each other between two barriers. */
+/* What the ranks show each other between two barriers. */
 static int64_t crew_word[CREW][CREW_WORDS];
 static const void *crew_data[CREW];
 
@@ -173,8 +173,8 @@ int MPI_Ibcast(void *data, int n, MPI_Datatype type, int root, MPI_Comm comm,
 /* ---- messages: one at a time from a rank to another, copied when it is sent ---- */
 
 static struct {
-  char text[CREW_LETTER], *into; /* into: where it is awaited */
-  int bytes;                     /* 0: none is under way */
+  char text[CREW_LETTER], *into; /* into: the receive buffer, if posted */
+  int bytes;                     /* 0: no message is in flight */
 } crew_letter[CREW][CREW];
 
 int MPI_Isend(const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,

@@ -1,5 +1,5 @@
-/* redist tests: what options.timed adds up: executions, seconds of copying, seconds of waiting.
-   Nothing is compared with a time that other load could lengthen. MIT licence, see LICENSE. */
+/* redist tests: the sums of options.timed: executions, seconds of copying, seconds of waiting. No
+   comparison depends on other load. MIT licence, see LICENSE. */
 #include "exchange.h"
 
 enum { EXECUTIONS = 5, ROWS = 24, COLUMNS = 36, MOST_TESTS = 50000000 };
@@ -37,7 +37,7 @@ static void close_rows(exchange *e) {
   free(e);
 }
 
-/* What a plan says of its calls, which took so many seconds at most. */
+/* Checks a plan's statistics of its calls, which took at most so many seconds. */
 static void check_method(redist_method method, int timed, int combine) {
   redist_options options;
   redist_stats stats;
@@ -47,7 +47,7 @@ static void check_method(redist_method method, int timed, int combine) {
   memset(&options, 0, sizeof options);
   options.timed = timed;
   options.combine = combine ? add_slowly : NULL;
-  options.effort = REDIST_MEASURE; /* which does not count */
+  options.effort = REDIST_MEASURE; /* its executions are not counted */
   e = open_rows(method, &options);
   combining = 0;
   for (k = 0; k < EXECUTIONS; k++) {
@@ -74,7 +74,7 @@ static void check_method(redist_method method, int timed, int combine) {
   close_rows(e);
 }
 
-/* A rank whose peers have not started waits, and is told so. */
+/* A rank whose peers have not started waits, and its statistics say so. */
 static void check_waiting(redist_method method) {
   redist_options options;
   redist_stats stats;
@@ -103,7 +103,7 @@ static void check_waiting(redist_method method) {
   close_rows(e);
 }
 
-/* Two plans of an arena progress each other: none counts what the other copies. */
+/* Two plans of an arena progress each other: neither counts the other's copies. */
 static void check_arena(void) {
   redist_options options;
   redist_stats stats[2];

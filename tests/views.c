@@ -175,7 +175,7 @@ static void check_random(test_random *r, int number) {
   free(l);
 }
 
-/* Undoing a step gives back every owner and offset. */
+/* Undoing a step restores every owner and offset. */
 static void check_inverse(test_random *r, int number) {
   int64_t shape[TEST_DIMS];
   int turns = (int)test_between(r, -5, 5), permutation[3], inverse[3];

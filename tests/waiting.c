@@ -1,9 +1,9 @@
-/* redist tests: waiting: what gets on while a rank waits, and several started plans in any order.
-   MIT licence, see LICENSE. */
+/* redist tests: waiting: what progresses while a rank waits, and several started plans in any
+   order. MIT licence, see LICENSE. */
 #define TEST_LENGTH 4096
 #define TEST_ELEMENTS 40000
 #define TEST_LARGEST 40000
-static int test_yields; /* a wait that gives the processor away is counted */
+static int test_yields; /* the yields of waiting ranks */
 #include <sched.h>
 #define REDIST_YIELD() ((void)(test_yields++, sched_yield()))
 #include "exchange.h"
@@ -15,7 +15,7 @@ static exchange *rows_to_columns(redist_method method, int64_t n, int64_t m) {
   exchange *e = exchange_new(MPI_COMM_WORLD);
   exchange_rows(e, n, m, TEST_CYCLIC);
   e->method = method;
-  e->seed = 1; /* dear messages, where chains are chosen by cost */
+  e->seed = 1; /* expensive messages, where chains are chosen by cost */
   return e;
 }
 
@@ -26,15 +26,15 @@ static int create_on_nodes(exchange *e, int node_ranks) {
   return exchange_create_with(e, &options);
 }
 
-/* ---- a rank that waits for nothing but flags receives other messages ---- */
+/* ---- a rank that waits only for flags also progresses messages ---- */
 
 static void pause_for(double seconds) {
   const double begin = MPI_Wtime();
   while (MPI_Wtime() - begin < seconds) sched_yield();
 }
 
-/* Ranks 0 and 1 are a node. Rank 1 comes late, when rank 0 has long waited for it and has done with
-   the other nodes: it first sends rank 0 a large message of its own. */
+/* Ranks 0 and 1 are a node. Rank 1 is late: rank 0 has completed its messages with other nodes and
+   waits for it. Rank 1 first sends rank 0 a large message of its own. */
 static int late_sender(exchange *e, char *buffer) {
   MPI_Request received = MPI_REQUEST_NULL;
   int code = REDIST_OK;
@@ -98,7 +98,7 @@ static exchange *plan_of_many(redist_method method, int number, redist_arena **a
   return e;
 }
 
-/* Lists the plans from another one on on every rank; some ranks backwards. */
+/* Lists the plans from a different one on, on every rank; some ranks list them backwards. */
 static int complete(exchange *const *e, int way) {
   redist_plan *plan[PLANS];
   int k, done = 0, code = REDIST_OK;
@@ -177,7 +177,7 @@ static void check_lists(void) {
   free(e);
 }
 
-/* A wait of any length goes on yielding: its counter stands still in the end. */
+/* A wait of any length continues to yield: its counter stops at its limit. */
 static void check_long_wait(void) {
   int tries = INT_MAX - 3, k, before = test_yields;
   for (k = 0; k < 10; k++) redist_priv_yield(&tries);

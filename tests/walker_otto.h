@@ -7,8 +7,8 @@ enum { WALKER_PROCS = 16, WALKER_STEPS = 12 };
 /* place: local block of the source, slot of the destination */
 typedef enum { WALKER_BLOCK, WALKER_PROCESS, WALKER_PLACE } walker_entry;
 
-/* What each process (column) sends, or receives, at each step (row): the global block, its partner,
-   the block's local place. */
+/* What each process (column) sends, or receives, in each step (row): the global block, the peer,
+   the block's local index. */
 typedef struct {
   int receives;
   walker_entry entry;

@@ -5,8 +5,7 @@
 #include <mpi.h>
 #include <sched.h>
 
-/* MPI's own waits may spin, which starves the other ranks when there are more of them than
-   cores. */
+/* MPI's own waits may spin, which starves other ranks when ranks outnumber cores. */
 static inline void wait_yielding(MPI_Request *request) {
   int done = 0, tries = 0;
   while (MPI_Test(request, &done, MPI_STATUS_IGNORE), !done)

@@ -1,15 +1,15 @@
-! The heat equation by alternating directions, in Fortran: the same solver as examples/adi.c, which tells the scheme.
-! MIT licence, see LICENSE.
+! The heat equation by alternating directions, in Fortran: the same solver as examples/adi.c, which describes the
+! scheme. MIT licence, see LICENSE.
 !   make fortran, or by hand: mpicc -c -O3 -I. examples/fortran/redist_f.c
 !   mpifort -O3 examples/fortran/redist.f90 examples/fortran/adi.f90 redist_f.o -o adi && mpiexec -n 4 ./adi [N [STEPS]]
 !
 ! Both arrays are (lines, n): the direction of the sweep varies slowest, so that one routine serves both and solves many
-! neighbouring lines at once with unit stride. For rows that is Fortran's order, for columns that of C: changing it is
-! the plan's business.
+! neighbouring lines at once with unit stride. For rows that is Fortran's order, for columns C's; the plan changes the
+! order.
 module heat
     use, intrinsic :: iso_c_binding, only: real64 => c_double
     implicit none
-    integer, parameter :: STRIP = 32 ! lines solved at once: a strip of a long line stays in the cache
+    integer, parameter :: STRIP = 32 ! lines solved at once: a strip of long lines stays in the cache
 
     ! (1 - a D) for lines of n points, factored. ratio: a / h^2; line: a strip between rows that stay 0.
     type tridiagonal
@@ -86,7 +86,7 @@ program adi
     call create(columns, rows, to_rows)
     call create(rows, columns, to_columns)
     if (redist_layout_shape(columns, rank, own) /= 1) call MPI_Abort(MPI_COMM_WORLD, 1)
-    lines = int(own%count(2)) ! of rows as well as of columns
+    lines = int(own%count(2)) ! the same number of rows and columns
     allocate (by_rows(lines, n), by_columns(lines, n), sine(0:n + 1), start(lines))
 
     sine = 0
@@ -94,7 +94,7 @@ program adi
         sine(i) = sin(pi * h * i)
     end do
     start = sine(own%first(2):own%first(2) + lines - 1)
-    do i = 1, n ! (1 + a Dy) u, from u = sin(pi x) sin(pi y), which only fades
+    do i = 1, n ! (1 + a Dy) u, from u = sin(pi x) sin(pi y), whose shape does not change
         by_columns(:, i) = (sine(i) + ratio * (sine(i - 1) - 2 * sine(i) + sine(i + 1))) * start
     end do
 
@@ -108,7 +108,7 @@ program adi
     end do
     marching = MPI_Wtime() - marching
 
-    ! How much is left by the differential equation, and by the scheme, which the program must meet to rounding.
+    ! Compares with the exact solutions of the equation and of the scheme; the latter must agree to rounding.
     damping = 4 * ratio * sin(pi * h / 2)**2
     exact = exp(-2 * pi * pi * steps * dt)
     scheme = ((1 - damping) / (1 + damping))**(2.0_real64 * steps)
@@ -127,7 +127,7 @@ program adi
 
 contains
 
-    ! The k-th argument of the program, or what it is when there is none.
+    ! The k-th argument of the program, or its default.
     integer function argument(k, otherwise)
         integer, intent(in) :: k, otherwise
         character(20) :: text

@@ -1,5 +1,5 @@
-! redist in Fortran: layouts, plans and arenas of redist.h and redist_plan.h, which tell all that is not told here.
-! MIT licence, see LICENSE.
+! redist in Fortran: layouts, plans and arenas of redist.h and redist_plan.h, which have the full contracts. MIT
+! licence, see LICENSE.
 !
 !   mpicc -c -O3 -I. examples/fortran/redist_f.c
 !   mpifort -O3 examples/fortran/redist.f90 program.f90 redist_f.o -o program
@@ -14,7 +14,7 @@
 ! What differs from C:
 ! - Axes, indices, local positions and offsets count from 1, and "none" is 0. Ranks, places and coordinates count from 0,
 !   as in MPI. The text of a layout and the sentences are the same in every language, and count from 0.
-! - redist_layout_nd makes layouts of arrays as Fortran stores them, the first axis contiguous. A text says so itself.
+! - redist_layout_nd makes layouts of arrays as Fortran stores them, the first axis contiguous. A text names its order.
 ! - MPI handles are integers (mpif.h, use mpi) or those of mpi_f08.
 ! - ierr is 0 (REDIST_OK) or a REDIST_ERR_...; `message`, where it is given, receives the sentence, blank on success.
 ! - Arrays may have any type, kind and rank, and must be contiguous; a rank that owns nothing has one of size 0. Between
@@ -22,9 +22,9 @@
 !   MPI_Isend.
 ! - Lists (cuts, ranks, offsets, boxes, storage) are kept by reference: give them the attribute `target`, contiguous, and
 !   let them live as long as the layouts that were made with them; fixed arrays and redist_axpby_t as long as the plans.
-! - options%combine and a part's are those of C; redist_combine_op is there through redist_plan_create's op, one of
-!   redist_axpby_t through axpby. Not in this module: redist_move, redist_volume, redist_traffic_between, schedules,
-!   phases, costs, advice, calibrating.
+! - options%combine, and that of a part, are C function pointers; for redist_combine_op pass op to redist_plan_create,
+!   for redist_combine_axpby pass axpby. Not in this module: redist_move, redist_volume, redist_traffic_between,
+!   schedules, phases, costs, advice, redist_calibrate, redist_cuts_remainder_first and _last, redist_layout_print.
 module redist
     use, intrinsic :: iso_c_binding
     use mpi_f08, only: MPI_Comm, MPI_Datatype, MPI_Op
@@ -57,7 +57,7 @@ module redist
 
     ! ---- types ----
 
-    ! Axes and layouts are values, whose words only C reads; redist_f.c checks how many there are.
+    ! Axes and layouts are values, whose words only C reads; redist_f.c checks their number.
     type, bind(c), public :: redist_axis_t
         private
         integer(c_int64_t) :: word(13) = 0
@@ -88,8 +88,8 @@ module redist
         real(c_double) :: per_message = 0, per_byte = 0
     end type
 
-    ! As in C, member for member. message and message_size are redist_plan_create's own, and so are combine and context
-    ! where it is given op or axpby.
+    ! As in C, member by member. redist_plan_create sets message and message_size, and with op or axpby also combine and
+    ! context.
     type, bind(c), public :: redist_options_t
         integer(c_int) :: method = REDIST_AUTO
         integer(c_int) :: effort = REDIST_ESTIMATE
@@ -119,7 +119,7 @@ module redist
         real(c_double) :: copying = 0, waiting = 0
     end type
 
-    ! A part of a plan: what redist_part makes.
+    ! A part of a plan, made by redist_part.
     type, bind(c), public :: redist_part_t
         private
         type(redist_layout_t) :: from, to
@@ -143,7 +143,7 @@ module redist
         private
         type(c_ptr) :: plan = c_null_ptr
         type(op_t), pointer :: op => null()
-        logical :: strided = .false. ! why the last call failed: an array was not contiguous
+        logical :: strided = .false. ! the last call failed because an array was not contiguous
     end type
 
     ! ---- axes: n is a default integer or integer(int64) ----
@@ -270,7 +270,7 @@ module redist
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), intent(in) :: axes(*)
         end function
 
-        ! ---- layouts: what they tell ----
+        ! ---- layouts: queries ----
 
         pure integer(c_int) function redist_layout_places(layout) bind(c)
             import; type(redist_layout_t), intent(in) :: layout
@@ -444,7 +444,7 @@ contains
 
     ! ---- text ----
 
-    ! What a C string says; '' for NULL.
+    ! The text of a C string; '' for NULL.
     function text_at(address) result(text)
         type(c_ptr), intent(in) :: address
         character(:), allocatable :: text
@@ -534,10 +534,9 @@ contains
 
     ! ---- plans ----
 
-    ! Plans the redistribution. What arrives is combined with what is there by op (on the datatype given, which then must
-    ! live as long as the plan), or as axpby says.
-    ! Datatypes for a file that holds the view row by row, the last axis fastest: of redist_transposed(layout) for a file
-    ! in the order of Fortran's arrays.
+    ! Plans the redistribution. Received elements are combined with the destination's by op (on the datatype given,
+    ! which must then live as long as the plan), or by axpby. Datatypes for a file that holds the view row by row, the
+    ! last axis fastest: of redist_transposed(layout) for a file in the order of Fortran's arrays.
     subroutine layout_types_integer(layout, rank, datatype, file, memory, ierr)
         type(redist_layout_t), intent(in) :: layout
         integer, intent(in) :: rank, datatype
@@ -568,7 +567,7 @@ contains
         integer :: status
         if (present(options)) chosen = options
         if (present(op)) then
-            allocate (plan%op, stat=status) ! where it fails, the context is null, which every rank learns
+            allocate (plan%op, stat=status) ! on failure the context is null, an error on every rank
             chosen%combine = c_funloc(redist_combine_op)
             chosen%context = c_null_ptr
             if (status == 0) call c_op(op, datatype, plan%op)
@@ -600,7 +599,7 @@ contains
         call plan_create_integer(comm%MPI_VAL, from, to, datatype%MPI_VAL, plan, ierr, options, handle, axpby, message)
     end subroutine
 
-    ! An array of its own layouts and datatype. axpby: combines what arrives with what is there.
+    ! An array with its own layouts and datatype. axpby: how received elements are combined with the destination's.
     function part_integer(from, to, datatype, axpby) result(part)
         type(redist_layout_t), intent(in) :: from, to
         integer, intent(in) :: datatype
@@ -623,7 +622,7 @@ contains
         part = part_integer(from, to, datatype%MPI_VAL, axpby)
     end function
 
-    ! Plans all parts, in one message to each peer; redist_execute_many moves them.
+    ! Plans all parts, with one message per peer; redist_execute_many moves them.
     subroutine plan_create_parts_integer(comm, part, plan, ierr, options, message)
         integer, intent(in) :: comm
         type(redist_part_t), intent(in) :: part(:)
@@ -708,7 +707,7 @@ contains
         if (.not. plan%strided) ierr = c_start(plan%plan, c_loc(array), c_loc(array))
     end subroutine
 
-    ! options%arrays arrays at once: [c_loc(u), c_loc(v)]; redist does not see whether they are contiguous.
+    ! options%arrays arrays at once: [c_loc(u), c_loc(v)]; redist cannot check whether they are contiguous.
     subroutine redist_start_many(plan, from, to, ierr)
         type(redist_plan_t), intent(inout) :: plan
         type(c_ptr), intent(in), contiguous :: from(:), to(:)

@@ -1,20 +1,21 @@
 /* The C side of the Fortran module `redist` (redist.f90): the implementation of the library, and what Fortran cannot
-   say: MPI handles, indices that count from 1, standard output. MIT licence, see LICENSE.
+   express: MPI handles, indices that count from 1, standard output. MIT licence, see LICENSE.
    mpicc -c -O3 -I. examples/fortran/redist_f.c */
 #define REDIST_IMPLEMENTATION
 #include "redist_plan.h"
 
-/* redist.f90 keeps axes, layouts and what combining needs as so many 8-byte words, and copies them as such. */
+/* redist.f90 stores axes, layouts and contexts for combining as arrays of 8-byte words, and copies
+   these. */
 typedef char redist_f_axis_fits[sizeof(redist_axis) == 8 * 13 ? 1 : -1];
 typedef char redist_f_layout_fits[sizeof(redist_layout) == 8 * 174 ? 1 : -1];
 typedef char redist_f_op_fits[sizeof(redist_op) <= 8 * 2 ? 1 : -1];
 
 /* A part as Fortran has it. */
 typedef struct {
-    redist_layout from, to;
-    MPI_Fint element;
-    redist_combine *combine;
-    void *context;
+  redist_layout from, to;
+  MPI_Fint element;
+  redist_combine *combine;
+  void *context;
 } redist_f_part;
 
 redist_axis redist_f_whole(int n);
@@ -27,7 +28,8 @@ redist_layout redist_f_with_ghosts(const redist_layout *layout, int axis, int ed
 redist_layout redist_f_ghost_depth(const redist_layout *layout, int axis, int low, int high);
 redist_layout redist_f_with_allocated(const redist_layout *layout, int axis, int64_t allocated);
 redist_layout redist_f_flipped(const redist_layout *layout, int axis);
-redist_layout redist_f_section(const redist_layout *layout, int axis, int64_t start, int64_t count, int64_t step);
+redist_layout redist_f_section(const redist_layout *layout, int axis, int64_t start, int64_t count,
+                               int64_t step);
 redist_layout redist_f_permuted(const redist_layout *layout, const int *axes);
 int redist_f_owner(const redist_axis *x, int64_t i);
 int64_t redist_f_local(const redist_axis *x, int64_t i);
@@ -36,12 +38,13 @@ int redist_f_layout_owner(const redist_layout *layout, const int64_t *index);
 int64_t redist_f_layout_offset(const redist_layout *layout, const int64_t *index);
 int redist_f_layout_shape(const redist_layout *layout, int rank, redist_shape *shape);
 int redist_f_layout_place_shape(const redist_layout *layout, int place, redist_shape *shape);
-int redist_f_plan_create(MPI_Fint comm, const redist_layout *from, const redist_layout *to, MPI_Fint element,
-                         const redist_options *options, redist_plan **plan);
-int redist_f_plan_create_parts(MPI_Fint comm, int parts, const redist_f_part *part, const redist_options *options,
-                               redist_plan **plan);
+int redist_f_plan_create(MPI_Fint comm, const redist_layout *from, const redist_layout *to,
+                         MPI_Fint element, const redist_options *options, redist_plan **plan);
+int redist_f_plan_create_parts(MPI_Fint comm, int parts, const redist_f_part *part,
+                               const redist_options *options, redist_plan **plan);
 void redist_f_op(MPI_Fint op, MPI_Fint type, redist_op *context);
-int redist_f_layout_types(const redist_layout *layout, int rank, MPI_Fint element, MPI_Fint *file, MPI_Fint *memory);
+int redist_f_layout_types(const redist_layout *layout, int rank, MPI_Fint element, MPI_Fint *file,
+                          MPI_Fint *memory);
 int redist_f_plan_print(redist_plan *plan);
 int redist_f_arena_create(MPI_Fint comm, size_t bytes, redist_arena **arena);
 
@@ -50,139 +53,126 @@ int redist_f_arena_create(MPI_Fint comm, size_t bytes, redist_arena **arena);
 redist_axis redist_f_whole(int n) { return redist_whole(n); }
 redist_axis redist_f_block(int n, int procs) { return redist_block(n, procs); }
 redist_axis redist_f_cyclic(int n, int procs) { return redist_cyclic(n, procs); }
-redist_axis redist_f_block_cyclic(int n, int block, int procs) { return redist_block_cyclic(n, block, procs); }
+redist_axis redist_f_block_cyclic(int n, int block, int procs) {
+  return redist_block_cyclic(n, block, procs);
+}
 redist_axis redist_f_balanced(int n, int procs) { return redist_balanced(n, procs); }
 
-/* ---- axes, indices and positions that count from 1; the answer "none" is 0 then, or owner -1 ---- */
+/* ---- axes, indices and positions that count from 1; "none" is then 0, of owners -1 ---- */
 
 int redist_f_owner(const redist_axis *x, int64_t i) { return redist_owner(x, i - 1); }
 int64_t redist_f_local(const redist_axis *x, int64_t i) { return redist_local(x, i - 1) + 1; }
-int64_t redist_f_global(const redist_axis *x, int coord, int64_t l) { return redist_global(x, coord, l - 1) + 1; }
-
-redist_layout redist_f_with_halo(const redist_layout *layout, int axis, int low, int high)
-{
-    return redist_with_halo(*layout, axis - 1, low, high);
+int64_t redist_f_global(const redist_axis *x, int coord, int64_t l) {
+  return redist_global(x, coord, l - 1) + 1;
 }
 
-redist_layout redist_f_with_ghosts(const redist_layout *layout, int axis, int edge)
-{
-    return redist_with_ghosts(*layout, axis - 1, (redist_edge)edge);
+redist_layout redist_f_with_halo(const redist_layout *layout, int axis, int low, int high) {
+  return redist_with_halo(*layout, axis - 1, low, high);
 }
 
-redist_layout redist_f_ghost_depth(const redist_layout *layout, int axis, int low, int high)
-{
-    return redist_ghost_depth(*layout, axis - 1, low, high);
+redist_layout redist_f_with_ghosts(const redist_layout *layout, int axis, int edge) {
+  return redist_with_ghosts(*layout, axis - 1, (redist_edge)edge);
 }
 
-redist_layout redist_f_with_allocated(const redist_layout *layout, int axis, int64_t allocated)
-{
-    return redist_with_allocated(*layout, axis - 1, allocated);
+redist_layout redist_f_ghost_depth(const redist_layout *layout, int axis, int low, int high) {
+  return redist_ghost_depth(*layout, axis - 1, low, high);
 }
 
-redist_layout redist_f_flipped(const redist_layout *layout, int axis) { return redist_flipped(*layout, axis - 1); }
-
-redist_layout redist_f_section(const redist_layout *layout, int axis, int64_t start, int64_t count, int64_t step)
-{
-    return redist_section(*layout, axis - 1, start - 1, count, step);
+redist_layout redist_f_with_allocated(const redist_layout *layout, int axis, int64_t allocated) {
+  return redist_with_allocated(*layout, axis - 1, allocated);
 }
 
-redist_layout redist_f_permuted(const redist_layout *layout, const int *axes)
-{
-    int from_zero[REDIST_MAX_DIMS] = {0}, d;
-    for (d = 0; d < layout->ndim && d < REDIST_MAX_DIMS; d++)
-        from_zero[d] = axes[d] - 1;
-    return redist_permuted(*layout, from_zero);
+redist_layout redist_f_flipped(const redist_layout *layout, int axis) {
+  return redist_flipped(*layout, axis - 1);
 }
 
-static const int64_t *from_zero(const redist_layout *layout, const int64_t *index, int64_t *shifted)
-{
-    int d;
-    for (d = 0; d < layout->ndim && d < REDIST_MAX_DIMS; d++)
-        shifted[d] = index[d] - 1;
-    return shifted;
+redist_layout redist_f_section(const redist_layout *layout, int axis, int64_t start, int64_t count,
+                               int64_t step) {
+  return redist_section(*layout, axis - 1, start - 1, count, step);
 }
 
-int redist_f_layout_owner(const redist_layout *layout, const int64_t *index)
-{
-    int64_t shifted[REDIST_MAX_DIMS] = {0};
-    return redist_layout_owner(layout, from_zero(layout, index, shifted));
+redist_layout redist_f_permuted(const redist_layout *layout, const int *axes) {
+  int from_zero[REDIST_MAX_DIMS] = {0}, d;
+  for (d = 0; d < layout->ndim && d < REDIST_MAX_DIMS; d++) from_zero[d] = axes[d] - 1;
+  return redist_permuted(*layout, from_zero);
 }
 
-int64_t redist_f_layout_offset(const redist_layout *layout, const int64_t *index)
-{
-    int64_t shifted[REDIST_MAX_DIMS] = {0};
-    return redist_layout_offset(layout, from_zero(layout, index, shifted)) + 1;
+static const int64_t *from_zero(const redist_layout *layout, const int64_t *index,
+                                int64_t *shifted) {
+  int d;
+  for (d = 0; d < layout->ndim && d < REDIST_MAX_DIMS; d++) shifted[d] = index[d] - 1;
+  return shifted;
 }
 
-static int from_one(const redist_layout *layout, int holds, redist_shape *shape)
-{
-    int d;
-    if (holds == 1)
-        shape->origin++;
-    for (d = 0; holds == 1 && d < layout->ndim; d++)
-        shape->first[d]++;
-    return holds;
+int redist_f_layout_owner(const redist_layout *layout, const int64_t *index) {
+  int64_t shifted[REDIST_MAX_DIMS] = {0};
+  return redist_layout_owner(layout, from_zero(layout, index, shifted));
 }
 
-int redist_f_layout_shape(const redist_layout *layout, int rank, redist_shape *shape)
-{
-    return from_one(layout, redist_layout_shape(layout, rank, shape), shape);
+int64_t redist_f_layout_offset(const redist_layout *layout, const int64_t *index) {
+  int64_t shifted[REDIST_MAX_DIMS] = {0};
+  return redist_layout_offset(layout, from_zero(layout, index, shifted)) + 1;
 }
 
-int redist_f_layout_place_shape(const redist_layout *layout, int place, redist_shape *shape)
-{
-    return from_one(layout, redist_layout_place_shape(layout, place, shape), shape);
+static int from_one(const redist_layout *layout, int holds, redist_shape *shape) {
+  int d;
+  if (holds == 1) shape->origin++;
+  for (d = 0; holds == 1 && d < layout->ndim; d++) shape->first[d]++;
+  return holds;
+}
+
+int redist_f_layout_shape(const redist_layout *layout, int rank, redist_shape *shape) {
+  return from_one(layout, redist_layout_shape(layout, rank, shape), shape);
+}
+
+int redist_f_layout_place_shape(const redist_layout *layout, int place, redist_shape *shape) {
+  return from_one(layout, redist_layout_place_shape(layout, place, shape), shape);
 }
 
 /* ---- MPI handles, and standard output ---- */
 
-int redist_f_plan_create(MPI_Fint comm, const redist_layout *from, const redist_layout *to, MPI_Fint element,
-                         const redist_options *options, redist_plan **plan)
-{
-    return redist_plan_create(MPI_Comm_f2c(comm), from, to, MPI_Type_f2c(element), options, plan);
+int redist_f_plan_create(MPI_Fint comm, const redist_layout *from, const redist_layout *to,
+                         MPI_Fint element, const redist_options *options, redist_plan **plan) {
+  return redist_plan_create(MPI_Comm_f2c(comm), from, to, MPI_Type_f2c(element), options, plan);
 }
 
-/* Without memory for the list the rank passes none, which all are told. */
-int redist_f_plan_create_parts(MPI_Fint comm, int parts, const redist_f_part *part, const redist_options *options,
-                               redist_plan **plan)
-{
-    redist_part *list = parts > 0 ? (redist_part *)REDIST_MALLOC((size_t)parts * sizeof *list) : NULL;
-    int k, code;
-    for (k = 0; list != NULL && k < parts; k++) {
-        list[k].from = &part[k].from;
-        list[k].to = &part[k].to;
-        list[k].element = MPI_Type_f2c(part[k].element);
-        list[k].combine = part[k].combine;
-        list[k].context = part[k].context;
-    }
-    code = redist_plan_create_parts(MPI_Comm_f2c(comm), parts, list, options, plan);
-    REDIST_FREE(list);
-    return code;
+/* Without memory for the list, the rank passes NULL, which is an error on all ranks. */
+int redist_f_plan_create_parts(MPI_Fint comm, int parts, const redist_f_part *part,
+                               const redist_options *options, redist_plan **plan) {
+  redist_part *list = parts > 0 ? (redist_part *)REDIST_MALLOC((size_t)parts * sizeof *list) : NULL;
+  int k, code;
+  for (k = 0; list != NULL && k < parts; k++) {
+    list[k].from = &part[k].from;
+    list[k].to = &part[k].to;
+    list[k].element = MPI_Type_f2c(part[k].element);
+    list[k].combine = part[k].combine;
+    list[k].context = part[k].context;
+  }
+  code = redist_plan_create_parts(MPI_Comm_f2c(comm), parts, list, options, plan);
+  REDIST_FREE(list);
+  return code;
 }
 
-void redist_f_op(MPI_Fint op, MPI_Fint type, redist_op *context)
-{
-    context->op = MPI_Op_f2c(op);
-    context->type = MPI_Type_f2c(type);
+void redist_f_op(MPI_Fint op, MPI_Fint type, redist_op *context) {
+  context->op = MPI_Op_f2c(op);
+  context->type = MPI_Type_f2c(type);
 }
 
-int redist_f_layout_types(const redist_layout *layout, int rank, MPI_Fint element, MPI_Fint *file, MPI_Fint *memory)
-{
-    MPI_Datatype types[2] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
-    const int code = redist_layout_types(layout, rank, MPI_Type_f2c(element), &types[0], &types[1]);
-    *file = MPI_Type_c2f(types[0]);
-    *memory = MPI_Type_c2f(types[1]);
-    return code;
+int redist_f_layout_types(const redist_layout *layout, int rank, MPI_Fint element, MPI_Fint *file,
+                          MPI_Fint *memory) {
+  MPI_Datatype types[2] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
+  const int code = redist_layout_types(layout, rank, MPI_Type_f2c(element), &types[0], &types[1]);
+  *file = MPI_Type_c2f(types[0]);
+  *memory = MPI_Type_c2f(types[1]);
+  return code;
 }
 
-int redist_f_plan_print(redist_plan *plan)
-{
-    const int code = redist_plan_print(plan, stdout);
-    fflush(stdout);
-    return code;
+int redist_f_plan_print(redist_plan *plan) {
+  const int code = redist_plan_print(plan, stdout);
+  fflush(stdout);
+  return code;
 }
 
-int redist_f_arena_create(MPI_Fint comm, size_t bytes, redist_arena **arena)
-{
-    return redist_arena_create(MPI_Comm_f2c(comm), bytes, arena);
+int redist_f_arena_create(MPI_Fint comm, size_t bytes, redist_arena **arena) {
+  return redist_arena_create(MPI_Comm_f2c(comm), bytes, arena);
 }

@@ -1,11 +1,11 @@
-! The shallow waves of a channel by redist: two staggered fields, whose ghost cells travel in one message per neighbour,
-! in an arena, against the exact solution of the scheme. MIT licence, see LICENSE.
+! Shallow waves in a channel by redist: two staggered fields, whose ghost cells are exchanged in one message per
+! neighbour, in an arena, compared with the exact solution of the scheme. MIT licence, see LICENSE.
 !
 !   mpiexec -n 4 build/waves_fortran [points] [steps]
 !
-! Heights h(i, j) lie in the middle of cells, velocities u(i, j) at their faces along the first axis, of which there is one
-! more, on the last rank: the channel is closed, and nothing flows through its ends, u = 0. Both arrays store two ghost
-! cells on either side, so that they begin with h(-1, 1), and exchange the nearest.
+! Heights h(i, j) lie at cell centres, velocities u(i, j) at faces along the first axis, of which there is one more, on
+! the last rank: the channel is closed, and u = 0 at its ends. Both arrays store two ghost cells on either side, so that
+! they begin with h(-1, 1), and exchange only the nearest one.
 program waves
     use, intrinsic :: iso_c_binding
     use mpi_f08
@@ -23,7 +23,7 @@ program waves
     call argument(1, n)
     call argument(2, steps)
     call prepare()
-    ! With a time step of `ratio` cells, h turns by `turn` in each, as the leapfrog scheme does.
+    ! With a time step of `ratio` cells, the leapfrog scheme turns the phase of h by `turn` in each step.
     ratio = 0.5d0
     sine = ratio * sin(pi / (2 * n))
     turn = 2 * asin(sine)
@@ -59,7 +59,7 @@ contains
         stop 2, quiet=.true.
     end subroutine
 
-    ! The fields in an arena, and the plan that fills their ghost cells, one deep, of which two are stored.
+    ! Allocates the fields in an arena, and plans the exchange of the nearest of their two ghost cells.
     subroutine prepare()
         type(redist_layout_t) :: heights, velocities, of_h, of_u
         type(redist_options_t) :: options

@@ -1,5 +1,5 @@
-# The version that redist.h tells, and the requests that it meets: those for the same major version, before 1.0 for the
-# same minor version, that ask for no later one. MIT licence, see LICENSE.
+# The version in redist.h, and the requests that it satisfies: those for the same major version (before 1.0, the same
+# minor version) that ask for no later one. MIT licence, see LICENSE.
 set(redist_header "${CMAKE_CURRENT_LIST_DIR}/../../redist.h") # of the source tree
 if(NOT EXISTS "${redist_header}")
     set(redist_header "${CMAKE_CURRENT_LIST_DIR}/../../../include/redist.h")

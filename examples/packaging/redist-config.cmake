@@ -7,8 +7,8 @@
 # redist::redist is the two headers with MPI::MPI_C. With COMPONENTS Fortran (and Fortran among the project's languages)
 # there is redist::fortran, too: the module `redist`, a static library that the project builds with its own compilers.
 #
-# `make install` copies this file to share/redist/cmake. In the source tree it serves where it lies, so that nothing
-# needs to be installed: set redist_DIR to examples/packaging, for example after FetchContent.
+# `make install` copies this file to share/redist/cmake. In the source tree it also works from here, without an
+# installation: set redist_DIR to examples/packaging, for example after FetchContent.
 
 if(EXISTS "${CMAKE_CURRENT_LIST_DIR}/../../redist_plan.h") # the source tree
     get_filename_component(redist_INCLUDE_DIR "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
@@ -17,7 +17,7 @@ else()
 endif()
 get_filename_component(redist_FORTRAN_DIR "${CMAKE_CURRENT_LIST_DIR}/../fortran" ABSOLUTE)
 
-# What a project lacks gets a sentence; where the component is optional, it is left out.
+# Reports what the project lacks; an optional component is left out.
 set(redist_NOT_FOUND_MESSAGE "")
 set(redist_needed C)
 if(redist_FIND_REQUIRED_Fortran)

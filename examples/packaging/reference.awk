@@ -1,4 +1,4 @@
-# Marks a header for Doxygen: of all before the bodies, prints every public declaration behind the comment that stands
+# Prepares a header for Doxygen: of all that comes before the bodies, prints every public declaration after the comment
 # above it, which becomes a page of its own. MIT licence, see LICENSE.
 # usage: awk -f reference.awk HEADER
 # - Declarations that follow one comment without a blank line share its page.
@@ -59,14 +59,14 @@ function begin_page(name,    text) {
     page = name
     text = described(pending)
     print "/** @defgroup " name " " name "\n" in_section() "\n"
-    # a contract that refers to the one before is read with it
+    # a contract that refers to the previous one is shown with it
     if (pending ~ /^The same/ && before != "") text = text "\n@see " before
     if (around != "") text = text "\n" described(around)
     print text "\n\nDeclared in " header ".\n@{ */"
     before = name
 }
 
-# A comment inside of a struct or an enumeration, behind a member or before it.
+# A comment inside a struct or an enumeration, after a member or before it.
 function members(code,    out, at, text, tail, line, behind) {
     out = ""
     while ((at = index(code, "/*")) > 0) {
@@ -108,7 +108,7 @@ function declare(code,    name) {
     sub(/^REDIST_(AXIS_)?API /, "", code)
     if (pending == "" && page == "") pending = shared
     shared = pending != "" ? pending : shared
-    if (code ~ /^typedef (struct|union) *\{/) { # has a page anyway
+    if (code ~ /^typedef (struct|union) *\{/) { # has a page of its own
         end_page()
         print "/** " in_section() described(pending) " */\n" members(code)
     } else {

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds the reference from the contracts in the headers: manual pages (section 3) and HTML, by Doxygen. Where that is
-# missing it says so, and is no failure. MIT licence, see LICENSE.
-# usage: sh reference.sh DIRECTORY     (man3/ and html/ below it; what Doxygen warns of is in DIRECTORY/warnings)
+# Generates the reference from the contracts in the headers: manual pages (section 3) and HTML, by Doxygen. Without
+# Doxygen it prints a message and succeeds. MIT licence, see LICENSE.
+# usage: sh reference.sh DIRECTORY     (man3/ and html/ below it; Doxygen's warnings are in DIRECTORY/warnings)
 command -v doxygen >/dev/null || { echo 'reference: skipped, no doxygen'; exit 0; }
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
@@ -37,7 +37,7 @@ for page in man3/*; do
     case $page in
     man3/*_h_[0-9]*.3) rm "$page" ;; # a section of a header
     man3/redist*.3 | man3/REDIST_*.3)
-        # The name of a page stands twice, what it is for apart, and signatures follow that the synopsis has.
+        # Doxygen prints a page's name twice, its purpose apart, and signatures that the synopsis already has.
         awk '/^\.SH "(Author|(Function|Macro Definition|Typedef) Documentation)"$/ { exit }
             titled && /^\.PP$/ { next }
             titled {

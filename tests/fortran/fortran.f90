@@ -212,7 +212,7 @@ contains
         value_at = real(100 * i + j, c_double)
     end function
 
-    ! What an array of this layout holds here, taken from C's layout; -1 elsewhere.
+    ! The expected array of this layout, from C's layout; -1 where nothing is owned.
     function filled(which) result(array)
         integer, intent(in) :: which
         real(c_double), allocatable :: array(:)
@@ -302,7 +302,7 @@ contains
         call redist_plan_free(plans(2), ierr)
     end subroutine
 
-    ! An array from rows to columns as complex, as pairs of four integers of default kind, and as 16 characters.
+    ! An array from rows to columns with three types: complex, four default integers, and 16 characters.
     subroutine check_kinds()
         type(redist_plan_t) :: plan
         complex(c_double), allocatable :: z(:, :), w(:, :)
@@ -383,7 +383,7 @@ module typed_handles
     implicit none
 contains
 
-    ! How many ranks keep index i of a periodic axis of n, with one ghost cell before and two after what they own.
+    ! How many ranks hold index i of a periodic axis of n, with one ghost cell before and two after what they own.
     integer function holders(x, i)
         type(redist_axis_t), intent(in) :: x
         integer, intent(in) :: i
@@ -595,7 +595,7 @@ contains
         call check(ierr == REDIST_OK, 'freeing an arena')
     end subroutine
 
-    ! Every option arrives at its place.
+    ! C receives every option in its own member.
     subroutine check_options(arena)
         type(redist_arena_t), intent(in) :: arena
         type(redist_options_t) :: o
