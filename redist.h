@@ -1839,8 +1839,8 @@ REDIST_PRIV_COLD redist_priv_held_place redist_priv_before_first(void) {
   return held;
 }
 
-/* Advances to the next place of a rank, from before the first. Returns 0 when there is none. Offsets
-   that overflow, or are negative, are refused elsewhere. */
+/* Advances to the next place of a rank, from before the first. Returns 0 when there is none.
+   Offsets that overflow, or are negative, are refused elsewhere. */
 REDIST_PRIV_COLD int redist_priv_next_held(const redist_layout *layout, int rank,
                                            redist_priv_held_place *held) {
   int coords[REDIST_MAX_DIMS];
