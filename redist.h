@@ -116,8 +116,7 @@ extern "C" {
      - REDIST_DECLARATIONS_ONLY: types, macros, prototypes, and the functions of a single axis,
      inline. It compiles fast;
      - REDIST_IMPLEMENTATION, in one C file (which may define both): gives the public functions
-     external linkage. That file includes redist_plan.h, or redist.h in programs without MPI, and
-     defines all hooks. */
+     external linkage. It includes redist_plan.h (without MPI, redist.h) and defines all hooks. */
 
 #ifndef REDIST_MAX_DIMS
 #define REDIST_MAX_DIMS 8 /* the highest rank of an array; the same in every file of a program */
@@ -222,7 +221,7 @@ REDIST_API const char *redist_strerror(int code);
 
 /* ---------------------------------------------------------------------------------------- types */
 
-/* Which axis varies fastest: the last (C) or the first (Fortran). */
+/* The axis that varies fastest: the last (C) or the first (Fortran). */
 typedef enum { REDIST_ROW_MAJOR = 0, REDIST_COLUMN_MAJOR = 1 } redist_order;
 
 /* What lies beyond the ends of an axis: nothing, or its other end. */
@@ -245,9 +244,8 @@ typedef struct {
   int first;      /* coordinate of block 0                                          */
   int64_t extent; /* indices of the whole axis                                      */
   int64_t block;  /* indices per block (REDIST_PRIV_CYCLIC), at most max(extent, 1) */
-  /* REDIST_PRIV_LISTED: block k is begin[k * apart] <= index < end[k * apart]. With apart 1 these
-     are cuts, ascending; else one side of the layout's boxes, in any order, where empty boxes may
-     lie outside the axis */
+  /* REDIST_PRIV_LISTED: block k is begin[k * apart] <= index < end[k * apart]. With apart 1,
+     ascending cuts; else one side of the layout's boxes, in any order (empty ones: anywhere) */
   const int64_t *begin, *end;
   int64_t apart;
   int ghosts;                 /* 1 + redist_edge where ghost cells hold elements, else 0     */
@@ -285,8 +283,7 @@ typedef struct {
   int64_t allocated; /* elements along this axis, ghost cells included; 0: just what is needed */
 } redist_priv_dimension;
 
-/* Axes, process grid, ranks and local storage of an array. A plain value: copy it freely, there is
-   nothing to free. */
+/* Axes, process grid, ranks and local storage of an array. A plain value, which owns no memory. */
 typedef struct {
   /* REDIST_PRIV_MARK: made by a builder of this version, with this REDIST_MAX_DIMS */
   uint64_t mark;
@@ -314,8 +311,8 @@ typedef struct {
 /* ----------------------------------------------------------------------- axes: who owns index i */
 
 /* Owner, local position and global index of CYCLIC(b) over p processes, as constant expressions.
-   i: global index >= 0; c: coordinate, 0 <= c < p; l: local position >= 0; b: block size >= 1; p:
-   processes >= 1. */
+   i, l: global index and local position, >= 0; c: coordinate, 0 <= c < p; b, p: block size and
+   processes, >= 1. */
 #define REDIST_OWNER(i, b, p) ((i) / (b) % (p))
 #define REDIST_LOCAL(i, b, p) ((i) / (b) / (p) * (b) + (i) % (b))
 #define REDIST_GLOBAL(c, l, b, p) (((l) / (b) * (p) + (c)) * (b) + (l) % (b))
@@ -325,13 +322,11 @@ typedef struct {
 
 /* "*", in HPF collapsed: the axis is not distributed. ScaLAPACK: one process along it. */
 REDIST_AXIS_API redist_axis redist_whole(int64_t n);
-/* HPF BLOCK: blocks of ceil(n / procs); the last may own less, or nothing. ScaLAPACK: MB = ceil(n /
-   procs). */
+/* HPF BLOCK: blocks of ceil(n / procs), ScaLAPACK's MB; the last may own less, or nothing. */
 REDIST_AXIS_API redist_axis redist_block(int64_t n, int procs);
 /* HPF CYCLIC: index i belongs to coordinate i mod procs. ScaLAPACK: MB = 1. */
 REDIST_AXIS_API redist_axis redist_cyclic(int64_t n, int procs);
-/* HPF CYCLIC(block): blocks of `block` >= 1 indices are distributed round-robin. ScaLAPACK: MB =
-   block. */
+/* HPF CYCLIC(block): blocks of `block` >= 1 indices, ScaLAPACK's MB, distributed round-robin. */
 REDIST_AXIS_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs);
 /* One block each, sizes differ by at most 1, the larger ones first. In HPF-2 a GEN_BLOCK. */
 REDIST_AXIS_API redist_axis redist_balanced(int64_t n, int procs);
@@ -343,33 +338,28 @@ REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs);
    mod procs (ScaLAPACK's RSRC and CSRC). */
 REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord);
 
-/* Fill cuts[procs + 1] with floor(n / procs) indices each and the remainder to the last process, or
-   to the first (Namugwanya 2021: the standard mapping and the "special rules"). n >= 0, procs >=
-   1. */
+/* Fill cuts[procs + 1], n >= 0, procs >= 1: floor(n / procs) indices each, and the remainder to the
+   last process, or to the first (Namugwanya 2021: the standard mapping and "special rules"). */
 REDIST_AXIS_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *cuts);
 REDIST_AXIS_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts);
 
-/* Queries of an axis. i: index of the view, 0 <= i < count; l: local position, >= 0, which counts
-   what a coordinate owns of the whole axis, without ghost cells; coord: 0 <= coord < procs. O(1);
-   cuts take O(log procs). */
+/* Queries of an axis. i: view index, 0 <= i < count; coord: 0 <= coord < procs; l: local position,
+   >= 0, counting all that coord owns of the axis, without ghost cells. O(1); cuts: O(log procs). */
 
 /* The coordinate that owns view index i; -1 when i is outside the view. */
 REDIST_AXIS_API int redist_owner(const redist_axis *x, int64_t i);
 /* The position of view index i in its owner's local array; -1 when i is outside the view. */
 REDIST_AXIS_API int64_t redist_local(const redist_axis *x, int64_t i);
-/* The view index at local position l of coord, the inverse of the two above; -1 when the view does
-   not show it. */
+/* The view index at local position l of coord (inverse of the above); -1 when not in the view. */
 REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l);
-/* How many view indices coord owns; 0 for a coordinate outside the axis. O(log block) in views with
-   steps. */
+/* How many view indices coord owns; 0 outside the axis. O(log block) in views with steps. */
 REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord);
 
 /* ---------------------------------------------------------------------------- layouts and views */
 
 /* A layout of 1, 2, 3 or ndim axes, 1 <= ndim <= REDIST_MAX_DIMS: axes[ndim], the slowest-varying
    first, as in C. The process grid is the product of the axes' processes; its places are numbered
-   row by row and live on ranks 0, 1, .... Local arrays are stored row by row without ghost
-   cells. */
+   row by row and live on ranks 0, 1, .... Local arrays are stored row by row without a halo. */
 REDIST_API redist_layout redist_layout_1d(redist_axis x);
 REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y);
 REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
@@ -379,22 +369,20 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
    element lies in exactly one box: redist_layout_explain names two boxes that overlap, or an
    element in none (which redist_partial allows).
    box[boxes] is kept by reference: it must outlive the layout. Boxes form no grid: along every
-   axis, a place's coordinate is the number of its box, and redist_grid_order has no effect. Finding
-   peers takes O(boxes). */
+   axis, a place's coordinate is its box's number; redist_grid_order has no effect. Finding peers
+   takes O(boxes). */
 REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes,
                                              const redist_box *box);
 
 /* The builders below take a layout and return a changed one. They never fail: bad arguments make a
    layout that redist_layout_check refuses; redist_layout_explain reports its first mistake.
-   `axis`, 0 <= axis < ndim, counts the axes of the layout that is passed, after any views made
-   before. */
+   `axis`, 0 <= axis < ndim, counts the axes of the layout that is passed, a view or not. */
 
 /* How places are numbered: the last (REDIST_ROW_MAJOR, the default) or the first axis varies
    fastest. This and redist_memory_order refer to the axes as given to redist_layout_nd, whatever
    views are made before or after. */
 REDIST_API redist_layout redist_grid_order(redist_layout layout, redist_order order);
-/* Which axis is contiguous in local memory: the last (REDIST_ROW_MAJOR, the default) or the
-   first. */
+/* The axis that is contiguous in memory: the last (REDIST_ROW_MAJOR, the default) or the first. */
 REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order order);
 /* Places 0, 1, ... live on first_rank, first_rank + 1, ...; first_rank >= 0. */
 REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank);
@@ -418,8 +406,7 @@ REDIST_API redist_layout redist_at_offsets(redist_layout layout, const int64_t *
    replica of a source place reads that one. Other destinations read round-robin: the n destination
    places that share elements with the source place are numbered replica by replica, then by
    ascending coordinates, and number k reads replica k mod replicas. So a replica sends to at most
-   ceil(n / replicas) other ranks; where no rank reads its own, two replicas differ by at most
-   one. */
+   ceil(n / replicas) other ranks; where none reads its own, replicas differ by at most one. */
 REDIST_API redist_layout redist_replicated(redist_layout layout, int replicas);
 /* Surrounds the local array by ghost cells along an axis: `low` before local position 0 and `high`
    after the last, both >= 0, in the order of memory (a flipped view does not exchange them).
@@ -434,8 +421,8 @@ REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_
    coordinate must own one interval of the axis (block, balanced, cuts, whole, boxes), of any
    length. Ghost cells may reach over several neighbours, and at most once around the axis on either
    side; those of a coordinate that owns nothing lie around where its interval would begin. To fill
-   an array's ghost cells (a halo exchange), redistribute in place from its layout to the same
-   layout with ghosts. */
+   an array's ghost cells (a halo exchange), redistribute in place from its layout to the same with
+   ghosts. */
 REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redist_edge edge);
 /* Of the ghost cells of redist_with_ghosts, only the nearest `low` and `high` in memory hold
    elements, 0 <= low, high <= the halo; the others are storage. So plans of different depths may
@@ -454,8 +441,8 @@ REDIST_API redist_layout redist_partial(redist_layout layout);
 REDIST_API redist_layout redist_with_allocated(redist_layout layout, int axis, int64_t allocated);
 /* The layout of a ScaLAPACK matrix. desc: DTYPE, CTXT, M, N, MB, NB, RSRC, CSRC, LLD, of which the
    first two are not read; nprow x npcol: its process grid, numbered row by row (BLACS "Row"). The
-   local array is column-major with LLD elements along axis 0; LLD may differ from rank to rank, the
-   rest may not. */
+   local array is column-major with LLD elements along axis 0; only LLD may differ from rank to
+   rank. */
 REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int npcol);
 /* Axis d of the result is axis axes[d]; axes[ndim] is a permutation of 0, ..., ndim - 1. */
 REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes);
@@ -484,8 +471,7 @@ REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, si
 
 /* Processes in the grid, times its replicas. */
 REDIST_API int redist_layout_places(const redist_layout *layout);
-/* The rank at coords[ndim], coordinates in the order of the view's axes, in replica 0; -1 when
-   there is none. */
+/* The rank at coords[ndim], by axis of the view, in replica 0; -1 when there is none. */
 REDIST_API int redist_layout_rank(const redist_layout *layout, const int *coords);
 /* Writes the coordinates of a rank's place, the lowest of several, to coords[ndim]. 1 when the rank
    holds a place of any replica, else 0 (and nothing is written). O(axes); O(places) with
@@ -494,8 +480,7 @@ REDIST_API int redist_layout_coords(const redist_layout *layout, int rank, int *
 /* How many places a rank holds. The first `most` >= 0 of them are written to places[most],
    ascending; it may be NULL when most is 0. O(places) with redist_on_ranks. */
 REDIST_API int redist_layout_on_rank(const redist_layout *layout, int rank, int most, int *places);
-/* The rank that owns the element at index[ndim] of the view, in replica 0; -1 when the index lies
-   outside, or in no box. */
+/* The rank in replica 0 that owns element index[ndim] of the view; -1 outside it, or in no box. */
 REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *index);
 /* The offset of that element, in elements, in its owner's array, ghost cells and places before its
    own included; -1 when it has none. Pass the owner's own layout where lengths of
@@ -528,10 +513,9 @@ REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
 
 /* The whole redistribution inside one process, for tests, simulation and threads. from_arrays[k]
    and to_arrays[k] are the local arrays of place k; each has as many elements, of element_bytes >=
-   1 bytes, as redist_layout_alloc gives for a rank that holds no other place. NULL where a place
-   holds nothing. Arrays must not overlap. In the destination, only owned elements and the ghost
-   cells of redist_with_ghosts are written. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW,
-   _MEMORY. */
+   1 bytes, as redist_layout_alloc gives for a rank that holds no other place; NULL where a place
+   holds nothing. Arrays must not overlap. Only owned elements and ghost cells of redist_with_ghosts
+   are written. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays,
                            const redist_layout *to, void *const *to_arrays, size_t element_bytes);
 
@@ -606,7 +590,7 @@ typedef struct {
    takes O(pairs of coordinates of an axis) of memory, or O(pairs of places) where axes cannot be
    arranged one by one, or a side is replicated. Listed ranks and cuts are kept by reference: they
    must outlive the schedule. Free it with redist_schedule_free. REDIST_ERR_ARGUMENT, _LAYOUT,
-   _SHAPE, _RANK (also where a rank holds several places), _OVERFLOW, _MEMORY; the schedule is then
+   _SHAPE, _RANK (also: a rank holds several places), _OVERFLOW, _MEMORY; the schedule is then
    empty. */
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to,
                                       redist_schedule *schedule);
@@ -682,8 +666,8 @@ typedef struct {
    redistribute its input to the other layout before the first repetition, and its results back
    after the last (0 when they may stay there). All are >= 0 and finite, and so is in + out.
    repetitions >= 0. The gain is repetitions (here - there) - in - out: with one repetition and no
-   way back the comparison of Namugwanya 2021, tables 4.1 to 4.4. REDIST_ERR_ARGUMENT: NULL, or an
-   argument is out of range. */
+   way back the comparison of Namugwanya 2021, tables 4.1 to 4.4. REDIST_ERR_ARGUMENT: NULL, or out
+   of range. */
 REDIST_API int redist_advise(double here, double there, double in, double out, int64_t repetitions,
                              redist_advice *advice);
 
@@ -721,8 +705,7 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
                  boxes low:high x ..., ...      redist_layout_boxes; all axes are `box`
                  partial                        redist_partial
 
-   White space may stand between any two of these; case does not matter; each clause comes at most
-   once. */
+   White space may stand between any two of these; case does not matter; no clause comes twice. */
 
 /* Writes the text into text[size], cut short to fit and always terminated; it may be NULL when size
    is 0. Returns the length of the whole text like snprintf, or -1 for a layout that
@@ -738,8 +721,8 @@ REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file);
    REDIST_ERR_LAYOUT: the text does not match the grammar; the sentence begins with the position,
    `column 14: expected '@' and the number of processes, found 'x'`, columns counted in bytes from
    1. REDIST_ERR_MEMORY: storage is too small; the sentence says how much is needed. Else what
-   redist_layout_explain says. The layout is written in any case; redist_layout_check refuses it
-   after a failure. */
+   redist_layout_explain says. *layout is always written; after a failure redist_layout_check
+   refuses it. */
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage,
                                    size_t storage_bytes, char *message, size_t message_size);
 
@@ -813,8 +796,7 @@ REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t
 }
 
 #ifdef REDIST_PRIV_BODIES
-/* Allocates n >= 0 objects of `bytes` bytes each; NULL when memory is exhausted, or size_t would
-   overflow. */
+/* Allocates n >= 0 objects of `bytes` bytes each; NULL without memory, or if size_t overflows. */
 REDIST_PRIV_APART void *redist_priv_alloc(int64_t n, size_t bytes) {
   return (uint64_t)n > SIZE_MAX / bytes ? NULL
                                         : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
@@ -1119,8 +1101,7 @@ REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l
   return (g - x->start) % x->step == 0 && i >= 0 && i < x->count ? i : -1;
 }
 
-/* What a coordinate owns of an axis whose coordinates own one interval each: begin <= index <
-   end. */
+/* What a coordinate of an axis of intervals (one per coordinate) owns: begin <= index < end. */
 REDIST_PRIV_FAST void redist_priv_interval(const redist_axis *x, int coord, int64_t *begin,
                                            int64_t *end) {
   *begin = redist_priv_block_start(x, redist_priv_first_block(x, coord));
@@ -1512,13 +1493,12 @@ REDIST_PRIV_COLD int redist_priv_compare_rank_places(const void *a, const void *
                             : (x->place > y->place) - (x->place < y->place);
 }
 
-/* Binary search: the one of n structs, ascending by their first member, an int, whose key is
-   `wanted`; or NULL. */
+/* Binary search in n structs, sorted by their first member, an int: one with this key, or NULL. */
 REDIST_PRIV_COLD void *redist_priv_find(const void *array, int64_t n, size_t bytes, int wanted) {
   return bsearch(&wanted, array, (size_t)n, bytes, redist_priv_compare_ints);
 }
 
-/* *listed: all places with their ranks, sorted by rank, where a layout lists its ranks; else NULL.
+/* *listed: all places, sorted by rank, if a layout lists its ranks; else NULL.
    REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout,
                                             redist_priv_rank_place **listed) {
@@ -1781,8 +1761,7 @@ REDIST_API int redist_layout_on_rank(const redist_layout *layout, int rank, int 
   return n;
 }
 
-/* The coordinates that own index[ndim] of the view, and its axis indices; 0 when it lies
-   outside. */
+/* The coordinates that own index[ndim] of the view, and its axis indices; 0 when outside. */
 REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const int64_t *index,
                                               int *coords, int64_t *indices) {
   int d, box = -1;
@@ -1865,8 +1844,7 @@ REDIST_PRIV_COLD int redist_priv_next_held(const redist_layout *layout, int rank
   return 1;
 }
 
-/* How a place is stored in its rank's array. O(places) where a rank may hold several without
-   offsets. */
+/* How a place is stored in its rank's array. O(places) where ranks hold several without offsets. */
 REDIST_PRIV_COLD redist_priv_storage redist_priv_storage_of(const redist_layout *layout,
                                                             int place) {
   redist_priv_held_place held;
@@ -1879,8 +1857,7 @@ REDIST_PRIV_COLD redist_priv_storage redist_priv_storage_of(const redist_layout 
   return held.storage;
 }
 
-/* The least length that a local array may have along an axis: up to the last cell that can hold an
-   element. */
+/* The least allocated length along an axis: up to the last cell that can hold an element. */
 REDIST_PRIV_COLD int64_t redist_priv_least(const redist_priv_dimension *dim, int coord) {
   const redist_axis *x = &dim->axis;
   const int closed = x->ghosts == 1 + (int)REDIST_CLOSED;
@@ -1924,8 +1901,7 @@ REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout) {
   return offsetof(redist_layout, dim) + (size_t)layout->ndim * sizeof layout->dim[0];
 }
 
-/* Copies a layout. ghosts 0: in the copy, ghost cells hold no elements, as in a source that is not
-   combined. */
+/* Copies a layout. ghosts 0: ghost cells of the copy hold no elements (a source not combined). */
 REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy,
                                                     const redist_layout *layout, int ghosts) {
   int d;
@@ -2018,8 +1994,8 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
        superblock   |----------||----------||tail    lcm(4, 6) = 12 indices, twice
 
    The runs: indices 0-1 (local 0-1 here and there) and 8 (local 4 and 5), both repeated 12 indices
-   and 6 local positions on, and 24-25 in the tail. A view with steps may need several tracks, which
-   have the same period. */
+   and 6 local positions on, and 24-25 in the tail. Views with steps may need several tracks, all
+   with one period. */
 
 /* The view indices that a coordinate owns. Each track stands for the segments [start + k period,
    start + k period + length), k >= 0, clipped to the view. The local position advances by `step`
@@ -2084,8 +2060,7 @@ REDIST_PRIV int64_t redist_priv_period(const redist_axis *x) {
   return redist_priv_min(cycle / redist_priv_gcd(cycle, redist_priv_abs(x->step)), x->count);
 }
 
-/* Joins the two halves of a segment that the end of the period cuts; it then starts before view
-   index 0. */
+/* Joins the halves of a segment cut by the end of the period; it then starts before index 0. */
 REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p) {
   redist_priv_track *head = &p->track[0], *last = &p->track[p->tracks - 1];
   if (p->tracks < 2 || p->period == p->count || head->start != 0 ||
@@ -2103,8 +2078,7 @@ REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p) {
 enum { REDIST_PRIV_IMAGES = 3, REDIST_PRIV_ALL_IMAGES = -1 };
 
 /* Writes to track[REDIST_PRIV_IMAGES] what a coordinate of an axis of intervals holds, ghost cells
-   included, in one image or in all; two tracks may show the same index. Returns how many there
-   are. */
+   included, in one image or in all; two tracks may show the same index. Returns their number. */
 REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, int only,
                                      redist_priv_track *track) {
   const int around = x->ghosts == 1 + (int)REDIST_PERIODIC;
@@ -2148,8 +2122,7 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int imag
   return REDIST_OK;
 }
 
-/* Compares successive segments; where they repeat, the last is followed by the first of the next
-   period. */
+/* Compares successive segments; where they repeat, the last with the first of the next period. */
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord) {
   redist_priv_pattern p;
   int64_t k, at, before = 0, stride = x->step;
@@ -2223,8 +2196,8 @@ REDIST_PRIV int redist_priv_add_segment(redist_priv_meeting *m, int64_t begin, i
 
 /* Adds what the two tracks share of the view indices begin <= i < end. Visits only those segments k
    of the outer track that meet the inner one: (outer start + k outer period - inner start) mod
-   inner period lies in a window. Kalns and Ni 1995 visit all blocks; here redist_priv_first_in
-   finds the next k. */
+   inner period lies in a window. Kalns and Ni 1995 visit all blocks; redist_priv_first_in finds the
+   next k. */
 REDIST_PRIV int redist_priv_add_range(redist_priv_meeting *m, int64_t begin, int64_t end) {
   const redist_priv_track *outer = m->track[m->outer], *inner = m->track[!m->outer];
   const int64_t period = m->pattern[m->outer]->period, p = m->pattern[!m->outer]->period;
@@ -2446,8 +2419,7 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
 
 /* -------------------------------------------------------------- messages: products of run lists */
 
-/* The peers of a coordinate on the other side of its axis, and the runs that it shares with each.
-   */
+/* The peers of a coordinate on the other side of its axis, and the runs shared with each. */
 typedef struct {
   int64_t peers;
   int *coord; /* ascending */
@@ -2456,8 +2428,7 @@ typedef struct {
   redist_priv_runs *runs; /* runs[k * images + i]: what image i shares with coord[k] */
 } redist_priv_axis_peers;
 
-/* Everything one place sends, or receives: the product of its axes' peers. `own` is its side,
-   FROM or TO. */
+/* Everything one place sends, or receives: the product of its axes' peers. own: its side. */
 typedef struct {
   int own, ndim;
   /* the other side has boxes: message k is exchanged with peer k of every axis, a box's number */
@@ -2496,8 +2467,7 @@ REDIST_PRIV int redist_priv_meet_coords(const redist_axis *from, int from_coord,
   return code;
 }
 
-/* The runs of the peers found for a coordinate of x, which is on side `own`.
-   REDIST_ERR_MEMORY. */
+/* The runs of the peers found for a coordinate of x, on side `own`. REDIST_ERR_MEMORY. */
 REDIST_PRIV int redist_priv_meet_peers(const redist_axis *x, int coord, int own,
                                        const redist_axis *other, redist_priv_axis_peers *p) {
   const redist_axis *axis[2];
@@ -2526,8 +2496,7 @@ REDIST_PRIV int64_t redist_priv_peer_elements(const redist_priv_axis_peers *p, i
   return elements;
 }
 
-/* Lists, for every axis, the boxes of `other` that share elements with a place of these
-   patterns. */
+/* Lists, for each axis, the boxes of `other` that share elements with a place of these patterns. */
 REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const redist_layout *other,
                                        redist_priv_place_peers *n) {
   redist_priv_coords list = {NULL, 0, 0};
@@ -2880,8 +2849,7 @@ REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const 
   if (unit == 4) redist_priv_store_halves(stream, second, to + 2 * to_pitch, to_pitch);
 }
 
-/* Transposes `lines` x `columns` elements in strips, of a line of the destination each; ahead:
-   prefetches the next. */
+/* Transposes `lines` x `columns` elements in strips of a destination line; ahead: prefetches. */
 REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int ahead, int64_t lines,
                                                      int64_t columns, const redist_priv_plane *p) {
   const int64_t rows = REDIST_PRIV_LINE / unit, side = 16 / unit, from_pitch = p->inner.from,
@@ -2941,8 +2909,8 @@ typedef union {
    that fill a whole line of the destination are streamed directly; their tiles are low and wide, so
    that the processor prefetches the source's rows. Where several strips fill a line, tiles are high
    and narrow. Anything else that is streamed, or copied unit by unit, is assembled in a buffer and
-   written in long pieces. Strips that are combined use a larger buffer, so that the destination is
-   read in long pieces, too. */
+   written in long pieces. Strips that are combined use a larger buffer, to read the destination in
+   long pieces, too. */
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_writing *w,
                                                      const redist_priv_plane *p, int transposed) {
   const int64_t unit = w->unit, pitch = p->outer.to;
@@ -3122,8 +3090,7 @@ REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void
     redist_priv_axpby_double((double *)to, (const double *)from, n, c, is_complex);
 }
 
-/* The axis of a message that is fastest on one side, among those with more than one element; the
-   last if none. */
+/* The axis with several elements that is fastest on one side of a message; the last if none. */
 REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side) {
   int d, fastest = -1;
   for (d = 0; d < m->ndim; d++)
@@ -3367,8 +3334,7 @@ REDIST_PRIV_COLD int redist_priv_add_level(redist_priv_compiler *c, int64_t size
   return code;
 }
 
-/* Adds the elements of repetitions begin <= k < end of a step's outermost loop to the table of
-   offsets. */
+/* Adds the elements of repetitions begin <= k < end of a step's outermost loop to the table. */
 REDIST_PRIV_COLD int redist_priv_add_offsets(redist_priv_program *p, const redist_priv_step *s,
                                              int64_t begin, int64_t end) {
   const redist_priv_loop *loop = s->loop;
@@ -3409,8 +3375,8 @@ REDIST_PRIV_COLD redist_priv_step redist_priv_table_step(redist_priv_program *p,
   return s;
 }
 
-/* Adds the periodic steps of a slice, repetitions begin <= k < end, to the table. all: the other
-   steps, too. */
+/* Adds the periodic steps of a slice, repetitions begin <= k < end, to the table; all: all
+   steps. */
 REDIST_PRIV_COLD int redist_priv_add_steps(redist_priv_program *p, const redist_priv_slice *s,
                                            redist_priv_loop period, int64_t begin, int64_t end,
                                            int all) {
@@ -3425,9 +3391,8 @@ REDIST_PRIV_COLD int redist_priv_add_steps(redist_priv_program *p, const redist_
   return code;
 }
 
-/* Copied run by run, short runs would visit each cache line many times. Turns the steps of such a
-   slice into tables of offsets: one of a few superblocks, which is repeated, and one of the
-   rest. */
+/* Copied run by run, short runs would visit each cache line many times. Turns such steps into
+   tables of offsets: one of a few superblocks, which is repeated, and one of the rest. */
 REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_program *p, redist_priv_slice *s) {
   redist_priv_loop period = {1, 0, 0}, loop = period;
   redist_priv_step table[2];
@@ -3604,8 +3569,7 @@ REDIST_PRIV_COLD int redist_priv_finish_level(redist_priv_program *p, int innerm
   return code;
 }
 
-/* Records the loops of a program that is just two loops around a unit, such as that of a strip of
-   ghost cells. */
+/* Records the loops of a program that is just two loops around a unit, such as a ghost strip's. */
 REDIST_PRIV_COLD void redist_priv_find_plane(redist_priv_program *p) {
   int level, k, loops = 2;
   p->plane_from = p->from;
@@ -3792,8 +3756,7 @@ REDIST_PRIV void redist_priv_copy_table(int64_t unit, const redist_priv_offset *
   }
 }
 
-/* The same through a tile that is then streamed, where the table fills its destination without
-   gaps. */
+/* The same through a tile that is then streamed: the table fills its destination without gaps. */
 REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redist_priv_offset *at,
                                           const redist_priv_plane *p) {
   const int64_t bytes = s->offsets * s->unit;
@@ -3958,8 +3921,7 @@ REDIST_PRIV void redist_priv_copy_share(const redist_priv_program *p,
 }
 
 /* Copies a piece of a program. `from` and `to` are where the arrays, or the packed piece, begin.
-   stream: by non-temporal stores, because the destination will not be read while it is in a cache.
-   */
+   stream: by non-temporal stores, because the destination is not read again while cached. */
 REDIST_PRIV void redist_priv_copy(const redist_priv_program *p, const redist_priv_cursor *piece,
                                   const char *from, char *to, redist_priv_policy policy,
                                   int stream) {
@@ -4002,7 +3964,7 @@ typedef struct {
   int place[2];
 } redist_priv_pairs;
 
-/* REDIST_ERR_MEMORY; free p->rank_places even on failure. Allocates nothing unless the source is
+/* REDIST_ERR_MEMORY; free p->rank_places even on failure. Allocates only if the source is
    replicated. */
 REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_layout *from,
                                             const redist_layout *to, int all) {
@@ -4187,8 +4149,7 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
    meets): by a theorem where two block-cyclic axes show a whole superblock, in O(coordinates) where
    a side has intervals, else by visiting all pairs. */
 
-/* The greatest common divisor of two block-cyclic axes' cycles, if the view shows a whole
-   superblock; else 0. */
+/* The gcd of two block-cyclic axes' cycles if the view shows a whole superblock, else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y) {
   const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
   const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS),
@@ -4352,8 +4313,7 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
   return volume;
 }
 
-/* The elements that one place sends another: 0 where another replica does. -1 when memory is
-   exhausted. */
+/* The elements that one place sends another; 0 where another replica does; -1 without memory. */
 REDIST_PRIV_COLD int64_t redist_priv_sent_between(redist_priv_pairs *pairs, int from_place,
                                                   int to_place) {
   const int64_t shared =
@@ -4588,9 +4548,8 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
        where one side has such intervals): the sum of the two coordinates, of all such axes in one;
      - anything else: the axis's pairs are coloured, in a table.
    An axis on which sources have several peers shares steps with one on which destinations do:
-   (BLOCK,*) to (*,BLOCK) on P processes takes P steps, not P * P. Only where that would take too
-   many steps, because degrees of a table do not divide, are all pairs of places coloured
-   together. */
+   (BLOCK,*) to (*,BLOCK) on P processes takes P steps, not P * P. Where that would take too many
+   steps, as degrees of a table do not divide, all pairs of places are coloured together. */
 
 enum {
   REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r: coloured by formulas (Walker and Otto 1996) */
@@ -4599,8 +4558,7 @@ enum {
   REDIST_PRIV_TABLE /* coloured by alternating paths (Koenig 1916), and kept */
 };
 
-/* The parameters of Walker and Otto's schedule: blocks of r and of ratio * r on the same
-   processes. */
+/* Walker and Otto's schedule for blocks of r and of ratio * r on the same processes. */
 typedef struct {
   int small;                    /* the side with blocks of r   */
   int64_t procs, ratio, common; /* P, K and g = gcd(P, K)      */
@@ -4830,8 +4788,7 @@ REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_tally *t, int side,
   return rows->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* Counts the pairs of two layouts, which are those of an axis or the whole, and then colours
-   them. */
+/* Counts the pairs of two layouts (an axis, or the whole), and then colours them. */
 REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, redist_priv_factor *f,
                                             const redist_layout *from, const redist_layout *to) {
   redist_priv_tally t;
@@ -5045,8 +5002,7 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost) {
          redist_priv_is_time(cost->per_byte);
 }
 
-/* The most that any place of one replica of either side exchanges, found by visiting all of
-   them. */
+/* The most that any place of one replica of either side exchanges, found by visiting all. */
 REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layout,
                                                 redist_priv_load *most) {
   redist_priv_place_peers n;
@@ -5159,8 +5115,7 @@ enum { REDIST_PRIV_PHASES = 8, REDIST_PRIV_DIVISORS = 1024 }; /* both at most */
    CAPPED: as EXACT, but a cycle's factor counts as at most P messages. */
 enum { REDIST_PRIV_EXACT, REDIST_PRIV_ROUNDED, REDIST_PRIV_CAPPED, REDIST_PRIV_DIVISIONS };
 
-/* An axis along a route. Its size at a stop is common * (growth / left to grow) * (left to
-   shrink). */
+/* An axis along a route: its size is common * (growth / left to grow) * (left to shrink). */
 typedef struct {
   int64_t common[2], growth[2], left[REDIST_PRIV_CHANGES];
   int64_t grain; /* blocks are multiples of this            */
@@ -5238,8 +5193,7 @@ REDIST_PRIV_COLD int64_t redist_priv_fair_divisor(const redist_priv_way *way, in
 }
 
 /* Takes the next of n phases from the factors that are left. It wants the n-th root of their
-   messages: [0] sent (one where processes become fewer), [1] received (one where they become
-   more). */
+   messages: [0] sent (1 where processes become fewer), [1] received (1 where they become more). */
 REDIST_PRIV_COLD void redist_priv_take_phase(redist_priv_way *way, int ndim, int n) {
   double wanted[2] = {1, 1};
   int d, k, side;
@@ -5432,8 +5386,7 @@ typedef struct {
   int *own;    /* by place of `to`: the column of its rank */
   int *chosen; /* by place of `to`: its column in the end, -1 while there is none */
   int *other;  /* by column that the source does not have: the place of `to` */
-  /* volume[place of `to` * columns + column]: the elements of the place that the column's rank
-     has */
+  /* volume[place of `to` * columns + column]: elements of it on the column's rank */
   int64_t *volume;
 } redist_priv_relabelling;
 
