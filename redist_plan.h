@@ -28,17 +28,17 @@
  *     }
  *
  * Works with any MPI-3.1 library; persistent collectives are used where MPI_VERSION >= 4. A plan
- * duplicates the communicator, so its messages never meet the caller's, and everything it needs
- * lives in it: no static data, no attributes. Different threads may use different plans under
- * MPI_THREAD_MULTIPLE; plans that share an arena are not thread-safe. Nothing is allocated between
- * redist_start and redist_wait, and all waiting yields the processor after a few tests.
+ * duplicates the communicator, so its messages never match the caller's receives, and owns all its
+ * state: there are no static data and no attributes. Different threads may use different plans
+ * under MPI_THREAD_MULTIPLE; plans that share an arena are not thread-safe. Nothing is allocated
+ * between redist_start and redist_wait. Whatever waits yields the processor after a few tests.
  *
- * Errors. Functions that return int return a redist_error. redist_plan_create agrees: when it fails
- * on any rank, every rank returns that error and finds the same sentence in options.message.
- * Mistakes in the arguments of an execution are reported on the calling rank only, before anything
- * is sent: it may call again with better ones; the sentence is redist_plan_message. MPI errors come
- * back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only, and leaves its
- * communicator to the messages that may still be on their way.
+ * Errors. Functions that return int return a redist_error. In redist_plan_create the ranks agree:
+ * when one fails, every rank returns the same error, with the same sentence in options.message.
+ * Mistakes in the arguments of an execution are reported on the calling rank only, before it sends
+ * anything: it may call again with correct ones; redist_plan_message gives the sentence. MPI errors
+ * are reported as REDIST_ERR_MPI; the plan may then only be freed, which leaves its communicator
+ * allocated if messages may still be in flight.
  *
  * Map: the sections in their order, p with prototypes, b with bodies.
  *     p    types
@@ -83,12 +83,11 @@
 
 #ifndef REDIST_YIELD
 #include <sched.h>
-#define REDIST_YIELD() ((void)sched_yield()) /* gives the processor away while waiting */
+#define REDIST_YIELD() ((void)sched_yield()) /* yields the processor while waiting */
 #endif
 
-/* REDIST_NO_MULTIPHASE and REDIST_NO_SCHEDULED, where defined, leave a method out: asked for by
-   name it is refused. REDIST_NO_OWN_MEMORY: ranks of a node share memory by MPI_Win_allocate_shared
-   only. */
+/* REDIST_NO_MULTIPHASE and REDIST_NO_SCHEDULED leave a method out: plans that ask for it fail.
+   REDIST_NO_OWN_MEMORY: the ranks of a node share memory by MPI_Win_allocate_shared only. */
 #if defined __linux__ && (defined __GNUC__ || defined __clang__) && !defined SMPI_H && \
     !defined REDIST_NO_OWN_MEMORY
 #if defined O_TMPFILE && defined O_CLOEXEC
@@ -106,81 +105,82 @@
 #endif
 
 #ifndef REDIST_PIECE_BYTES
-/* REDIST_SHARED: what one rank packs before the other unpacks; should fit a cache */
+/* REDIST_SHARED, bytes: the largest piece that one rank packs before another unpacks it; should fit
+   a cache */
 #define REDIST_PIECE_BYTES 262144
 #endif
 
 #ifndef REDIST_RING_BYTES
-/* REDIST_SHARED: shared staging memory of one rank: of a plan, of all in an arena */
+/* REDIST_SHARED, bytes: shared staging memory of a rank, for one plan or for all in an arena */
 #define REDIST_RING_BYTES 4194304
 #endif
 
 #ifndef REDIST_FLIGHT_BYTES
-/* REDIST_SCHEDULED: of pieces that are on their way together; 0: one at a time */
+/* REDIST_SCHEDULED, bytes: of pieces in flight together; 0: one piece at a time */
 #define REDIST_FLIGHT_BYTES 65536
 #endif
 
 #ifndef REDIST_EAGER_BYTES
-/* REDIST_SCHEDULED: of a piece: at most what MPI sends without asking the receiver */
+/* REDIST_SCHEDULED, bytes: of a piece; at most what MPI sends eagerly */
 #define REDIST_EAGER_BYTES 16384
 #endif
 
-/* Further constants: what each decides, its unit, and the command that set it; chosen: none did.
-   Waiting: */
-/* tests before the processor is given away; build/small on more ranks than cores */
+/* Further constants: their unit, what they decide, and the command that measured them (chosen: none
+   did). Waiting: */
+/* tests before the processor is yielded; build/small on more ranks than cores */
 #define REDIST_PRIV_TRIES 20
 #ifndef REDIST_PRIV_PATIENCE
-/* tests without progress until a rank copies for another; chosen */
+/* tests without progress before a rank also makes its peer's copies; chosen */
 #define REDIST_PRIV_PATIENCE REDIST_PRIV_TRIES
 #endif
 
 /* REDIST_SHARED: */
-#define REDIST_PRIV_SLOTS 4          /* of the ring of a message of several pieces; chosen */
-#define REDIST_PRIV_LEAST_PIECE 4096 /* bytes: a ring of shorter pieces is none; chosen */
-/* bytes: pieces are as long along the fast axes; build/methods */
+#define REDIST_PRIV_SLOTS 4          /* slots of the ring of a message of several pieces; chosen */
+#define REDIST_PRIV_LEAST_PIECE 4096 /* bytes: no ring has shorter pieces; chosen */
+/* bytes: the least length of pieces along fast axes; build/methods */
 #define REDIST_PRIV_WIDE 1024
-/* bytes: up to here two slots, and no waiting for the last execution; build/small */
+/* bytes: rings of messages up to this size have two slots, so that a sender need not wait for the
+   last execution; build/small */
 #define REDIST_PRIV_SHORT 32768
-/* lines read for one used: from here on the sender packs; build/methods. Messages of up to
-   REDIST_PRIV_NEAR bytes it packs from 2 on: 1.5 to 1.9 times a memcpy instead of 2.0 to 2.6;
+/* cache lines read for one used, from which on the sender packs; build/methods. Messages of up to
+   REDIST_PRIV_NEAR bytes it packs from 2 on: 1.5 to 1.9 times a memcpy, not 2.0 to 2.6;
    build/cycles */
 #define REDIST_PRIV_WASTEFUL 6
-/* percent: what fetching lines that another core has just written takes of the time when they were
-   streamed. Above the first the cores are taken to share no cache (200 where a flag takes 500 ns
-   there and back); above the second receivers copy messages of up to REDIST_PRIV_CACHED bytes out
-   of the ring (95 where it takes 280, less at 110); build/cycles */
+/* percent: the time to fetch lines that another core has just written, relative to lines that it
+   streamed. Above the first limit the cores are taken to share no cache (200 where a flag takes 500
+   ns there and back). Above the second, messages of up to REDIST_PRIV_CACHED bytes take the ring
+   (95 where a flag takes 280 ns, less at 110); build/cycles */
 #define REDIST_PRIV_FAR 125
 #define REDIST_PRIV_NOT_NEAR 75
 #ifndef REDIST_PRIV_CACHED
 #define REDIST_PRIV_CACHED 1048576
 #endif
 #define REDIST_PRIV_PROBE_BYTES 32768 /* of those lines */
-/* bytes: messages to cores that share no cache are streamed from here on; build/cycles */
+/* bytes from which messages to cores that share no cache are streamed; build/cycles */
 #define REDIST_PRIV_STREAMED 4096
 
-/* What methods take, in seconds a message and a byte, where the network is not measured; see
-   redist_priv_predict. */
+/* Seconds per message and per byte where the network is not measured; see redist_priv_predict. */
 #define REDIST_PRIV_WITHIN 1e-6, 5e-10  /* MPI's messages in a node; build/small, build/methods */
 #define REDIST_PRIV_RINGS 7e-7, 3e-10   /* rings; the same */
 #define REDIST_PRIV_BETWEEN 1e-6, 8e-10 /* messages between nodes: 10 Gbit/s; chosen */
-/* long messages' time over that of short pieces, not measured; bench/cluster.sh */
+/* the ratio of long messages' time to that of short pieces, if not measured; bench/cluster.sh */
 #define REDIST_PRIV_CROWDING 2
-/* duplications of a communicator that setting up rings takes; build/small */
+/* the time to set up rings, in duplications of a communicator; build/small */
 #define REDIST_PRIV_SETUP 15
-/* of options.cost.per_message, which messages that go together share; chosen */
+/* the fraction of options.cost.per_message that concurrent messages share; chosen */
 #define REDIST_PRIV_LATENCY 0.9
-#define REDIST_PRIV_NEARER 8 /* times less is the latency inside a node; bench/simulate.sh */
-/* a chain, or another method than estimated, is so much faster; bench/simulate.sh */
+#define REDIST_PRIV_NEARER 8 /* the latency between nodes over that inside one; bench/simulate.sh */
+/* how much faster a chain, or another method than estimated, must be; bench/simulate.sh */
 #define REDIST_PRIV_MARGIN 1.1
 #define REDIST_PRIV_MOST_PHASES 8 /* of a chain; chosen */
 
-/* Measuring, where it is worth it: the network by bursts of messages, and methods. */
-#define REDIST_PRIV_OFTEN 10 /* executions from which on the network is measured; chosen */
+/* Measuring the network, by bursts of messages, and the methods: */
+#define REDIST_PRIV_OFTEN 10 /* the network is measured from so many executions on; chosen */
 #define REDIST_PRIV_SMALL 8  /* bytes of a short message; chosen */
 /* messages of a burst, and pieces of a long one; bench/simulate.sh */
 #define REDIST_PRIV_BURST 8
-#define REDIST_PRIV_SERIES 3 /* times that a method is timed, the first one to warm up; chosen */
-#define REDIST_PRIV_MANY 20  /* executions in each, where one takes less than 0.5 ms; chosen */
+#define REDIST_PRIV_SERIES 3 /* how often a method is timed, first to warm up; chosen */
+#define REDIST_PRIV_MANY 20  /* executions each time, if one takes less than 0.5 ms; chosen */
 #elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || \
     defined REDIST_RING_BYTES || defined REDIST_FLIGHT_BYTES || defined REDIST_EAGER_BYTES
 #error \
@@ -193,45 +193,46 @@ extern "C" {
 
 /* ---------------------------------------------------------------------------------------- types */
 
-/* How a plan exchanges. What stays on a rank never passes through MPI, whatever the method. */
+/* How a plan exchanges, and where that is best. Elements that stay on a rank bypass MPI always. */
 typedef enum {
   REDIST_AUTO = 0, /* chosen by the library: the fastest as predicted */
-  /* packed, one MPI_Alltoallv: networks where MPI's own is better than messages */
+  /* packed, one MPI_Alltoallv: networks on which it is faster than messages */
   REDIST_ALLTOALLV,
-  /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; Open
-       MPI gets 1-byte elements wrong: there REDIST_POINT_TO_POINT serves */
+  /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; for
+     1-byte elements, which Open MPI gets wrong, replaced there by REDIST_POINT_TO_POINT */
   REDIST_ALLTOALLW,
-  /* packed, persistent messages to real peers only; contiguous messages are not packed */
+  /* packed, persistent messages, only to ranks that share elements; contiguous ones unpacked */
   REDIST_POINT_TO_POINT,
   /* contention-free steps, in short pieces that never run ahead of what is received, with any
        max_buffer: networks between nodes, scarce memory */
   REDIST_SCHEDULED,
-  /* node shared memory inside a node; between nodes as REDIST_SCHEDULED, short messages (600
-       bytes) as REDIST_POINT_TO_POINT; by REDIST_AUTO as what is faster there */
+  /* shared memory inside a node; between nodes as REDIST_SCHEDULED or, for short messages (600
+     bytes), REDIST_POINT_TO_POINT; from REDIST_AUTO the faster one */
   REDIST_SHARED,
-  /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages; slabs
-       to slabs also by way of nodes x ranks of a node, first inside the nodes */
+  /* a chain of plans through intermediate layouts (redist_phases): tiny messages; slabs to slabs
+     also through a grid of nodes x ranks of a node, first inside the nodes */
   REDIST_MULTIPHASE
 } redist_method;
 
 enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
 
-/* How REDIST_AUTO chooses: from sizes, or by timing the candidates on scratch arrays as large as
-   the real ones. */
+/* How REDIST_AUTO chooses: by a prediction, or by timing candidates on scratch arrays of full
+   size. */
 typedef enum { REDIST_ESTIMATE = 0, REDIST_MEASURE } redist_effort;
 
 typedef struct redist_plan redist_plan;
 typedef struct redist_arena redist_arena;
 
-/* All zero is the default. The same on every rank, but for fixed_from, fixed_to and the message. */
+/* All zero is the default. Every rank passes the same, except fixed_from, fixed_to, context and
+   message. */
 typedef struct {
   redist_method method;
   redist_effort effort;
   int arrays;         /* arrays moved by one execution, in one message per peer; 0 means 1 */
   int64_t max_buffer; /* bytes of staging memory per rank that the plan may hold; 0: no limit */
-  /* not 0: source and destination may be the same memory. Every element moves to where the
-       destination has it: with another halo than the source's, all that stay do (redist_plan_print
-       counts them) */
+  /* not 0: source and destination may be the same memory. Elements that are their own destinations
+     are not copied; if the halos differ, all others are, also on their rank (see
+     redist_plan_print) */
   int in_place;
   /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank */
   redist_arena *arena;
@@ -239,17 +240,17 @@ typedef struct {
        persistent requests can use them directly; NULL: arrays may change */
   const void *fixed_from;
   void *fixed_to;
-  /* how often the plan will run, so that REDIST_AUTO weighs what creating costs; 0: many */
+  /* how often the plan will run, for REDIST_AUTO to weigh the cost of creation; 0: many */
   int executions;
   int node_ranks; /* > 0: treat the communicator as nodes of so many ranks (for tests) */
   int timed;      /* not 0: seconds of copying and waiting are added up (redist_stats) */
-  /* what arrives is combined with what is there by this function (redist_combine_op,
-       redist_combine_axpby, or your own); NULL: it replaces it. Given on all ranks, or none; not
-       with fixed arrays. *context must live as long as the plan; REDIST_MEASURE calls the function
-       on arrays of its own while the plan is made */
+  /* the function that combines arriving elements with the destination's (redist_combine_op,
+     redist_combine_axpby, or your own); NULL: they replace these. Given on all ranks, or none; not
+     with fixed arrays. *context must live as long as the plan; REDIST_MEASURE calls the function on
+     scratch arrays while the plan is made */
   redist_combine *combine;
   void *context;
-  /* what a message and a byte cost; zero: measured where REDIST_AUTO, or a chain, needs it */
+  /* cost of a message and a byte; zero: measured where REDIST_AUTO, or a chain, needs it */
   redist_cost cost;
   /* message[message_size]: receives the sentence of a failure, "" on success; or NULL */
   char *message;
@@ -262,14 +263,14 @@ typedef struct {
   int64_t sends, receives;                        /* messages to and from other ranks       */
   int64_t bytes_sent, bytes_received, bytes_kept; /* per execution, all arrays              */
   int64_t buffer_bytes;                           /* staging memory that the plan holds     */
-  /* of the node's shared memory, its own or the arena's; buffer_bytes counts its rings, too */
+  /* of shared memory, the plan's or the arena's; buffer_bytes includes its rings */
   int64_t shared_bytes;
   /* of REDIST_SCHEDULED's schedule and REDIST_MULTIPHASE's chain; elsewhere 1 */
   int steps, phases;
   int64_t executions; /* complete ones so far */
-  /* with options.timed, seconds of all executions so far: in copies that the plan makes and in
-       combining, and the rest of the time inside redist_start, redist_test and redist_wait, in MPI,
-       too. A rank that waits much longer than others has less to do, or they come later */
+  /* with options.timed, seconds of all executions so far: in the plan's copies and combining, and
+     the rest of the time inside redist_start, redist_test and redist_wait, MPI included. A rank
+     that waits much longer than others has less to do, or the others start later */
   double copying, waiting;
 } redist_stats;
 
@@ -285,9 +286,9 @@ typedef struct {
    options: NULL for defaults.
    *plan: the new plan, NULL on failure.
    Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods; not O(elements). MPI
-   libraries have some thousands of communicators: a plan holds one, and one more where it shares
-   memory through a window of MPI's; a chain of REDIST_MULTIPHASE one, and those of its plans; a
-   plan in an arena none, or one when it uses MPI's collectives or fewer ranks than the arena.
+   libraries have only some thousands of communicators. A plan holds one, and another where it
+   shares memory through an MPI window; a chain of REDIST_MULTIPHASE one, and those of its plans. A
+   plan in an arena holds none, or one if it uses MPI's collectives or fewer ranks than the arena.
    Errors, the same on every rank: REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _TYPE,
    _MISMATCH, _MEMORY, _MPI. A bad communicator is reported on the calling rank only. Errors of MPI
    on comm itself, while it is duplicated, go to its error handler. */
@@ -295,9 +296,8 @@ REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, cons
                                   MPI_Datatype element, const redist_options *options,
                                   redist_plan **plan);
 
-/* One of the things that a plan moves: an array from one layout to another. Layouts and element as
-   for redist_plan_create; combine and context as in redist_options, whose own serve where combine
-   is NULL. */
+/* A part of a plan: an array that it moves from one layout to another. Layouts and element as for
+   redist_plan_create; combine and context as in redist_options, which apply if combine is NULL. */
 typedef struct {
   const redist_layout *from, *to;
   MPI_Datatype element;
@@ -308,33 +308,32 @@ typedef struct {
 /* Plans several parts, of any shapes, layouts and element types, whose elements travel in one
    message per peer: fields of different staggering, or a redistribution with a halo exchange.
    redist_execute_many(plan, from[parts], to[parts]) moves part k from from[k] to to[k]. Collective.
-   part[parts]: parts >= 1, the same on all ranks, but for allocated extents and contexts; may be
-       freed after the call.
+   part[parts]: parts >= 1, the same on all ranks except allocated lengths, offsets and contexts;
+   may be freed after the call.
    options: arrays is 0 or 1, fixed_from and fixed_to are NULL, method is not REDIST_MULTIPHASE.
-   An array may serve several parts; with options.in_place any from[i] may be any to[j]. No element
+   Several parts may use one array; with options.in_place any from[i] may be any to[j]. No element
    that one part writes may be read or written by another: redist cannot check that.
    Errors as redist_plan_create; sentences name the part: "rank 3: part 2: source axis 0: ...". */
 REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_part *part,
                                         const redist_options *options, redist_plan **plan);
 
-/* A plan with options.combine: every holder of an element in the source contributes, that is its
-   owner, the ghost cells of redist_with_ghosts and all its replicas; every holder in the
-   destination receives.
-   Each element's contributions are combined one at a time: the receiving rank's own first, then the
-   other ranks', rank by rank, in an order that depends on the method, the layouts and the nodes
-   only. A rank that holds an element several times contributes the cell between the ends of the
+/* Combining (options.combine). Every holder of an element in the source contributes: its owner, the
+   ghost cells of redist_with_ghosts, and all replicas. Every holder in the destination receives.
+   Contributions to an element are combined one at a time: first the receiving rank's own, then
+   those of the other ranks, rank by rank, in an order that depends only on method, layouts and
+   nodes. A rank that holds an element several times contributes the cell between the ends of the
    array first, owned or ghost; then ghost cells past ends of periodic axes: past the low end of
    axis 0, past its high end; then past the low end of axis 1 (first past no end of axis 0, then its
-   low, then its high end), past its high end; and so on. Arenas, the sizes of pieces, when ranks
-   start and which plan progresses first change nothing: with one method, the same arrays give the
-   same bits, provided that the function's results do not depend on how many elements it is called
-   with (redist_combine_axpby's may where a compiler contracts complex products, as gcc's -std=gnu99
-   does). In place, an element that is its own destination is left as it is: in the plan from a
-   layout with ghosts to the same without, every ghost cell is added to its owner's element and
-   nothing else is touched. */
+   low, then its high end), past its high end; and so on. The result does not depend on arenas,
+   sizes of pieces, when ranks start or which plan progresses first: with one method, the same
+   arrays give the same bits, provided that the function's results do not depend on how many
+   elements it is called with (redist_combine_axpby's may where a compiler contracts complex
+   products, as gcc's -std=gnu99 does). In place, an element that is its own destination does not
+   contribute: a plan from a layout with ghosts to the same without combines every ghost cell into
+   its owner's element, and changes nothing else. */
 
-/* context of redist_combine_op: to[i] = op(from[i], to[i]) by MPI_Reduce_local, for any MPI_Op that
-   may be used there, on elements that are of this type. */
+/* The context of redist_combine_op: to[i] = op(from[i], to[i]) by MPI_Reduce_local, with any MPI_Op
+   that it accepts, on elements of this type. */
 typedef struct {
   MPI_Op op;
   MPI_Datatype type;
@@ -346,61 +345,59 @@ REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *c
    REDIST_ERR_ARGUMENT (NULL, or a plan for several arrays), _ALIAS, _BUSY, _BUFFER, _MPI. */
 REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
 
-/* Starts moving one array. Collective, does not wait for others. Until redist_wait, or a
-   redist_test that says done, the source is read-only and the destination must not be accessed.
-   Several plans may be started at a time, and in any order. Waiting for one progresses that one
-   alone, unless they are in one arena, and ranks that wait for different ones may wait for each
-   other for ever: either all ranks wait for them in the same order, or through redist_wait_all or
-   redist_test_all, or by calling redist_test for all of them, round-robin. Small messages may get
-   through without; do not rely on it. Errors as redist_execute. */
+/* Starts moving one array. Collective, but does not wait for other ranks. Until redist_wait
+   returns, or redist_test sets *done, the source is read-only and the destination must not be
+   accessed. Several plans may be started at a time, in any order. Waiting for one progresses only
+   that one (in an arena: all), so ranks that wait for different plans may deadlock. Wait for them
+   in the same order on all ranks, or by redist_wait_all or redist_test_all, or call redist_test for
+   all of them round-robin. Small messages may arrive without; do not rely on it. Errors as
+   redist_execute. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
 /* Progresses a started execution. Local. *done = 1 when it is complete, as after redist_wait; else
    0. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_test(redist_plan *plan, int *done);
 
-/* Completes a started execution, yielding the processor while it waits. Collective; of several
-   started plans, in the same order on all ranks, unless they are in one arena. REDIST_ERR_ARGUMENT,
+/* Completes a started execution, yielding the processor while it waits. Collective: ranks wait for
+   several started plans in the same order, unless the plans are in one arena. REDIST_ERR_ARGUMENT,
    _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_wait(redist_plan *plan);
 
-/* The same for several plans at once, plan[plans], which the ranks may list in any order; plans >=
-   0. Those that are not started, or complete already, count as done. Returns the first error in
-   list order; plans that are not complete stay started. REDIST_ERR_ARGUMENT (nothing progresses),
-   _MPI. */
+/* The same for several plans, plan[plans], plans >= 0, which each rank may list in any order. Plans
+   that are not started, or are complete, count as done. Returns the first error in list order;
+   incomplete plans stay started. REDIST_ERR_ARGUMENT (nothing progresses), _MPI. */
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done);
 REDIST_API int redist_wait_all(int plans, redist_plan *const *plan);
 
 /* The same for options.arrays arrays of the same layouts: from[options.arrays], to[options.arrays].
-   The two lists of pointers may be reused when the call returns. */
+   The two arrays of pointers may be reused when the call returns. */
 REDIST_API int redist_execute_many(redist_plan *plan, const void *const *from, void *const *to);
 REDIST_API int redist_start_many(redist_plan *plan, const void *const *from, void *const *to);
 
-/* Frees a plan and sets *plan to NULL; a NULL *plan is fine. Collective. REDIST_ERR_ARGUMENT, _BUSY
-   (started). */
+/* Frees a plan and sets *plan to NULL; does nothing if it is NULL. Collective. REDIST_ERR_ARGUMENT,
+   _BUSY (started). */
 REDIST_API int redist_plan_free(redist_plan **plan);
 
-/* What was wrong when a call for the plan last failed, as a sentence, "the plan moves 2 arrays:
-   call redist_execute_many"; "" when none has. It lives in the plan, until the next failure. Never
-   NULL. Local. */
+/* Why a call for the plan last failed, as a sentence ("the plan moves 2 arrays: call
+   redist_execute_many"), or "". The text belongs to the plan and lasts until the next failure.
+   Never NULL. Local. */
 REDIST_API const char *redist_plan_message(const redist_plan *plan);
 
-/* What one execution does on this rank, and the time that all have taken. Local.
-   REDIST_ERR_ARGUMENT. */
+/* What an execution does on this rank, and the time of all so far. Local. REDIST_ERR_ARGUMENT. */
 REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 
 /* Rank 0 writes one report for all ranks to file, which the others may pass as NULL: the layouts
-   (redist_layout_parse reads them), the method and why, the seconds of every method as predicted
-   and as REDIST_MEASURE found them (0: not known), messages, bytes, staging memory, steps, phases,
-   the time that redist_cost_of predicts, with options.cost or redist_calibrate's, beside the
-   fastest execution so far; with options.timed also what executions have spent copying and waiting,
-   on the mean of the ranks and on the slowest. Collective.
+   (redist_layout_parse reads them), the method and the reason for it, the seconds of every method
+   as predicted and as REDIST_MEASURE found them (0: not known), messages, bytes, staging memory,
+   steps, phases, and the time that redist_cost_of predicts (with options.cost or
+   redist_calibrate's) beside the fastest execution so far. With options.timed also the time spent
+   copying and waiting: the mean of the ranks, and the slowest. Collective.
    REDIST_ERR_ARGUMENT, _MPI. */
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
-/* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the
-   slowest pair's times of exchanging small and large messages, all ranks at once in pairs that are
-   mostly on different nodes, where there are several: their ranks share the links. Takes some
+/* Measures what a message and a byte cost between the ranks of comm (an intracommunicator). All
+   ranks exchange small and large messages in pairs at once, so that the ranks of a node share its
+   links; where there are several nodes, most pairs are on two. The slowest pair counts. Takes some
    milliseconds. Collective.
    *cost: the same on every rank; both members > 0.
    The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported
@@ -409,46 +406,46 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 
 /* --------------------------------------------------------------------------------------- arenas */
 
-/* What the ranks of a node share, set up once: plans given the arena (options.arena) copy straight
-   from the sender's array to the receiver's, where arrays are in it; others go through rings, for
-   which it holds REDIST_RING_BYTES per rank besides `bytes`. Creating such a plan costs no MPI
-   set-up: it takes its rings from the arena, or sends messages when no room is left, and uses its
-   two communicators, when it is for the same ranks; only MPI's collectives need one more. What
-   REDIST_AUTO measures of the network between nodes, it measures once. Waiting for one of an
-   arena's plans progresses all that are started, so ranks may wait for them in different orders.
-   Where there is no shared memory, or too little, arrays are in ordinary memory. An arena and its
-   plans are for one thread at a time. All its pages are committed at creation.
+/* Shared memory of the ranks of a node, set up once for arrays and plans. Plans that are given the
+   arena (options.arena) copy arrays that lie in it straight from the sender's to the receiver's.
+   Other arrays go through rings, for which the arena holds REDIST_RING_BYTES per rank besides
+   `bytes`. Such a plan needs no MPI set-up: it takes its rings from the arena, or sends messages
+   when no room is left. If it is for the same ranks, it uses the arena's two communicators; only
+   MPI's collectives need one more, and REDIST_AUTO measures the network between nodes only once.
+   Waiting for one of an arena's plans progresses all that are started, so ranks may wait for them
+   in different orders. Where shared memory is missing or too small, arrays are in ordinary memory.
+   Only one thread at a time may use an arena and its plans. All pages are committed at creation.
    Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on
    failure.
    A NULL pointer or a bad communicator is reported on the calling rank only (REDIST_ERR_ARGUMENT);
    the same on every rank: REDIST_ERR_MEMORY (also for more than 2^50 bytes), _MPI. */
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena);
 
-/* The next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. Freed with the
-   arena. Local. */
+/* Allocates the next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. The
+   arena owns the memory. Local. */
 REDIST_API void *redist_arena_alloc(redist_arena *arena, size_t bytes);
 
-/* Frees an arena and sets *arena to NULL; a NULL *arena is fine. Collective. REDIST_ERR_ARGUMENT,
-   _BUSY (plans that were given it live: free them first). */
+/* Frees an arena and sets *arena to NULL; does nothing if it is NULL. Collective.
+   REDIST_ERR_ARGUMENT, _BUSY (free its plans first). */
 REDIST_API int redist_arena_free(redist_arena **arena);
 
 /* ---------------------------------------------------------------------------------------- files */
 
-/* The datatypes with which a rank writes its part of an array to a file that holds the elements of
-   the view row by row (last axis fastest), or reads it from there:
+/* Makes the datatypes with which a rank writes its elements of an array to a file, or reads them.
+   The file holds the elements of the view row by row (last axis fastest):
 
        MPI_File_set_view(f, header_bytes, element, file, "native", MPI_INFO_NULL);
        MPI_File_write_all(f, array, 1, memory, MPI_STATUS_IGNORE);
 
-   Both name the same elements in the order of the file: those that the rank owns in replica 0. A
-   rank that owns nothing there gets types of size 0. Ghost cells and padding are left out. Local.
-   layout: valid, with this rank's own allocated extents; any ranks may write a file, and any others
-       read it.
+   Both select the elements that the rank owns in replica 0, in the order of the file, without ghost
+   cells and padding. A rank that owns nothing there gets types of size 0. Local.
+   layout: valid, with this rank's own allocated lengths; readers may use another layout and other
+   ranks than writers.
    rank: >= 0, a rank of the layout or not.
    element: a datatype without gaps (size = extent); it may be freed after the call.
-   *file: displacements ascend, the lower bound is 0, the extent that of all elements of the view.
-   *memory: the lower bound is 0, the extent that of the rank's array (redist_layout_alloc).
-       So 2 in place of 1 writes two arrays, one after the other in memory and in the file. Both are
+   *file: displacements ascend, the lower bound is 0, the extent covers all elements of the view.
+   *memory: the lower bound is 0, the extent covers the rank's array (redist_layout_alloc). So a
+   count of 2 writes two arrays that follow each other in memory and in the file. Both are
        committed; the caller frees them. MPI_DATATYPE_NULL on failure.
    REDIST_ERR_ARGUMENT (NULL), _LAYOUT (also an allocated extent that is too small), _RANK,
    _OVERFLOW (an extent of more than 2^62 bytes), _TYPE, _MEMORY, _MPI. */
@@ -470,7 +467,7 @@ REDIST_PRIV void redist_priv_yield(int *tries) {
     ++*tries;
 }
 
-/* Completes the request of an MPI call that returned `code`, yielding while it waits. */
+/* Waits, yielding, for the request of an MPI call that returned `code`. */
 REDIST_PRIV int redist_priv_await(int code, MPI_Request *request) {
   int done = 0, tries = 0;
   while (code == MPI_SUCCESS && !done) {
@@ -505,16 +502,16 @@ REDIST_PRIV int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, i
 
 /* --------------------------------------------------------------------------------------- errors */
 
-/* What a rank knows of its plan; and what all have agreed on, the maxima over ranks, so that all
-   make the same choices. All members are int64_t. The maxima of a number and of its negative say
-   whether all ranks have the same:
+/* The ranks of a plan must make the same choices without exchanging all they know. So each rank
+   puts what matters into numbers (its facts), and all agree on the maxima over ranks. All members
+   are int64_t. The maxima of a number and of its negative say whether all ranks have the same:
 
        rank       0   1   2    all
        peers      2   3   3      3
        hash       7   7   7      7
        not_hash  -7  -7  -7     -7   the hash is 7 on every rank */
 typedef struct {
-  int64_t words, hash, not_hash; /* that must be the same: how many, and their hash */
+  int64_t words, hash, not_hash; /* numbers that must be equal: how many, and their hash */
   int64_t unfixed[2];            /* by side: a rank owns something, but gives no fixed array */
   int64_t largest;               /* bytes of staging memory or of an array */
   int64_t peers;
@@ -523,14 +520,13 @@ typedef struct {
   int64_t node, not_node; /* a number of this rank's node, almost surely no other's */
   int64_t tag;            /* the next one in the arena */
   int64_t own_comm;       /* the arena's communicator cannot be used */
-  /* agreed on, because allocated extents may differ and both ends of a message lay out its
-       ring */
+  /* agreed on, as allocated lengths may differ but both ends of a message lay out its ring */
   int64_t overwrites;
   int64_t scattered; /* a message is scattered over the lines of an array */
 } redist_priv_facts;
 
 /* Agrees on the error of the lowest failing rank and on the maxima of values[n]. Collective.
-   Returns the error's code. A rank that does not know its number passes 0, which wins. */
+   Returns the error's code. A rank that does not know its number counts as rank 0. */
 REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_error *v, int64_t *values,
                                        size_t n) {
   int64_t all[1 + sizeof(redist_priv_facts) / sizeof(int64_t)];
@@ -551,8 +547,8 @@ REDIST_PRIV_COLD int redist_priv_worst(MPI_Comm comm, int code) {
   return redist_priv_reduce(comm, &worst, 1, MPI_MAX) == REDIST_OK ? (int)worst : REDIST_ERR_MPI;
 }
 
-/* What is wrong with a communicator: collective calls need an intracommunicator. NULL: nothing, or
-   MPI fails to say so, and will fail again where the ranks agree. Local. */
+/* The error of a communicator that is none for collective calls: they need an intracommunicator.
+   NULL: none, or MPI fails, and will fail again where the ranks agree. Local. */
 REDIST_PRIV_COLD const char *redist_priv_comm_error(MPI_Comm comm) {
   int between = 0;
   if (comm == MPI_COMM_NULL) return "the communicator is MPI_COMM_NULL";
@@ -570,8 +566,8 @@ REDIST_PRIV_COLD int redist_priv_ranks_of(MPI_Comm comm, int *rank, int *size) {
   return REDIST_ERR_MPI;
 }
 
-/* *own: a private duplicate of comm; MPI_COMM_NULL where MPI fails, which may leave anything in the
-   handle. Collective, but it may fail on some ranks only. */
+/* *own: a private duplicate of comm; MPI_COMM_NULL where MPI fails (MPI may leave anything in a
+   handle). Collective, but it may fail on some ranks only. */
 REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own) {
   int code;
 #if defined SMPI_H /* SimGrid's MPI runs all ranks one after another, and has no MPI_Comm_idup */
@@ -597,13 +593,13 @@ typedef struct {
   char filled_line[REDIST_PRIV_LINE - sizeof(int64_t)];
   int64_t drained;
   char drained_line[REDIST_PRIV_LINE - sizeof(int64_t)];
-  int64_t claim[2]; /* of every second execution: REDIST_PRIV_WAYS times its number, and a way */
-  int64_t direct;   /* constant: not 0 where the message may do without the ring */
+  int64_t claim[2]; /* for executions alternately: REDIST_PRIV_WAYS * its number + a way */
+  int64_t direct;   /* constant: not 0 where the message may bypass the ring */
   char claim_line[REDIST_PRIV_LINE - 3 * sizeof(int64_t)];
 } redist_priv_slot;
 
-/* What is timed between cores: a flag; with it lines that the other core has just written; the
-   same, streamed. */
+/* What is timed between two cores: a flag; a flag and lines that the other core has just written;
+   the same with streamed lines. */
 enum redist_priv_probes {
   REDIST_PRIV_FLAG,
   REDIST_PRIV_FETCH,
@@ -611,31 +607,30 @@ enum redist_priv_probes {
   REDIST_PRIV_PROBES
 };
 
-/* What a rank's segment of shared memory says to one other member: of the plan just made for both,
-   and while the time between their cores is taken. */
+/* A notice in a rank's segment to one other member: for the plan that both are creating, and while
+   the time between their cores is measured. */
 typedef struct {
   int64_t board; /* where the rank's board lies in its segment */
   int64_t slot;  /* where the slot of its message to the other one lies there */
-  int64_t way;   /* in which it prefers to receive the other one's: one of redist_priv_ways */
-  /* of the probes: where its lines are in its segment, and how many rounds it has finished */
+  int64_t way;   /* how it prefers to receive the other one's message, one of redist_priv_ways */
+  /* for probes: where its lines are in its segment, and how many rounds it has finished */
   int64_t lines, flag[REDIST_PRIV_PROBES];
 } redist_priv_notice;
 
-/* What a rank says of a plan at the beginning of its block in shared memory; its slots follow,
-   each with its ring. */
+/* The board at the beginning of a rank's block of shared memory for a plan. The rank's slots
+   follow, each with its ring. */
 typedef struct {
-  /* 4 times the execution's number, 1 when all sources lie in the arena, 2 when all
-       destinations */
+  /* 4 * the execution's number, + 1 if all sources lie in the arena, + 2 if all destinations do */
   int64_t announced;
   char announced_line[REDIST_PRIV_LINE - sizeof(int64_t)];
   int64_t piece; /* bytes of its pieces */
-  /* array[2 * arrays]: of this execution, from the board on; then first[2 * parts]: of each
-       half's places, which follow, and how many these are */
+  /* array[2 * arrays]: this execution's arrays, relative to the board; then first[2 * parts], the
+     first place of each half, and their number; then the places */
   int64_t array[2];
 } redist_priv_board;
 
-/* How messages are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the
-   destination's fastest axis. */
+/* How messages are cut into pieces: bricks of at most `bytes`, and of at least `wide` bytes along
+   the destination's fastest axis. */
 typedef struct {
   int64_t bytes, wide;
 } redist_priv_cutting;
@@ -644,58 +639,59 @@ typedef struct {
    A block is a product of runs, of one array. Blocks are in the order of parts, of a part's arrays,
    of the source's places, of the destination's, and of redist_priv_blocks_of. */
 typedef struct {
-  int64_t product; /* several arrays share one */
+  int64_t product; /* shared by several arrays */
   int64_t at, bytes;
   int array;
 } redist_priv_block;
 
-/* A product of runs that a message has for every array of a part, and its compiled copies. */
+/* A product of runs, which a message has once for every array of a part, and its compiled
+   copies. */
 typedef struct {
   int own, part;
   int place[2]; /* of the source and of the destination */
-  int held;     /* this rank's one of these, in its redist_priv_half */
+  int held;     /* which of these is this rank's, in its redist_priv_half */
   int number;   /* of the message's redist_priv_blocks_of */
   int64_t message, bytes;
-  /* bytes of a piece sent by MPI, which lies in one of the rows of so many bytes */
+  /* bytes of a piece sent by MPI, and of the row in which it lies */
   int64_t step, row;
-  /* between the array and packed memory, in the message's pieces; or NULL */
+  /* between the array and packed memory, piece by piece; or NULL */
   redist_priv_program *staged;
   redist_priv_program *direct; /* from the other end's array to this one; or NULL */
 } redist_priv_shared;
 
-/* The end of a message that is here: REDIST_PRIV_FROM when this rank sends it. */
+/* This rank's end of a message; own is REDIST_PRIV_FROM where it sends. */
 typedef struct {
-  /* sort key: the distance in the ring of ranks, so that not all ranks turn to one at once, or the
-       turn in a schedule */
+  /* sort key: the distance in the ring of ranks, so that not all ranks serve one peer first, or the
+     position in a schedule */
   int order;
   int own, rank;         /* of the other end */
   int near;              /* the message goes through shared memory */
   int64_t block, blocks; /* of the plan's */
   int64_t bytes;         /* of all blocks */
-  int64_t staged;        /* where it lies in the staging memory, in bytes, or one of those below */
-  int64_t direct; /* where it begins in the array, in bytes, when it is contiguous there; or -1 */
+  int64_t staged; /* its offset in the staging memory, in bytes, or one of the constants below */
+  int64_t direct; /* its offset in the array, in bytes, if it is contiguous there; or -1 */
   redist_priv_cutting cutting; /* of its compiled copies */
-  int64_t pieces;              /* that it travels in */
-  int64_t prepared;            /* of them, the first ones, that have persistent requests, */
+  int64_t pieces;              /* how many it is cut into */
+  int64_t prepared;            /* how many, the first ones, have persistent requests,  */
   int64_t first;               /* from this one on */
-  int64_t pending;             /* pieces not yet complete; its turn, while peers are put in order */
-  int64_t next;                /* the block, and where in it, that the next piece begins with */
+  int64_t pending;             /* pieces not yet complete; its position, while peers are sorted */
+  int64_t next;                /* the next piece begins in this block, at this position */
   redist_priv_cursor at;
 } redist_priv_peer;
 
-/* What else redist_priv_peer.staged may be: contiguous in the array, or staged piece by piece. */
+/* Special values of redist_priv_peer.staged: contiguous in the array, or staged piece by piece. */
 enum { REDIST_PRIV_IN_ARRAY = -1, REDIST_PRIV_BY_PIECES = -2 };
 
-/* One end of a message through shared memory: a ring of `slots` of slot_bytes each, for one piece
-   of it. */
+/* One end of a message through shared memory, by a ring of `slots`, each with room (slot_bytes) for
+   a piece. */
 typedef struct {
   redist_priv_peer *peer;
   redist_priv_slot *slot;
   redist_priv_board *board;      /* the other end's */
   int there;                     /* the other end's rank in the node */
-  int direct;                    /* the message may do without the ring */
-  int way;                       /* that the receiver prefers */
-  int claimed;                   /* how this execution's message goes */
+  int direct;                    /* the message may bypass the ring */
+  int way;                       /* which the receiver prefers */
+  int claimed;                   /* the way of this execution's message */
   int streamed, streamed_direct; /* whether it is written by non-temporal stores */
   int64_t slots, slot_bytes;     /* at most twice as many as pieces */
   int64_t next;                  /* slot */
@@ -705,10 +701,10 @@ typedef struct {
 
 /* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) side of this rank's exchange. */
 typedef struct {
-  int streams;                /* so much is written there that it is by non-temporal stores */
-  int64_t owned, array_bytes; /* elements it owns there, and bytes, of all arrays */
-  int64_t touched; /* bytes that an execution reads or writes there: not a halo's interior */
-  int64_t peers;   /* peer[peers], of the plan's */
+  int streams;                /* an execution touches enough there to stream */
+  int64_t owned, array_bytes; /* owned elements, and bytes of all arrays */
+  int64_t touched; /* bytes that an execution reads or writes there, without what stays in place */
+  int64_t peers;   /* peer[peers], in plan.peer  */
   redist_priv_peer *peer;
   int64_t bytes; /* of all messages, without what aligns their blocks */
 } redist_priv_side;
@@ -726,85 +722,83 @@ typedef struct {
   char *memory;
 } redist_priv_staging;
 
-/* What a rank sends another about the file that is its segment, so that no other file is taken for
-   it. */
+/* What a rank sends to another to identify the file that is its segment beyond doubt. */
 typedef struct {
-  /* redist_priv_machine; the file's number in that process, -1: there is none */
+  /* redist_priv_machine; the file's descriptor in that process, -1: none */
   int64_t machine, process, file;
   int64_t device, inode, token; /* token: what the file begins with */
-  int64_t place;                /* which member there the receiver of this is */
+  int64_t place;                /* the receiver's number among the sender's members */
 } redist_priv_identity;
 
 /* A rank that may share memory with this one. */
 typedef struct {
-  int rank;      /* in the home's communicator */
-  int shares;    /* it does */
-  int file;      /* its segment, open from when it is found until it is mapped; -1 */
-  int64_t place; /* which member this rank is there */
-  size_t bytes;  /* mapped from the file */
+  int rank;                         /* in the home's communicator */
+  int shares;                       /* it does */
+  int file;                         /* its segment's, open until that is mapped; or -1 */
+  int64_t place;                    /* this rank's number among its members */
+  size_t bytes;                     /* mapped from the file */
   redist_priv_identity identity[2]; /* by this rank, by that one */
   MPI_Request request[2];
 } redist_priv_member;
 
-/* Memory that ranks of a node share, for plans. The members are a plan's peers, or an arena's whole
-   node, and the rank itself, by rank. Each has a segment (drawn where shared memory is made). */
+/* A home: memory that ranks of a node share, for plans. Its members, sorted by rank, are this rank
+   and a plan's peers, or an arena's whole node. Each has a segment (drawn at "shared memory"). */
 typedef struct {
   MPI_Comm comm;   /* the plan's or the arena's */
   int64_t machine; /* redist_priv_machine */
   int windowed;    /* there is a window, and its ranks' communicator */
   MPI_Comm node;
   MPI_Win window;
-  int rank, size; /* which member this one is, of how many; size 0: there is no home */
+  int rank, size; /* this rank's number among the members; size 0: no home */
   redist_priv_member *member;
-  char **segment;                  /* segment[size]: where that of every member begins here */
+  char **segment;                  /* segment[size]: where each member's begins here */
   int64_t begin, end;              /* of the room, in an arena the same on every rank */
   struct redist_priv_rings *first; /* blocks in use, by address */
-  /* nanoseconds there and back, from core to core, as measured; 0: not known */
+  /* nanoseconds of the probes, there and back between cores; 0: not known */
   int64_t distance[REDIST_PRIV_PROBES];
 } redist_priv_home;
 
-/* The state of REDIST_SHARED. A plan that is freed leaves it behind while others still read its
-   block. */
+/* The state of REDIST_SHARED. It outlives its plan while other ranks still read its block. */
 typedef struct redist_priv_rings {
   redist_priv_home *home; /* the plan's, or the arena's */
-  int64_t begin, bytes;   /* its block in this rank's segment; no bytes: it has none */
+  int64_t begin, bytes;   /* its block in this rank's segment; bytes 0: none */
   int64_t ring_bytes;
   struct redist_priv_rings *next; /* in the same home */
   int abandoned;
   unsigned polls;
-  int direct;                   /* arrays that lie in the arena may be copied to and from */
-  int64_t execution, announced; /* the number of the one in progress; what the board says of it */
-  int idle, received; /* tests without progress, -1 before the first; all messages are here */
+  int direct;                   /* messages may bypass rings where arrays lie in the arena */
+  int64_t execution, announced; /* number of the one in progress; its word on the board */
+  int idle, received; /* tests without progress, -1 in redist_start; all messages are in */
   int64_t receives, channels;
-  redist_priv_channel channel[1]; /* link[links], of which those that receive come first */
+  redist_priv_channel channel[1]; /* channel[channels], first those that receive */
 } redist_priv_rings;
 
-/* What messages cost between ranks, in seconds: the first of several that go together also costs
-   the latency. */
+/* What messages cost between ranks, in seconds. Concurrent messages cost the latency once. */
 typedef struct {
   double latency;
   redist_cost cost;
-  /* seconds of a long message over those of short pieces in its place, at worst; 0: not known */
+  /* the worst ratio of a long message's time to that of short pieces in its place; 0: not known */
   double crowding;
 } redist_priv_network;
 
 struct redist_arena {
   int64_t name;                /* the same on every rank, and no other arena's */
   MPI_Comm comm;               /* of all its plans on the same ranks, each with its own tag */
-  int tags, most_tags;         /* in use, and there are */
+  int tags, most_tags;         /* used so far, and available */
   redist_priv_network network; /* as measured for the first plan on these ranks that asked */
   redist_priv_home home;
   char *memory;   /* of the arrays */
   void *ordinary; /* the same when it is not shared, or NULL */
   size_t bytes, used;
   int plans;            /* that live in it */
-  redist_plan *started; /* and are in progress, one after the other */
+  redist_plan *started; /* the first in progress, linked by `next` */
 };
 
 /* What is local to this rank: message[wholes]. In place, elements that are their own destinations
-   stay where they are; the others are message[wholes], ..., one for each axis d of a place that is
-   stored on both sides in the same way: those whose runs lie at their destination along all axes
-   before d, but not along d. In two dimensions the block of a place falls into three:
+   should not be copied, and the rest should be few messages. Where a place is stored with the same
+   strides and origin on both sides, a run along an axis is in place if its positions are equal. So
+   the rest is message[wholes], ..., one for each axis d: the elements whose runs are in place along
+   all axes before d, but not along d. In two dimensions the block of a place falls into three:
 
                         columns in place   other columns
        rows in place    stay               the message of axis 1
@@ -817,14 +811,14 @@ typedef struct {
   redist_priv_message *message;
   redist_priv_program **copy;
   int64_t splits;
-  /* split[splits][2 * ndim]: of every axis, the runs in place and the others */
+  /* split[splits][2 * ndim]: for each axis, the runs in place and the others */
   redist_priv_runs **split;
   int64_t elements;
 } redist_priv_local;
 
-/* What moves from one layout to another: of one array, or in a plan of one part of several. */
+/* The private form of a redist_part; a plan for one array, or several alike, has one. */
 typedef struct {
-  redist_layout *from, *to; /* without room for the axes that they do not have */
+  redist_layout *from, *to; /* allocated for ndim axes only */
   MPI_Datatype element;     /* valid during creation only */
   int64_t element_bytes;
   /* axes of the source from slow to fast: of packed elements, and of pieces */
@@ -837,36 +831,37 @@ typedef struct {
 /* One way to exchange. Functions return redist_error; they find everything in the plan. */
 typedef struct {
   redist_method method;
-  /* what is tried where it fails; REDIST_AUTO: messages, as predicted */
+  /* tried where this one fails; REDIST_AUTO: the faster of the two by messages, as predicted */
   redist_method fallback;
   const char *name;
   int (*open)(redist_plan *); /* collective; or NULL */
-  /* decides what is staged on one side and its bytes; or NULL */
+  /* decides what a side stages, and its bytes; or NULL */
   int (*plan_staging)(redist_plan *, int own);
-  int (*create)(redist_plan *); /* staging memory is there; local; or NULL */
+  int (*create)(redist_plan *); /* after staging memory is allocated; local; or NULL */
   int (*start)(redist_plan *);
   int (*test)(redist_plan *, int *done);
-  void (*destroy)(redist_plan *); /* whatever of it there is */
+  void (*destroy)(redist_plan *); /* also if incomplete */
 } redist_priv_transport;
 
-/* A piece of a message on its way, and which bytes of the packed message it holds. */
+/* A flight: a piece of a message in progress, and which bytes of the packed message it holds. */
 typedef struct {
   redist_priv_peer *peer;
   int64_t piece, begin, bytes;
 } redist_priv_flight;
 
-/* The messages of one side, in the order of its peers. `posted` pieces have been started, next is
-   piece `piece` of peer[at]; piece k >= `arrived` is in flight `first` + k mod `flights`. */
+/* A lane: the messages of one side, in the order of its peers. `posted` pieces have been started;
+   the next is piece `piece` of peer[at]. Piece k >= `arrived` uses flight `first` + k mod
+   `flights`. */
 typedef struct {
   int64_t at, piece, posted, arrived, flights, first;
-  /* the next piece's block of peer[at], its first byte, and where it must end at most */
+  /* the next piece's block of peer[at], its first byte, and the end of its row */
   int64_t block, begin, row;
-  int64_t places; /* in the staging memory, for whole messages one after another */
+  int64_t places; /* how many whole messages the staging memory holds, used round-robin */
 } redist_priv_lane;
 
-/* REDIST_POINT_TO_POINT, and REDIST_SCHEDULED when there are steps: flight[requests] and their
-   requests. Those of both lanes come first, none when they have arrived, with room for
-   MPI_Testsome's answers; then all that are persistent. */
+/* REDIST_POINT_TO_POINT, or REDIST_SCHEDULED where steps > 0: flight[requests], each with a
+   request. First come the flights of both lanes, null requests when complete, with arrays for
+   MPI_Testsome's answers; then the persistent requests. */
 typedef struct {
   redist_priv_lane lane[2];
   redist_priv_cutting cutting;
@@ -882,10 +877,10 @@ typedef struct {
 /* The arguments of MPI's collectives for one side, by rank. */
 typedef struct {
   int *counts, *offsets;
-  /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution; else the unit */
+  /* REDIST_ALLTOALLW: all arrays, at the addresses of the last execution; else the unit */
   MPI_Datatype *types;
-  /* each[part * ranks + rank]: of one of its arrays, from the beginning, when there are several
-       arrays; else `types` */
+  /* each[part * ranks + rank]: one array of a part, relative to its beginning, where there are
+     several arrays; else `types` */
   MPI_Datatype *each;
 } redist_priv_table;
 
@@ -893,10 +888,10 @@ typedef struct {
   MPI_Request request;
   redist_priv_table table[2];
   int64_t unit_bytes; /* REDIST_ALLTOALLV counts in these; REDIST_ALLTOALLW has none */
-  /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution; NULL: nothing is made */
+  /* REDIST_ALLTOALLW: before[2 * arrays], the last execution's arrays; NULL: no types are made */
   const void **before;
   int64_t types;        /* of a side's table */
-  MPI_Datatype *member; /* member[arrays], and counts[arrays]: of the type of several parts */
+  MPI_Datatype *member; /* member[arrays] and counts[arrays]: to make the type of several */
   int *counts;
 } redist_priv_collective;
 
@@ -904,12 +899,12 @@ typedef struct {
 typedef struct {
   int phases, at; /* the one in progress */
   redist_plan *phase[REDIST_PRIV_MOST_PHASES];
-  int64_t most_bytes;  /* of staging for arrays in between, on any rank */
-  int64_t array_bytes; /* that one takes there */
+  int64_t most_bytes;  /* staging memory for intermediate arrays, the most of any rank */
+  int64_t array_bytes; /* of an intermediate one  */
 } redist_priv_chain;
 
-/* With options.timed, the seconds that a plan has spent: in copies, and in all its calls, of which
-   one may be inside another (depth). */
+/* With options.timed, the seconds that a plan has spent in copies, and in all its calls, which may
+   be nested (depth). */
 typedef struct {
   double copying, inside, entered;
   int depth;
@@ -920,8 +915,8 @@ struct redist_plan {
   int tag;     /* of all its messages */
   int borrows; /* the communicator is the arena's */
   int rank, size, arrays, active;
-  int failed; /* an MPI call failed: messages may be under way for ever */
-  int parts;  /* part[parts]: of array a the a-th, or the only one */
+  int failed; /* an MPI call failed: messages may stay in flight for ever */
+  int parts;  /* part[parts]: array a belongs to part a, or the only one */
   redist_priv_part *part;
   const redist_part *given; /* the caller's; valid during creation only */
   int64_t alignment; /* of blocks in messages: enough for every part's elements, at most 16 */
@@ -938,14 +933,14 @@ struct redist_plan {
   int overwrites; /* in place, an element may arrive where another has yet to leave */
   /* several contributions to one element: messages are unpacked in the peers' order */
   int ordered;
-  /* of the sides; of what stays, when an execution overwrites */
+  /* of the two sides; and for what is local, when an execution overwrites */
   redist_priv_staging staging[REDIST_PRIV_SIDES];
   /* pointers[2 * arrays]: of the execution in progress, the source first */
   const void **pointers;
   const redist_priv_transport *transport;
   redist_priv_facts agreed; /* of all ranks */
-  int64_t duplication;      /* nanoseconds that the communicator took, agreed on */
-  unsigned tried;           /* methods: bit k is that of number k */
+  int64_t duplication;      /* nanoseconds to duplicate the communicator, agreed on */
+  unsigned tried;           /* methods: bit k for method k */
   int64_t node; /* ranks before the first that is not on rank 0's node; 0: all are on one */
   redist_priv_network network; /* zero: not known yet */
   union {
@@ -954,13 +949,13 @@ struct redist_plan {
     redist_priv_chain chain;
   } state;               /* of the transport; zero when it opens */
   redist_priv_home home; /* of REDIST_SHARED, without an arena */
-  int refused;           /* the system refused the library's own shared memory: use a window */
+  int refused;           /* the system refused the library's own shared memory: use an MPI window */
   redist_priv_rings *rings;
   redist_plan *next;  /* started in the same arena */
   int64_t executions; /* completed */
   /* when the execution in progress began; seconds that one took on this rank */
   double began, fastest;
-  redist_priv_clock times, *clock; /* its own, or of the chain it belongs to; NULL: not timed */
+  redist_priv_clock times, *clock; /* its own, or its chain's; NULL: not timed */
   /* seconds of an execution, with its share of creation; 0: no candidate */
   double predicted[REDIST_PRIV_METHODS];
   /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
@@ -995,8 +990,7 @@ REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *se
   return code;
 }
 
-/* A plan's redist_plan.active when an execution was begun; it is complete, or failed, and
-   redist_test will say so. */
+/* redist_plan.active: an execution is in progress; or has ended, which redist_test will report. */
 enum { REDIST_PRIV_ACTIVE = 1, REDIST_PRIV_UNREPORTED };
 
 /* Ends an execution in which MPI failed; the plan may only be freed then. */
@@ -1009,7 +1003,7 @@ REDIST_PRIV int redist_priv_end_failed(redist_plan *p, int code) {
                             p->transport->name);
 }
 
-/* The time, when a plan adds it up. */
+/* The time, if a plan is timed. */
 REDIST_PRIV_FAST double redist_priv_now(const redist_plan *p) {
   return p->clock == NULL ? 0 : MPI_Wtime();
 }
