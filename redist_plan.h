@@ -37,8 +37,8 @@
  * when one fails, every rank returns the same error, with the same sentence in options.message.
  * Mistakes in the arguments of an execution are reported on the calling rank only, before it sends
  * anything: it may call again with correct ones; redist_plan_message gives the sentence. MPI errors
- * are reported as REDIST_ERR_MPI; the plan may then only be freed, which leaves its communicator
- * allocated if messages may still be in flight.
+ * are reported as REDIST_ERR_MPI; the plan may then only be freed, and its communicator stays
+ * allocated, for messages may still be in flight.
  *
  * Map: the sections in their order, p with prototypes, b with bodies.
  *     p    types
@@ -216,23 +216,23 @@ typedef enum {
 
 enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
 
-/* How REDIST_AUTO chooses: by a prediction, or by timing candidates on scratch arrays of full
+/* How REDIST_AUTO chooses: by prediction, or by timing candidates on scratch arrays of full
    size. */
 typedef enum { REDIST_ESTIMATE = 0, REDIST_MEASURE } redist_effort;
 
 typedef struct redist_plan redist_plan;
 typedef struct redist_arena redist_arena;
 
-/* All zero is the default. Every rank passes the same, except fixed_from, fixed_to, context and
+/* All zero is the default. The same on every rank, except fixed_from, fixed_to, context,
    message. */
 typedef struct {
   redist_method method;
   redist_effort effort;
   int arrays;         /* arrays moved by one execution, in one message per peer; 0 means 1 */
   int64_t max_buffer; /* bytes of staging memory per rank that the plan may hold; 0: no limit */
-  /* not 0: source and destination may be the same memory. Elements that are their own destinations
-     are not copied; if the halos differ, all others are, also on their rank (see
-     redist_plan_print) */
+  /* not 0: source and destination may be the same memory. Elements that already lie at their
+     destination are not copied. With another halo than the source's, all that stay on the rank are
+     copied, too (redist_plan_print counts them) */
   int in_place;
   /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank */
   redist_arena *arena;
@@ -418,7 +418,8 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
    Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on
    failure.
    A NULL pointer or a bad communicator is reported on the calling rank only (REDIST_ERR_ARGUMENT);
-   the same on every rank: REDIST_ERR_MEMORY (also for more than 2^50 bytes), _MPI. */
+   the same on every rank: REDIST_ERR_MEMORY (also above 2^50 bytes, or 2^30 where size_t has 32
+   bits), _MPI. */
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena);
 
 /* Allocates the next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. The
@@ -644,8 +645,7 @@ typedef struct {
   int array;
 } redist_priv_block;
 
-/* A product of runs, which a message has once for every array of a part, and its compiled
-   copies. */
+/* A product of runs that a message has once per array of a part, and its compiled copies. */
 typedef struct {
   int own, part;
   int place[2]; /* of the source and of the destination */
@@ -672,8 +672,8 @@ typedef struct {
   int64_t direct; /* its offset in the array, in bytes, if it is contiguous there; or -1 */
   redist_priv_cutting cutting; /* of its compiled copies */
   int64_t pieces;              /* how many it is cut into */
-  int64_t prepared;            /* how many, the first ones, have persistent requests,  */
-  int64_t first;               /* from this one on */
+  int64_t prepared;            /* of them, the first so many have persistent requests:  */
+  int64_t first;               /* request[first], ... */
   int64_t pending;             /* pieces not yet complete; its position, while peers are sorted */
   int64_t next;                /* the next piece begins in this block, at this position */
   redist_priv_cursor at;
@@ -1066,8 +1066,7 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, int64_t word) {
 }
 
 /* A number that almost surely differs between machines, and between containers that share neither
-   memory nor process numbers. Whether two ranks with the same number really share memory is tried.
-   */
+   memory nor process numbers. Ranks with the same number try whether they really share memory. */
 REDIST_PRIV_COLD int64_t redist_priv_machine(void) {
   char name[MPI_MAX_PROCESSOR_NAME];
   uint64_t hash = 0;
@@ -1096,19 +1095,19 @@ REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p) {
   return p->options.node_ranks > 0 ? p->rank / p->options.node_ranks : p->home.machine;
 }
 
-/* Everything that must be the same on every rank, as a sequence of numbers with names. They are
-   hashed, and where the hashes differ compared with rank 0's. */
+/* Whatever must be the same on every rank, as a sequence of named numbers. Ranks compare hashes of
+   it; where these differ, they compare the numbers with rank 0's, to name the culprit. */
 typedef struct {
   int side, axis; /* -1: of the plan; -1: of the layout */
   uint64_t hash;
   int64_t n; /* words so far */
-  /* first[first_n]: rank 0's, which it writes here; none while they are only hashed */
+  /* first[first_n]: rank 0's numbers, which rank 0 writes here; none while hashing */
   int64_t *first;
   int64_t first_n;
   redist_priv_error *error;
 } redist_priv_words;
 
-/* index: in a list of such words; -1: a single word. */
+/* Adds a word. index: its position in a list of like words; -1: a single word. */
 REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, int64_t index,
                                        int64_t value) {
   const int64_t k = w->n++;
@@ -1126,7 +1125,7 @@ REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, i
                    w->first[k]);
 }
 
-/* Single words: name[n]. */
+/* Adds n single words. */
 REDIST_PRIV_COLD void redist_priv_list(redist_priv_words *w, size_t n, const char *const *name,
                                        const int64_t *value) {
   size_t k;
@@ -1281,7 +1280,8 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int64_t ele
     redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", name);
 }
 
-/* Copies a list to *room, if there is one, and goes behind it. Without room, only goes on. */
+/* Copies a list, which may be NULL, to *room + *used, and adds its bytes to *used. *room NULL: only
+   counts bytes. */
 REDIST_PRIV_COLD const void *redist_priv_keep_list(char **room, size_t *used, const void *list,
                                                    size_t bytes) {
   char *copy = list == NULL || *room == NULL ? NULL : *room + *used;
@@ -1289,8 +1289,8 @@ REDIST_PRIV_COLD const void *redist_priv_keep_list(char **room, size_t *used, co
   return copy == NULL ? NULL : memcpy(copy, list, bytes);
 }
 
-/* Copies the lists that a layout refers to behind it, where `copy` is in `room`; the bytes of it
-   all. */
+/* Copies a layout's lists behind `copy`, which lies at `room`; NULL: only counts. Returns the bytes
+   of all. */
 REDIST_PRIV_COLD size_t redist_priv_keep_lists(char *room, const redist_layout *layout,
                                                redist_layout *copy) {
   const size_t places = (size_t)redist_layout_places(layout);
@@ -1316,7 +1316,8 @@ REDIST_PRIV_COLD size_t redist_priv_keep_lists(char *room, const redist_layout *
   return used;
 }
 
-/* Copies a valid layout, whose lists the caller may free; an invalid one may have another size. */
+/* Copies a valid layout with its lists, which the caller may then free. (An invalid layout's lists
+   have unknown lengths.) */
 REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *layout, int ghosts,
                                                         redist_priv_error *v) {
   redist_layout counted;
@@ -1392,7 +1393,7 @@ REDIST_PRIV_COLD int64_t redist_priv_cells_span(const redist_priv_cells *c) {
   return span;
 }
 
-/* Whether no cell between the first and the last is another's. */
+/* Whether all cells from the first to the last belong to the place. */
 REDIST_PRIV_COLD int redist_priv_cells_are_solid(const redist_priv_cells *c) {
   int64_t n = 1;
   int d;
@@ -1400,8 +1401,8 @@ REDIST_PRIV_COLD int redist_priv_cells_are_solid(const redist_priv_cells *c) {
   return redist_priv_cells_span(c) == n - 1;
 }
 
-/* Whether two places share a cell: the one that has gaps is taken apart along its slowest axis, as
-   far as it reaches the other. */
+/* Whether two places share a cell. Splits the one with gaps along its slowest axis, where it
+   overlaps the range of the other, and recurses. */
 REDIST_PRIV_COLD int redist_priv_cells_meet(const redist_priv_cells *a,
                                             const redist_priv_cells *b) {
   const int solid = redist_priv_cells_are_solid(a);
@@ -1531,7 +1532,7 @@ REDIST_PRIV_COLD void redist_priv_check_combine(const redist_priv_part *part,
 
 /* ------------------------------------------------------------------------------ peers (private) */
 
-/* multiple: a power of 2. */
+/* a, rounded up to a multiple, which is a power of 2. */
 REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple) {
   return (a + multiple - 1) & -multiple;
 }
@@ -1552,7 +1553,7 @@ REDIST_PRIV const redist_priv_part *redist_priv_part_with(const redist_plan *p, 
   return &p->part[p->product[product].part];
 }
 
-/* Whether a run has the same strides on two sides, in multiples of theirs. */
+/* Whether a run has the same strides in memory on two sides, whose axis strides are given. */
 REDIST_PRIV_COLD int redist_priv_run_has_same_strides(const redist_priv_run *run, int a,
                                                       int64_t a_stride, int b, int64_t b_stride) {
   int level, same_strides = 1;
@@ -1562,8 +1563,8 @@ REDIST_PRIV_COLD int redist_priv_run_has_same_strides(const redist_priv_run *run
   return same_strides;
 }
 
-/* Where a message begins in the array when it lies there as it is packed, in elements; -1 when it
-   does not. */
+/* The offset of a message that lies in the array in packed order, in elements; -1 when it does
+   not. */
 REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, int side) {
   int64_t begin = m->origin[side];
   int d;
@@ -1578,8 +1579,7 @@ REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, in
   return begin;
 }
 
-/* Splits the runs of an axis into those that lie at their destination and the others, packed one
-   after the other. */
+/* Splits the runs of an axis into those that lie at their destination and the others. */
 REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int combined,
                                             redist_priv_runs *halves) {
   int64_t r;
@@ -1590,7 +1590,7 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int co
         redist_priv_run_has_same_strides(&run, REDIST_PRIV_FROM, 1, REDIST_PRIV_TO, 1);
     redist_priv_runs *half =
         &halves[!same_strides || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO]];
-    /* packed one after the other, whatever lay between them */
+    /* packed one after the other, without the other half's */
     run.at[REDIST_PRIV_PACKED] = half->elements;
     run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
     run.stride[2][REDIST_PRIV_PACKED] = run.n[0] * run.n[1];
@@ -1607,7 +1607,7 @@ REDIST_PRIV_COLD int redist_priv_add_local(redist_priv_local *local, const redis
   return REDIST_PRIV_APPEND(local->message, local->messages, local->room, *m);
 }
 
-/* Adds what is left of a local message in place. */
+/* Adds the messages, one per axis, of the elements of a local message that must move in place. */
 REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_priv_part *part, redist_priv_message whole,
                                                redist_priv_runs *half) {
   redist_priv_message move;
@@ -1626,14 +1626,14 @@ REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_priv_part *part, redist_pr
   return code;
 }
 
-/* Whether a message to the rank itself has its source's strides and origin at its destination. */
+/* Whether a message to the rank itself has the same strides and origin on both sides. */
 REDIST_PRIV_COLD int redist_priv_has_same_strides(const redist_priv_message *m) {
   return m->origin[REDIST_PRIV_FROM] == m->origin[REDIST_PRIV_TO] &&
          memcmp(m->stride[REDIST_PRIV_FROM], m->stride[REDIST_PRIV_TO],
                 (size_t)m->ndim * sizeof m->stride[0][0]) == 0;
 }
 
-/* Keeps a message of this rank to itself: the same products of runs, stored on both sides. */
+/* Adds a message of this rank to itself, with the storage of both sides. */
 REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
                                       const redist_priv_shared *product) {
   redist_priv_held_place *to =
@@ -1646,7 +1646,7 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
   return m.elements > 0 ? redist_priv_add_local(&part->local, &m) : REDIST_OK;
 }
 
-/* Finds what must be copied in place. REDIST_ERR_ARGUMENT: a plan that combines cannot tell the
+/* Finds what must be copied in place. REDIST_ERR_ARGUMENT: the plan combines, and cannot separate
    elements that are their own destinations from others. */
 REDIST_PRIV_COLD int redist_priv_rest(const redist_plan *p, redist_priv_part *part) {
   redist_priv_local *local = &part->local;
@@ -1674,7 +1674,7 @@ REDIST_PRIV_COLD int redist_priv_rest(const redist_plan *p, redist_priv_part *pa
   return code;
 }
 
-/* What two places exchange, one of them this rank's. Sorted as blocks are. */
+/* What one of this rank's places exchanges with another place. Sorted as blocks are. */
 typedef struct {
   int rank;
   redist_priv_shared product;
@@ -1713,7 +1713,7 @@ REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, redist_priv_part *
   return code;
 }
 
-/* Adds the blocks of a part's message, whose products begin with `first`: of every array all. */
+/* Adds the blocks of a part's message: for every array, all products from `first` on. */
 REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *peer, int64_t first) {
   redist_priv_block block = {0, 0, 0, 0};
   const int arrays = p->parts > 1 ? 1 : p->arrays;
@@ -1732,7 +1732,7 @@ REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *pe
   return REDIST_OK;
 }
 
-/* Adds what follows in the list with the same rank in the same part; *at: passes over that. */
+/* Adds the shipments from *at on that have the same rank and part, and advances *at. */
 REDIST_PRIV_COLD int redist_priv_add_part(redist_plan *p, const redist_priv_shipments *list,
                                           int64_t *at, redist_priv_peer *peer) {
   const int part = list->shipment[*at].product.part, rank = list->shipment[*at].rank;
@@ -1746,7 +1746,7 @@ REDIST_PRIV_COLD int redist_priv_add_part(redist_plan *p, const redist_priv_ship
   return code == REDIST_OK && first < p->products ? redist_priv_add_blocks(p, peer, first) : code;
 }
 
-/* Adds the peer that comes next in the list; of this rank, keeps what it has for itself. */
+/* Adds the next peer in the list; if it is this rank, adds local messages instead. */
 REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, const redist_priv_shipments *list,
                                           int64_t *at) {
   const int rank = list->shipment[*at].rank, own = list->shipment[*at].product.own;
@@ -1850,7 +1850,7 @@ REDIST_PRIV_COLD void redist_priv_measure_side(redist_plan *p, redist_priv_side 
 
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
   int own, k, code = REDIST_OK;
-  p->peer = (redist_priv_peer *)redist_priv_zeroed(1, 1); /* not NULL: lists that grow */
+  p->peer = (redist_priv_peer *)redist_priv_zeroed(1, 1); /* not NULL; grows later */
   p->pointers = REDIST_PRIV_ZEROED(const void *, 2 * (int64_t)p->arrays);
   if (p->peer == NULL || p->pointers == NULL) return REDIST_ERR_MEMORY;
   p->pointers[0] = p->options.fixed_from;
@@ -1874,9 +1874,9 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
 /* Which messages of a side stay in the array: none, those that are contiguous there, or all. */
 enum { REDIST_PRIV_NONE, REDIST_PRIV_CONTIGUOUS, REDIST_PRIV_ALL };
 
-/* Gives the others their offsets in the staging memory, multiples of `unit` bytes, a power of 2.
-   Contiguous messages are staged, too, where there are several arrays, or the one is overwritten at
-   the same time, or combined. */
+/* Gives staged messages their offsets in the staging memory, multiples of `unit` bytes, a power of
+   2. Contiguous messages are staged, too, if there are several arrays, or if the array is
+   overwritten at the same time, or combined. */
 REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_array, int64_t unit) {
   const redist_priv_side *s = &p->side[own];
   const int taken = own == REDIST_PRIV_FROM ? p->overwrites : p->combines;
@@ -1906,17 +1906,17 @@ REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p) {
   return bytes;
 }
 
-/* Where a side's messages lie when they lie in one piece of memory, or what their types' addresses
-   are relative to; NULL when there are none, because MPI refuses to send from the memory it
-   receives into, even nothing. */
+/* The buffer of a side's messages for MPI's collectives: staging memory, the array, or MPI_BOTTOM
+   for types with addresses. NULL without messages: MPI refuses equal buffers, even to send
+   nothing. */
 REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own) {
   if (p->staging[own].memory != NULL) return p->staging[own].memory;
   if (p->side[own].peers == 0) return NULL;
   return p->arrays > 1 ? MPI_BOTTOM : redist_priv_given(p, own, 0);
 }
 
-/* Compiles the local copies: straight to the destination, or, when an execution overwrites, through
-   staging. */
+/* Compiles the local copies, straight to the destination; through staging if executions
+   overwrite. */
 REDIST_PRIV_COLD int redist_priv_compile_local(const redist_plan *p, redist_priv_part *part) {
   redist_priv_local *local = &part->local;
   const int twice = p->staging[REDIST_PRIV_PACKED].bytes > 0;
@@ -1940,8 +1940,8 @@ REDIST_PRIV int64_t redist_priv_local_bytes(const redist_priv_part *part) {
   return redist_priv_round_up(part->local.elements * part->element_bytes, REDIST_PRIV_LINE);
 }
 
-/* Copies what is local of an array and not at its destination: there, or with `packed` into staging
-   memory (half 0) and from there (half 1). */
+/* Copies an array's local elements that are not at their destination: straight there, or with
+   `packed` into staging memory (half 0) and from there (half 1). */
 REDIST_PRIV void redist_priv_copy_local_array(const redist_plan *p, int a, int half, char *packed) {
   const redist_priv_part *part = redist_priv_part_of(p, a);
   const redist_priv_local *local = &part->local;
@@ -1979,13 +1979,14 @@ REDIST_PRIV_APART void redist_priv_copy_local(const redist_plan *p) {
 
 /* ----------------------------------------------------------------------------- pieces (private) */
 
-/* A message that fits is one piece. Otherwise a piece is as many blocks as fit, or a brick of one:
-   some of its elements along each axis, going through them from the source's fastest axis on. Both
-   ends cut equally. */
+/* Staging memory may be smaller than a message, and the peer can unpack early pieces while later
+   ones are packed. So long messages are cut into pieces, equally at both ends. A piece holds as
+   many whole blocks as fit, or a brick of one: some of its elements along each axis. Bricks are
+   numbered from the source's fastest axis on. */
 
-/* The elements along each axis of the bricks of a block. They are long along the source's fastest
-   axes, so that packing reads long pieces; wide ones let unpacking write long pieces. Returns how
-   many bricks there are. */
+/* The elements along each axis of the bricks of a block. Bricks are long along the source's fastest
+   axes, so that packing reads long runs, and wide along the destination's fastest, so that
+   unpacking writes long runs. Returns the number of bricks. */
 REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_priv_part *part, const redist_priv_message *m,
                                          redist_priv_cutting c, int64_t *size) {
   int axes[REDIST_MAX_DIMS], i, wide;
@@ -2025,7 +2026,7 @@ REDIST_PRIV_COLD int redist_priv_compile_peer(redist_plan *p, const redist_priv_
   return code;
 }
 
-/* Where the next block of a message begins in a piece with so many bytes; -1: in another piece. */
+/* The offset of the next block in a piece that has `used` bytes so far; -1: in another piece. */
 REDIST_PRIV_FAST int64_t redist_priv_takes(const redist_plan *p, const redist_priv_peer *peer,
                                            int64_t used) {
   const redist_priv_block *block = &p->block[peer->block + peer->next];
@@ -2037,7 +2038,7 @@ REDIST_PRIV_FAST int64_t redist_priv_takes(const redist_plan *p, const redist_pr
 }
 
 /* Packs the next piece of a message into `packed`, or unpacks it; packed NULL: only passes over it.
-   Returns its bytes, with the gaps that a brick at an edge leaves. */
+   Returns its bytes, including the gaps of a brick at an edge. */
 REDIST_PRIV int64_t redist_priv_copy_piece(const redist_plan *p, redist_priv_peer *peer,
                                            char *packed, int stream) {
   const int unpacks = peer->own == REDIST_PRIV_TO;
@@ -2112,19 +2113,20 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
 
 /* ----------------------------------------- REDIST_POINT_TO_POINT and REDIST_SCHEDULED (private) */
 
-/* Each side of a rank is a lane: it serves its peers in their order, piece by piece.
-   REDIST_POINT_TO_POINT sets all going at once. REDIST_SCHEDULED orders the peers by
-   redist_schedule_create, and sends a piece when this rank has posted all receives of earlier
-   steps, and of earlier pieces of its step: only what has arrived makes room for those, so no rank
-   fills a network's buffers ahead of the others, and the earliest piece under way never waits. Its
-   pieces are so short that MPI sends them eagerly: over a socket, a receiver's answer would queue
-   behind the data of the opposite direction. */
+/* Each side of a rank is a lane, which serves its peers in their order, piece by piece.
+   REDIST_POINT_TO_POINT starts all pieces at once. On a network between nodes this may congest
+   links and buffers, where fast ranks run ahead of others. REDIST_SCHEDULED therefore orders the
+   peers by redist_schedule_create, and sends a piece only when this rank has posted all receives of
+   earlier steps, and of earlier pieces of the same step. Receives are posted as earlier ones
+   complete, so no rank runs ahead, and the earliest piece in flight never waits. Pieces are so
+   short that MPI sends them eagerly: over a socket, a receiver's answer would queue behind the data
+   of the opposite direction. */
 
 #ifndef REDIST_NO_SCHEDULED
 
-/* This rank's peer in a step: where layouts are not arranged, the rank at that distance. Where all
-   meet all, a node's ranks send to one other node and receive from one, so that all links are busy
-   in every step. */
+/* This rank's peer in a step; without a schedule, the rank at that distance. Where all exchange
+   with all, in each step a node's ranks send to one other node and receive from one, so that all
+   links are busy. */
 REDIST_PRIV_COLD int redist_priv_arranged_peer(const redist_plan *p,
                                                const redist_priv_arrangement *s, int own,
                                                int step) {
@@ -2136,9 +2138,9 @@ REDIST_PRIV_COLD int redist_priv_arranged_peer(const redist_plan *p,
          (p->rank % each + sign * (step % each) + each) % each;
 }
 
-/* Orders the peers by the schedule's steps, with distant steps one after another: messages of
-   neighbouring steps use the same links of a torus or fat tree, and should not be under way
-   together. REDIST_SHARED may have ordered them. */
+/* Orders the peers by the schedule's steps, permuted so that successive steps are distant: messages
+   of adjacent steps use the same links of a torus or fat tree, and should not be in flight
+   together. REDIST_SHARED may have ordered the peers before. */
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p) {
   redist_priv_arrangement s;
   redist_priv_peer *peer;
@@ -2168,8 +2170,7 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p) {
 
 #endif
 
-/* Cuts the packed blocks of a message into rows, and rows into steps, so that pieces are
-   contiguous. */
+/* Cuts the packed blocks of a message into rows, and rows into pieces, which are contiguous. */
 REDIST_PRIV_COLD void redist_priv_cut_rows(redist_plan *p, redist_priv_peer *peer) {
   const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
   int64_t size[REDIST_MAX_DIMS], k;
@@ -2211,12 +2212,12 @@ REDIST_PRIV int64_t redist_priv_next_piece(const redist_plan *p, const redist_pr
   }
   lane->begin += bytes;
   next = lane->block < peer->blocks ? p->block[peer->block + lane->block].at : peer->bytes;
-  if (lane->begin < next) /* what aligns the next block */
+  if (lane->begin < next) /* skips the padding before the next block */
     lane->begin = lane->row = next;
   return bytes;
 }
 
-/* Cuts the messages of a side into pieces, equally at both ends. All may be under way at once; with
+/* Cuts the messages of a side into pieces, equally at both ends. All may be in flight at once; with
    a schedule one, or as many as REDIST_FLIGHT_BYTES holds. */
 REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room) {
   const redist_priv_side *s = &p->side[own];
@@ -2241,13 +2242,13 @@ REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room
 }
 
 /* Non-contiguous messages are packed whole, since pieces of a strided message waste most of the
-   lines that they read. Where a schedule's max_buffer has no room for all, whole messages use its
-   slots round-robin; where it has none for one, pieces do. In place, everything is packed before
-   anything arrives. */
+   cache lines that they read. Where a schedule's max_buffer has no room for all messages, whole
+   messages share its slots round-robin; where it has no room for one, pieces do. In place,
+   everything is packed before anything arrives. */
 REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own) {
   const redist_priv_side *s = &p->side[own];
   const int bounded = p->options.max_buffer > 0 && p->state.lanes.steps > 0;
-  /* beside rings */
+  /* rings take the other half */
   const int64_t room = bounded ? p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX;
   redist_priv_lane *lane = &p->state.lanes.lane[own];
   redist_priv_staging *staging = &p->staging[own];
@@ -2301,8 +2302,7 @@ REDIST_PRIV int redist_priv_post(const redist_plan *p, int64_t k, int persistent
 }
 
 /* Whether a peer's memory is known when the plan is made, so that its requests can be persistent.
-   SimGrid's SMPI 3.32 loses messages when a persistent send starts again before its last one was
-   received. */
+   SimGrid's SMPI 3.32 loses messages if a persistent send restarts before the last was received. */
 REDIST_PRIV_COLD int redist_priv_is_bound(const redist_plan *p, const redist_priv_peer *peer) {
 #if defined SMPI_H
   return 0;
@@ -2371,16 +2371,15 @@ REDIST_PRIV int redist_priv_go(redist_plan *p, int own) {
   return MPI_Start(&l->request[k]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Whether the next message's slot in the staging memory is free: the message before in it is
-   complete. */
+/* Whether the next message's slot in the staging memory is free: its last message is complete. */
 REDIST_PRIV int redist_priv_has_place(const redist_priv_side *s, const redist_priv_lane *lane) {
   int64_t k = lane->at - lane->places;
   while (k >= 0 && s->peer[k].near) k -= lane->places;
   return k < 0 || s->peer[k].pending == 0;
 }
 
-/* Whether a schedule's next piece to be sent must wait for an earlier step. Without a schedule, all
-   receives are posted first. */
+/* Whether the next piece to be sent must wait for receives: with a schedule those of earlier steps,
+   else all. */
 REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p) {
   const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM],
                          *to = &p->state.lanes.lane[REDIST_PRIV_TO];
@@ -2479,7 +2478,7 @@ REDIST_PRIV int redist_priv_lanes_test(redist_plan *p, int *done) {
   return code;
 }
 
-/* A flight's request may be a persistent one; those come after the flights. */
+/* A flight's request may be a copy of a persistent one, which is freed there. */
 REDIST_PRIV_COLD void redist_priv_lanes_destroy(redist_plan *p) {
   redist_priv_lanes *l = &p->state.lanes;
   int64_t k;
@@ -2519,7 +2518,7 @@ REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code,
   return REDIST_OK;
 }
 
-/* Requests go first: some MPI libraries still read the types of a persistent collective. */
+/* Frees requests first: some MPI libraries still read the types of a persistent collective. */
 REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p) {
   redist_priv_collective *c = &p->state.collective;
   int own;
@@ -2533,8 +2532,8 @@ REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p) {
   REDIST_FREE(c->before);
 }
 
-/* MPI matches collectives by their order, which may differ from plan to plan: a plan that borrows
-   the arena's communicator gets one of its own. Collective; the same answer on all ranks. */
+/* MPI matches collectives by their order, and ranks may start plans in different orders. So a plan
+   that borrows the arena's communicator gets its own. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p) {
   MPI_Comm own = MPI_COMM_NULL;
   int code;
@@ -2575,7 +2574,7 @@ REDIST_PRIV_COLD int redist_priv_address_type(const redist_plan *p, const MPI_Ai
   return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
 }
 
-/* Makes the datatypes of several arrays, unless the arrays are those of the execution before. */
+/* Makes the datatypes of several arrays, unless the arrays are those of the last execution. */
 REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own) {
   redist_priv_collective *c = &p->state.collective;
   redist_priv_table *t = &c->table[own];
@@ -2639,9 +2638,9 @@ REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p) {
 
 /* ------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
 
-/* Counts and offsets are ints: beyond that, messages are padded to multiples of a larger unit. One
-   buffer must hold all messages of a side, so the array serves only when it is fixed and every
-   message is contiguous there. */
+/* Counts and offsets are ints; larger messages are padded to multiples of a larger unit. One buffer
+   must hold all messages of a side, so the array can be it only if every message is contiguous
+   there and the array is fixed. */
 REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own) {
   redist_priv_collective *c = &p->state.collective;
   const int64_t largest = p->agreed.largest;
@@ -2663,8 +2662,8 @@ REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes) {
   return redist_priv_become(type, MPI_Type_create_hindexed_block(1, 1, &at, *type, &made), &made);
 }
 
-/* *type n times, at distances of `stride` bytes. An hvector would be copied element by element
-   where they follow each other, and Open MPI takes a stride of -1 for the extent. */
+/* Replaces *type by n of it, `stride` bytes apart. MPI would copy an hvector element by element
+   even if they are contiguous, and Open MPI takes a stride of -1 for the extent. */
 REDIST_PRIV_COLD int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride) {
   MPI_Datatype made = MPI_DATATYPE_NULL;
   MPI_Aint lower = 0, extent = 0;
@@ -2685,7 +2684,8 @@ REDIST_PRIV_COLD int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t s
 REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
                                              int side, int64_t stride);
 
-/* *type at every element of a run; in two parts where a count would exceed REDIST_MAX_COUNT. */
+/* Replaces *type by one at every element of a run; in two halves where a count would exceed
+   REDIST_MAX_COUNT. */
 REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run,
                                             int side, int64_t stride) {
   redist_priv_run half[2];
@@ -2704,7 +2704,7 @@ REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_pri
   return code == REDIST_OK ? redist_priv_displace(type, run->at[side] * stride) : code;
 }
 
-/* The parts, one after another, replace *type. Frees them. code: of making them. */
+/* Replaces *type by types[n], one after another, and frees these. code: of making them. */
 REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *types, int n,
                                              int code) {
   MPI_Aint *at = REDIST_PRIV_ZEROED(MPI_Aint, n);
@@ -2721,7 +2721,7 @@ REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *t
   return code;
 }
 
-/* *type at every element of several runs. */
+/* Replaces *type by one at every element of several runs. */
 REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
                                              int side, int64_t stride) {
   const int n = (int)list->runs;
@@ -2737,8 +2737,8 @@ REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_pr
   return redist_priv_concatenate(type, types, n, code);
 }
 
-/* *type, one element, at all of a product's on one side, run by run, so that both ends agree on
-   their order. */
+/* Replaces *type, one element, by all elements of a product on one side, run by run, so that both
+   ends agree on their order. */
 REDIST_PRIV_COLD int redist_priv_follow_product(const redist_plan *p,
                                                 const redist_priv_shared *product, int side,
                                                 MPI_Datatype *type) {
@@ -2751,7 +2751,8 @@ REDIST_PRIV_COLD int redist_priv_follow_product(const redist_plan *p,
   return code;
 }
 
-/* The datatype of a peer's message: of its blocks of an array, or of all (-1), which are staged. */
+/* The datatype of a peer's message: of its blocks of one array, or of all its blocks, staged
+   (-1). */
 REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv_peer *peer,
                                          int array, MPI_Datatype *type) {
   const redist_priv_block *block = &p->block[peer->block], *end = block + peer->blocks;
@@ -2779,7 +2780,7 @@ REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv
   return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
 }
 
-/* Only what will be combined is staged, and in place the source: Open MPI takes equal buffers for
+/* Stages only what will be combined, and in place the source: Open MPI takes equal buffers for
    MPI_IN_PLACE. */
 REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own) {
   const int staged = own == REDIST_PRIV_FROM ? p->options.in_place : p->combines;
@@ -2826,24 +2827,25 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
 
 /* ---------------------------------------------------------------------- shared memory (private) */
 
-/* Every member has a segment: a file without a name, which the others map, or its share of an MPI
-   window. Only an arena's has arrays, and blocks of several plans.
+/* Ranks of a node should exchange through memory, not messages, but neither MPI nor the system
+   shares a rank's arrays. So every member of a home makes a segment for the others: a file without
+   a name, which they map, or its share of an MPI window. Only an arena's segments hold arrays, and
+   blocks of several plans.
 
        a notice to each member | lines  | block of a plan             | block ... | arrays
        board, slot, way, flags | probed | board | slot ring | slot ...|           |
 
    All ranks write their blocks and notices; they agree; all read their peers' (connect); they
-   agree.
-   Only then may a rank free the plan and write something else there. */
+   agree. Only then may a rank free the plan and write something else there. */
 
 #if (defined __GNUC__ || defined __clang__) && \
-    !defined SMPI_H /* SMPI 3.32 lets the ranks' parts of a window overlap */
+    !defined SMPI_H /* in SMPI 3.32, the ranks' shares of a window overlap */
 #define REDIST_PRIV_ATOMICS 1
 #ifndef REDIST_PRIV_ACQUIRE /* tests put their own in their place */
 #define REDIST_PRIV_ACQUIRE(pointer) __atomic_load_n(pointer, __ATOMIC_ACQUIRE)
 #define REDIST_PRIV_RELEASE(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
 #endif
-/* stores a value where *expected is, and says so; or reads what else is there */
+/* compare-and-swap: stores a value if *expected is there; else reads what is, and returns 0 */
 #ifndef REDIST_PRIV_EXCHANGE
 #define REDIST_PRIV_EXCHANGE(pointer, expected, value) \
   __atomic_compare_exchange_n(pointer, expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
@@ -2855,8 +2857,8 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
 #define REDIST_PRIV_EXCHANGE(pointer, expected, value) (*(pointer) = (value), (void)(expected), 1)
 #endif
 
-/* Whether shared memory seems to have so much room: pages that nobody has touched count as free. A
-   file longer than the process may write would end it by a signal. */
+/* Whether shared memory seems to have so much room; untouched pages count as free. Writing a file
+   beyond the process's limit would kill it by a signal. */
 REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes) {
 #if defined __linux__
   struct statvfs memory;
@@ -2869,9 +2871,9 @@ REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes) {
   return bytes >= 0;
 }
 
-/* Commits the pages of fresh memory, all zero; 0 where that fails. Some MPI libraries promise more
-   than there is, and the first touch of a page too many kills the process. Where the system touches
-   it, reading from a file, that merely fails. */
+/* Commits the pages of fresh memory, all zero; 0 where that fails. Some MPI libraries allocate more
+   than there is; then touching a page kills the process. If the system writes the page, as it reads
+   from a file, that merely fails. */
 REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes) {
   FILE *zeros = fopen("/dev/zero", "rb");
   size_t zeroed;
@@ -2888,8 +2890,7 @@ REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes) {
   return zeroed == bytes;
 }
 
-/* Gives everything back, also of a home that was not opened. All ranks of the node have a window,
-   or none. */
+/* Frees a home, also one that was not opened. All ranks of the node have a window, or none. */
 REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h) {
   MPI_Request request;
 #ifdef REDIST_PRIV_OWN_MEMORY
@@ -2900,7 +2901,7 @@ REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h) {
   }
 #endif
   if (h->windowed && h->window != MPI_WIN_NULL) {
-    /* the window's own barrier may not yield */
+    /* freeing a window waits, perhaps without yielding */
     redist_priv_await(MPI_Ibarrier(h->node, &request), &request);
     MPI_Win_unlock_all(h->window);
     MPI_Win_free(&h->window);
@@ -2924,7 +2925,7 @@ REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n) {
   return h->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* With options.node_ranks only ranks of the same of those nodes share memory. */
+/* Whether options.node_ranks puts a rank on this rank's node: only those may share memory. */
 REDIST_PRIV_COLD int redist_priv_same_part(const redist_plan *p, int rank) {
   const int each = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
   return rank / each == p->rank / each;
@@ -2952,8 +2953,8 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
   return REDIST_OK;
 }
 
-/* Finds the ranks that share memory with this one according to MPI. Fails on all ranks where MPI
-   fails, or `code` says so, on any; there is no home then. Collective. */
+/* Finds the ranks that share memory with this one according to MPI. Fails on all ranks if MPI, or
+   `code`, fails on any; there is no home then. Collective. */
 REDIST_PRIV_COLD int redist_priv_window_find(redist_priv_home *h, int code) {
   MPI_Group all, node;
   int r, size;
@@ -2961,7 +2962,7 @@ REDIST_PRIV_COLD int redist_priv_window_find(redist_priv_home *h, int code) {
   h->window = MPI_WIN_NULL;
   if (!REDIST_PRIV_ATOMICS || MPI_Comm_split_type(h->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
                                                   &h->node) != MPI_SUCCESS) {
-    code = REDIST_ERR_MPI; /* what a failed call leaves there is no handle */
+    code = REDIST_ERR_MPI; /* a failed call leaves no valid handle */
   } else {
     MPI_Comm_set_errhandler(h->node, MPI_ERRORS_RETURN);
     MPI_Comm_rank(h->node, &h->rank);
@@ -2987,9 +2988,9 @@ REDIST_PRIV_COLD char *redist_priv_align(void *pointer) {
   return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
 }
 
-/* Allocates a window, in which each rank's segment begins at a line, and commits this rank's pages.
-   Where one cannot have it, the others must let theirs leak, because freeing it takes all.
-   Collective over the node. */
+/* Allocates a window, in which each rank's segment begins at a cache line, and commits this rank's
+   pages. If a rank fails, the others leak the window, because only all can free it. Collective over
+   the node. */
 REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes, MPI_Info info) {
   MPI_Aint size;
   void *base = NULL;
@@ -3017,7 +3018,7 @@ enum { REDIST_PRIV_REFUSED = 1000 };
 
 #ifdef REDIST_PRIV_OWN_MEMORY
 
-/* The ranks whose machine has this one's number are an arena's members. Fails on all ranks.
+/* Lists an arena's members: the ranks with this rank's machine number. Fails on all ranks.
    Collective. */
 REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h) {
   MPI_Request request;
@@ -3041,8 +3042,7 @@ REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h) {
 }
 
 /* Makes the file that will be this rank's segment, with its token, and describes it in `identity`.
-   A file that was never given a name is gone when nobody has it open or mapped, however its ranks
-   end. */
+   A file without a name vanishes when nobody has it open or mapped, however its ranks end. */
 REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h,
                                            redist_priv_identity *identity) {
   const int file = open("/dev/shm", REDIST_PRIV_OWN_MEMORY | O_RDWR | REDIST_PRIV_CLOEXEC, 0600);
@@ -3061,9 +3061,9 @@ REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h,
   return file;
 }
 
-/* Opens another rank's file, -1 where that cannot be done. What lies there may be anything, if the
-   number of the process is one of another system's: so nothing is waited for, written or mapped
-   before the file has proved to be the one. */
+/* Opens another rank's file; -1 on failure. The process number may belong to another system, and
+   the path then name any file. So checks that it is the right file before it waits, writes or
+   maps. */
 REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_identity *identity) {
   char path[64];
   struct stat s;
@@ -3083,16 +3083,16 @@ REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_identity *identity)
   return found;
 }
 
-/* Posts a message to a member, or from it. */
+/* Posts the send of this rank's identity to a member, or the receive of the member's. */
 REDIST_PRIV_COLD int redist_priv_post_identity(redist_priv_member *m, int receives, MPI_Comm comm) {
   enum { TAG = 32767, BYTES = sizeof(redist_priv_identity) };
   return receives ? MPI_Irecv(&m->identity[1], BYTES, MPI_BYTE, m->rank, TAG, comm, &m->request[1])
                   : MPI_Isend(&m->identity[0], BYTES, MPI_BYTE, m->rank, TAG, comm, &m->request[0]);
 }
 
-/* Tells every other member which file is this rank's, and hears which is that one's. A member that
-   could not be told at first is told by a second try, for it waits; the error stays. All messages
-   are awaited, whatever failed: one left behind would be taken for a later plan's. */
+/* Exchanges the identities of segments with all other members. A send that fails is tried again,
+   because the member waits for it; the error remains. All messages are completed even on failure: a
+   later plan would receive one left behind. */
 REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h) {
   int k, posted, code = MPI_SUCCESS;
   for (k = 0; k < 2 * h->size; k++) {
@@ -3112,9 +3112,8 @@ REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h) {
   return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Finds the members that share memory with this rank, by trying: all that say to be on this machine
-   do, or REDIST_PRIV_REFUSED. Every member must call it; one with an error takes part and keeps
-   it. */
+/* Finds by trying which members share memory with this rank. Unless all with this machine's number
+   do, REDIST_PRIV_REFUSED. Every member must call it, also with an error, which it returns. */
 REDIST_PRIV_COLD int redist_priv_own_find(redist_priv_home *h, int code) {
   redist_priv_identity identity = {0, 0, -1, 0, 0, 0, 0};
   int r, introduced;
@@ -3155,8 +3154,8 @@ REDIST_PRIV_COLD int redist_priv_map(redist_priv_home *h, int r) {
   return REDIST_OK;
 }
 
-/* Makes this rank's file so long, and reserves its pages: an error, and no signal, where memory is
-   lacking. */
+/* Extends this rank's file and reserves its pages, so that lack of memory is an error, not a
+   signal. */
 REDIST_PRIV_COLD int redist_priv_grow(redist_priv_home *h, int64_t bytes) {
   const int file = h->member[h->rank].file;
   if (!redist_priv_seems_free(bytes) ||
@@ -3170,8 +3169,8 @@ REDIST_PRIV_COLD int redist_priv_grow(redist_priv_home *h, int64_t bytes) {
 
 #endif
 
-/* Finds the members of a plan's home, or of an arena's, of which none is listed, that share memory
-   with this rank. Collective; every rank must go on to open it. */
+/* Finds the members of a home that share memory with this rank: of a plan's, which are listed, or
+   of an arena's. Collective; every rank must go on to redist_priv_home_open. */
 REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, int refused,
                                            int code) {
   h->comm = comm;
@@ -3187,8 +3186,8 @@ REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, i
   return redist_priv_window_find(h, code);
 }
 
-/* Opens this rank's segment, zero at first: `room` for plans, then `bytes` for arrays. A window is
-   opened by all ranks of the node, and fails on all, also when `code` says so; the rest is
+/* Opens this rank's segment, zeroed: `room` for plans, then `bytes` for arrays. With a window,
+   collective over the node: fails on all ranks if any fails or passes an error `code`. Else
    local. */
 REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes,
                                            int code) {
@@ -3207,14 +3206,14 @@ REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, in
     code = REDIST_ERR_MEMORY;
   if (MPI_Info_create(&info) != MPI_SUCCESS ||
       MPI_Info_set(info, "alloc_shared_noncontig", "true") != MPI_SUCCESS)
-    code = REDIST_ERR_MPI; /* all ranks of a window must give the same */
+    code = REDIST_ERR_MPI; /* must be equal on all ranks of a window */
   code = redist_priv_worst(h->node, code);
   if (code == REDIST_OK) code = redist_priv_window_open(h, bytes, info);
   if (info != MPI_INFO_NULL) MPI_Info_free(&info);
   return code;
 }
 
-/* Maps the members' segments, when all ranks have opened theirs and found the others'. Local. */
+/* Maps the members' segments, after all ranks have opened theirs and found the others'. Local. */
 REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h) {
   int code = REDIST_OK;
 #ifdef REDIST_PRIV_OWN_MEMORY
@@ -3230,8 +3229,7 @@ REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h) {
   return code;
 }
 
-/* Frees the blocks of plans that are gone, once everybody is done with them: all their pieces are
-   drained. */
+/* Frees the blocks of freed plans that no rank reads any more: all their pieces are drained. */
 REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home) {
   redist_priv_rings **at = &home->first;
   while (*at != NULL) {
@@ -3250,8 +3248,8 @@ REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home) {
   }
 }
 
-/* The largest free stretch of this rank's room, or with bytes > 0 the first of so many, which is
-   then r's. Returns its bytes, or 0. */
+/* bytes 0: the size of the largest free range in this rank's room. Else gives r the first free
+   range of so many bytes; returns bytes, or 0 if there is none. */
 REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_priv_rings *r,
                                                int64_t bytes) {
   redist_priv_rings **at = &home->first;
@@ -3272,9 +3270,11 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
 
 /* ---------------------------------------------------------------------- REDIST_SHARED (private) */
 
-/* Between ranks of a node a message goes in one of three ways. Every rank takes a block of shared
-   memory for a plan, of its own or from the arena. Its board says which execution the rank has
-   started, and where its arrays lie then; a slot and its ring serve one message that it sends.
+/* Staging copies each element twice, once into a ring and once out of it. Where arrays lie in an
+   arena, one copy is enough, by whichever end is ready; but the ends must agree which. So a message
+   goes in one of three ways. Each rank has a block of shared memory for a plan. Its board announces
+   which execution the rank has started, with which arrays; each message that it sends has a slot
+   with a ring.
 
        sender's block    board: announced, arrays | slot: filled, drained, way, found, claim, ring
        receiver's block  board: announced, arrays | ...
@@ -3285,16 +3285,16 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
        push  receiver: announced   sender: claim; copy all, filled + pieces  receiver: drained + all
        pull  sender: announced     receiver: claim; copy all, drained + pieces
 
-   Executions are numbered, equally on both ends. Claims carry the number, and a message that is not
-   claimed for it is free: of two that would claim it one does, by compare-and-swap. Its pieces
-   count in every way, so that `filled` tells the receiver that the message is claimed, and
-   `drained` that it is done with. A rank that ends an execution has copied, or seen copied, all
-   that is its own: its board may change, for nobody uses one whose message is claimed by somebody
-   else. A sender may be ahead by a ring, which has at most twice as many slots as the message has
-   pieces: that is why there are two words for claims. Arrays in ordinary memory, or of plans that
-   overwrite their source, go through the ring. */
+   Both ends number executions equally. A claim holds the execution's number and the way. A message
+   without a claim for the current execution is free; compare-and-swap lets only one end claim it.
+   All pieces count in every way: `filled` tells the receiver that the message is claimed, and
+   `drained` that it has been copied. A rank ends an execution when all its messages are copied; it
+   may then change its board, because only the end that claims a message reads the other's board. A
+   ring has at most twice as many slots as the message has pieces, so a sender is at most two
+   executions ahead: hence two words for claims. Arrays in ordinary memory, and plans that overwrite
+   their source, use the ring. */
 
-/* The ways of a message; free: not known yet. */
+/* The ways of a message; free: not claimed yet. */
 enum redist_priv_ways {
   REDIST_PRIV_FREE,
   REDIST_PRIV_RING,
@@ -3303,11 +3303,10 @@ enum redist_priv_ways {
   REDIST_PRIV_WAYS
 };
 
-/* How a plan sends messages: the faster one of REDIST_POINT_TO_POINT and REDIST_SCHEDULED, as
-   predicted. */
+/* The faster of REDIST_POINT_TO_POINT and REDIST_SCHEDULED for a plan's messages, as predicted. */
 REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p);
 
-/* Writes, or reads, what comes with the flag of a probe. */
+/* Writes, or reads, the lines that go with the flag of a probe. */
 REDIST_PRIV_COLD void redist_priv_touch_lines(int64_t *lines, int probe, int writes) {
   enum { AT_ONCE = 256 };
   const int64_t zero[AT_ONCE] = {0};
@@ -3322,7 +3321,7 @@ REDIST_PRIV_COLD void redist_priv_touch_lines(int64_t *lines, int probe, int wri
   redist_priv_fence();
 }
 
-/* Waits for a flag; 0: it does not come soon. */
+/* Waits for a flag; returns 0 if it does not come soon. */
 REDIST_PRIV_COLD int redist_priv_await_flag(const int64_t *flag, int64_t value, int spins) {
   enum { YIELDS = 500 };
   int tries;
@@ -3333,9 +3332,9 @@ REDIST_PRIV_COLD int redist_priv_await_flag(const int64_t *flag, int64_t value, 
   return 1;
 }
 
-/* The least nanoseconds of a probe between this rank and its mirror image: the lower one writes,
-   the other reads and answers. 0: it is no member, or does not answer soon, as where ranks
-   outnumber cores. */
+/* The least nanoseconds of a probe between this rank and its mirror image: the lower rank writes,
+   the other reads and answers. 0: the image is no member, or is slow, as if ranks outnumber
+   cores. */
 REDIST_PRIV_COLD int64_t redist_priv_time_probe(const redist_priv_home *h, int rank, int mirror,
                                                 int probe) {
   enum { ROUNDS = 8, SERIES = 5 };
@@ -3364,8 +3363,8 @@ REDIST_PRIV_COLD int64_t redist_priv_time_probe(const redist_priv_home *h, int r
   return (int64_t)(least * 1e9) / rounds + 1;
 }
 
-/* How far the cores of a node are apart: means over pairs of ranks. Collective over the home's
-   communicator, the same on all its ranks. */
+/* Measures the distance between the cores of a node: means over pairs of ranks. Collective over the
+   home's communicator, the same on all its ranks. */
 REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h) {
   int64_t sum[REDIST_PRIV_PROBES + 1] = {0};
   int k, rank, size, code = redist_priv_ranks_of(h->comm, &rank, &size);
@@ -3379,9 +3378,8 @@ REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h) {
   return code;
 }
 
-/* Whether fetching takes more than so many percent of streaming. Unknown counts as more: where that
-   is wrong, short messages take twice as long; the opposite mistake costs long ones a factor of
-   3. */
+/* Whether fetching takes more than so many percent of streaming. Unknown counts as more: if wrong,
+   short messages take twice as long; the opposite mistake costs long ones a factor of 3. */
 REDIST_PRIV int redist_priv_is_beyond(const redist_priv_home *h, int64_t percent) {
   return h->distance[REDIST_PRIV_STREAM] == 0 ||
          100 * h->distance[REDIST_PRIV_FETCH] > percent * h->distance[REDIST_PRIV_STREAM];
@@ -3398,7 +3396,7 @@ REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_
          (redist_priv_is_far(p->rings->home) || touched >= REDIST_STREAM_BYTES);
 }
 
-/* Packs, or unpacks, the next piece of a message in its slot of the ring. */
+/* Packs the next piece of a message into its slot of the ring, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel *channel) {
   char *ring = (char *)(channel->slot + 1);
   redist_priv_copy_piece(p, channel->peer, ring + channel->next * channel->slot_bytes,
@@ -3446,7 +3444,7 @@ REDIST_PRIV void redist_priv_announce(const redist_plan *p) {
   REDIST_PRIV_RELEASE(&board->announced, r->announced);
 }
 
-/* What the other end of a message has announced for this execution; 0: nothing yet. */
+/* The announcement of the other end of a message for this execution; 0: none yet. */
 REDIST_PRIV int64_t redist_priv_heard(const redist_plan *p, const redist_priv_channel *channel) {
   const int64_t announced = REDIST_PRIV_ACQUIRE(&channel->board->announced);
   return announced / 4 == p->rings->execution ? announced : 0;
@@ -3460,10 +3458,10 @@ REDIST_PRIV void redist_priv_claim(const redist_plan *p, redist_priv_channel *ch
   channel->claimed = (int)(claim - now);
 }
 
-/* The way in which the sender takes a free message; free: it leaves the choice to the receiver. A
-   late receiver prefers a push, or to copy itself; but from a core that shares no cache it should
-   find the message in the ring, and a sender that waits for nothing else need not wait for the
-   receiver. Combined messages take the same way in every execution. */
+/* The way in which the sender claims a free message; free: it leaves the choice to the receiver. It
+   waits for a late receiver, which may then be pushed to or pull, unless the cores share no cache:
+   then the ring is faster. A sender that waits for nothing else takes the ring, too. Combined
+   messages take the same way in every execution. */
 REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *channel) {
   const redist_priv_rings *r = p->rings;
   const int64_t heard = redist_priv_heard(p, channel);
@@ -3475,9 +3473,8 @@ REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *cha
                                                                           : REDIST_PRIV_FREE;
 }
 
-/* Progresses a message that this rank sends: fills one slot of the ring, if one is free; only one,
-   since the next peer may need the elements between those just packed while they are cached.
-   Returns whether it did anything. */
+/* Progresses a message that this rank sends. Fills one free slot of the ring at most, because other
+   peers may need elements of the cache lines just read. Returns whether it did anything. */
 REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *channel) {
   const int64_t pieces = channel->peer->pieces;
   int64_t ahead;
@@ -3544,8 +3541,8 @@ REDIST_PRIV int redist_priv_receive(const redist_plan *p, redist_priv_channel *c
   return channel->done > done;
 }
 
-/* Pushes to receivers that have started at once, to others after the local copies, so that they
-   lose no time. */
+/* Pushes at once to receivers that have started, and to others after the local copies, lest it
+   waits. */
 REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
   redist_priv_rings *r = p->rings;
   int64_t k;
@@ -3570,8 +3567,8 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
 }
 
 /* A sender is done when its arrays are free. In place, the ring must be empty, so that the next
-   execution can pack everything before it unpacks anything. While only flags are awaited, other
-   messages of this process must still progress: some MPI libraries do nothing when all requests are
+   execution can pack everything before it unpacks anything. While it waits for flags only, it must
+   let MPI progress other messages of this process: some libraries do nothing when all requests are
    complete. */
 REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done) {
   redist_priv_rings *r = p->rings;
@@ -3614,8 +3611,7 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p) {
 }
 
 /* Bytes of a ring slot. Plans take at most half of REDIST_RING_BYTES or of an arena's room; without
-   an arena no more than they send, because creating pages takes longer than exchanging what fits
-   into them. */
+   an arena no more than they send, because making pages takes longer than filling them. */
 REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p) {
   const redist_priv_rings *r = p->rings;
   const int64_t slots = redist_priv_max(r->channels - r->receives, 1) * REDIST_PRIV_SLOTS;
@@ -3630,9 +3626,9 @@ REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p) {
   return redist_priv_round_up(redist_priv_max(most, p->largest), REDIST_PRIV_LINE);
 }
 
-/* Roughly how many bytes of cache lines are visited for each byte of a product: if receivers copy
-   directly, each visits the source's lines in another core's cache; if the sender packs for all,
-   its lines are cached. */
+/* Roughly how many bytes of cache lines are read per byte of a product. Receivers that pull each
+   read the source's lines from another core's cache; a sender that packs for all has them
+   cached. */
 REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p,
                                            const redist_priv_shared *product) {
   const redist_priv_part *part = &p->part[product->part];
@@ -3653,7 +3649,7 @@ REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p,
                            part->half[side].peers[product->held].axis[d].peers);
 }
 
-/* The most of any product of a message. */
+/* The most waste of any product of a message. */
 REDIST_PRIV_COLD int64_t redist_priv_most_waste(const redist_plan *p,
                                                 const redist_priv_peer *peer) {
   const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
@@ -3709,10 +3705,10 @@ REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *
   return REDIST_OK;
 }
 
-/* Writes the slots of what is sent, from `at` on in this rank's segment, and notifies the members
-   where they and the board are. A receiver prefers to be written to where a message fills lines of
-   its own; else to copy it itself, out of the ring where cores share no cache, or are not near and
-   the ring stays cached. */
+/* Writes the slots of sent messages to this rank's segment, from `at` on, and gives the members
+   notice of them and the board. A receiver prefers a push if the message fills whole cache lines.
+   Else it prefers the ring if cores share no cache, or are not close and the ring stays cached;
+   else to pull. */
 REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) {
   redist_priv_rings *r = p->rings;
   const int far = redist_priv_is_far(r->home);
@@ -3741,7 +3737,7 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
   }
 }
 
-/* The first of the lists of places on a board. */
+/* Where the lists of places begin on a board. */
 REDIST_PRIV_COLD int64_t *redist_priv_board_lists(const redist_plan *p, redist_priv_board *board) {
   int64_t *words = board->array;
   return words + 2 * p->arrays;
@@ -3783,14 +3779,14 @@ REDIST_PRIV_COLD const redist_priv_storage *redist_priv_storage_there(const redi
   return &place->storage;
 }
 
-/* Takes a block of shared memory, from the arena or opened for this plan alone, and writes it. A
-   rank with an error only takes part in the opening. */
+/* Takes a block of shared memory from the arena, or opens one for this plan, and writes it. A rank
+   with an error only takes part in opening. */
 REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
   redist_priv_rings *r = p->rings;
   const int64_t head = redist_priv_board_bytes(p);
   int64_t k, piece, bytes;
   redist_priv_board *board;
-  /* now, when the receivers of plans that are gone have been waited for */
+  /* now that freed plans' receivers are likely done */
   redist_priv_reclaim(r->home);
   piece = redist_priv_piece_bytes(p);
   for (k = r->receives; k < r->channels && code == REDIST_OK; k++) {
@@ -3812,7 +3808,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
 }
 
 /* Finds the peers on this node, and allocates shared memory for them. Fails where there is none, or
-   too little. Peers are in the order in which they must be unpacked, else in the order that suits
+   too little. Peers keep the order in which they must be unpacked, if any, else that for
    messages. */
 REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p) {
   const redist_priv_transport *messages = redist_priv_transport_of((int)redist_priv_by_messages(p));
@@ -3853,8 +3849,8 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
   return code;
 }
 
-/* Connects both ends of all messages, when all ranks have written their blocks; whoever frees the
-   plan must wait until all have. Only a sender that pushes needs compiled copies. */
+/* Connects both ends of all messages, after all ranks have written their blocks; the plan may be
+   freed only after all have connected. Of senders, only those that push need direct copies. */
 REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
   const redist_priv_home *home = p->rings->home;
   int64_t k;
@@ -3881,8 +3877,8 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
   return code;
 }
 
-/* Reaches the peers' memory, where it is the plan's own measures how far the cores are apart for
-   messages that may be streamed, and connects. Collective; fails on any rank. */
+/* Maps the peers' memory and connects. Without an arena, if messages may be streamed, also measures
+   the distance of cores. Collective; may fail on some ranks only. */
 REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p) {
   redist_priv_home *home = p->rings->home;
   int measured = REDIST_OK, code = redist_priv_home_reach(home);
@@ -3896,17 +3892,17 @@ REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p) {
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network);
 
-/* The seconds in which a rank sends `messages` of `bytes` in all at once: one is on the link while
-   the next is prepared. */
+/* The seconds in which a rank sends `messages`, of `bytes` in all, at once: while one is on the
+   link, the next is prepared. */
 REDIST_PRIV_COLD double redist_priv_transfer(const redist_priv_network *n, double messages,
                                              double bytes) {
   const double sending = messages * n->cost.per_message, moving = bytes * n->cost.per_byte;
   return n->latency + (sending > moving ? sending : moving);
 }
 
-/* The network as measured, once for all plans on an arena's ranks, or as options.cost says. Where
-   REDIST_AUTO chooses, most of per_message is latency, which concurrent messages share. A chain
-   asked for by name pays it for each message, as in redist_cost_of. Collective. */
+/* Sets the network from options.cost, or measures it, once for all plans on an arena's ranks. For
+   REDIST_AUTO, most of per_message is latency, which concurrent messages share. A chain asked for
+   by name pays it for each message, as in redist_cost_of. Collective. */
 REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p) {
   redist_priv_network *known = p->borrows ? &p->options.arena->network : &p->network;
   int code = REDIST_OK;
@@ -3934,7 +3930,7 @@ REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p,
   return k == 0 ? p->part->from : k == p->state.chain.phases ? p->part->to : &between[k - 1];
 }
 
-/* Of one exchange, inside the nodes (near), where no link is shared, or between them. */
+/* The seconds of one exchange inside the nodes (near), where no link is shared, or between them. */
 REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from,
                                             const redist_layout *to, int near) {
   redist_priv_network n = p->network;
@@ -3957,8 +3953,9 @@ REDIST_PRIV_COLD int redist_priv_slab_axis(const redist_plan *p, const redist_la
   return plain ? slab : -1;
 }
 
-/* From slabs along one axis to slabs along another by way of nodes x ranks of a node: first inside
-   the nodes, then with one message to each. 0 where that does not apply. */
+/* The layout between slabs along one axis and slabs along another that makes a grid of nodes x
+   ranks of a node: the first phase stays inside the nodes, the second sends one message to each
+   other node. Returns 0 where that does not apply. */
 REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout *between) {
   const int each = (int)p->node;
   const int outer = redist_priv_slab_axis(p, p->part->from),
@@ -3981,10 +3978,10 @@ REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout 
   return 1;
 }
 
-/* The route: between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain:
-   the direct way's time over the route's. Collective. */
+/* Finds the route, between[phases - 1]: the same on all ranks, which agree on layouts and cost.
+   *gain: the ratio of the direct exchange's time to the route's. Collective. */
 REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *between, double *gain) {
-  /* some elements stay where they are */
+  /* some elements must not move */
   const int rests = p->options.in_place && p->combines;
   const int most = rests ? 0 : REDIST_PRIV_MOST_PHASES - 1;
   redist_priv_chain *c = &p->state.chain;
@@ -4011,7 +4008,7 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *betwe
   return code;
 }
 
-/* The plan of the k-th phase. All share what the arrays in between leave of max_buffer.
+/* Makes the plan of the k-th phase. All share what intermediate arrays leave of max_buffer.
    Collective. */
 REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout *between, int k) {
   redist_priv_chain *c = &p->state.chain;
@@ -4052,7 +4049,7 @@ REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p) {
   return code;
 }
 
-/* Starts the current phase: from the arrays of the one before to those of the next. */
+/* Starts the current phase: from the arrays of the last phase to those for the next. */
 REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p) {
   const redist_priv_chain *c = &p->state.chain;
   /* NULL on a rank that owns nothing there */
@@ -4087,8 +4084,8 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p) {
   for (k = 0; k < c->phases; k++) redist_plan_free(&c->phase[k]);
 }
 
-/* Predicts a chain, where it may win: it sends all bytes as well, and pays the latency once more,
-   if only inside the nodes. Collective. */
+/* Predicts a chain where it may win: it sends at least all bytes, and pays at least one more
+   latency, perhaps only inside the nodes. Collective. */
 REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation) {
   const double best = p->predicted[redist_priv_by_messages(p)], bytes = (double)p->agreed.bytes;
   const double again = p->network.latency / (p->node > 1 ? REDIST_PRIV_NEARER : 1);
@@ -4116,8 +4113,8 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
 #define REDIST_PRIV_NO_ROOM REDIST_ALLTOALLW
 #endif
 
-/* All methods, then a row without a name. From REDIST_POINT_TO_POINT on none needs more memory than
-   the one before it, and with max_buffer each needs less. */
+/* All methods, then a row without a name. Each fallback needs no more memory than its method, and
+   with max_buffer less. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void) {
   static const redist_priv_transport transports[] = {
       {REDIST_SHARED, REDIST_AUTO, "REDIST_SHARED", redist_priv_shared_open,
@@ -4158,8 +4155,8 @@ REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p) {
              : REDIST_POINT_TO_POINT;
 }
 
-/* Whether an arena has a communicator of these ranks, and a tag, for one more plan. Local: a rank
-   where MPI fails says no for all. */
+/* Whether an arena has a communicator of these ranks, and a tag, for one more plan. Local: if MPI
+   fails on a rank, the answer is no for all. */
 REDIST_PRIV_COLD int redist_priv_lends_comm(const redist_arena *arena, MPI_Comm comm) {
   int same = MPI_UNEQUAL;
   return arena != NULL && arena->tags < arena->most_tags &&
@@ -4202,7 +4199,7 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(const redist_plan *p, MPI_Comm co
 }
 
 /* Predicts the seconds of an execution by every candidate but a chain. Ranks of a node are assumed
-   to be consecutive; they use rings, which take setting up. MPI's collectives send to all. */
+   to be consecutive. Rings cost set-up; MPI's collectives send to all ranks. */
 REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
   const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
   const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
@@ -4227,8 +4224,7 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
                        far * s[redist_priv_by_messages(p)] + REDIST_PRIV_SETUP * creation;
 }
 
-/* Messages to the ranks of a node share its link: messages to other nodes go between two of
-   them. */
+/* Messages to ranks of one node share its link, so orders the peers such that nodes alternate. */
 REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p) {
   const int each = (int)p->node;
   redist_priv_side *s;
@@ -4261,8 +4257,7 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p) {
 }
 
 /* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. Those
-   that are read are zero: numbers to combine, and pages that exist, since reading others is
-   faster. */
+   that are read are zeroed: valid numbers, on pages that exist (reading others is faster). */
 REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p) {
   const int64_t both = p->side[REDIST_PRIV_FROM].array_bytes + p->side[REDIST_PRIV_TO].array_bytes;
   int64_t at = redist_priv_round_up(2 * p->arrays * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
@@ -4288,9 +4283,9 @@ REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin, int cod
   return code == REDIST_OK && most[0] == REDIST_OK ? (double)most[1] * 1e-9 : 0;
 }
 
-/* The time of one execution on the slowest rank, of short ones the mean of many: the least of
-   several, of which the first, which warms up, only counts alone. It does, where that takes twice
-   the best so far. Collective. */
+/* The time of one execution on the slowest rank, the least of several series; in short ones, a
+   mean. The first warms up, and counts only if it takes twice the best so far: it is then the last.
+   Collective. */
 REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, double best) {
   double least = 0, seconds = 0, begin;
   int series, k, times = 1, code = REDIST_OK;
@@ -4310,8 +4305,8 @@ REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, doub
 REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, int parts, const redist_part *part,
                                         const redist_options *options, redist_plan **plan);
 
-/* Times one method; 0 when it is unavailable, and a substitute or a chain of one phase would serve.
-   The cost of creating it is divided by the number of executions. Collective. */
+/* Times one method; 0 when it is unavailable, so that a fallback or a chain of one phase would run.
+   Adds the time of creation divided by the number of executions. Collective. */
 REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *options,
                                         char **scratch, double best) {
   const double begin = MPI_Wtime();
@@ -4328,8 +4323,9 @@ REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *op
   return *seconds > 0 ? *seconds + creation : 0;
 }
 
-/* Times every candidate that fits, and returns the fastest; where none is a tenth faster than the
-   estimate, or than messages when that is unavailable, it is what is estimated. Collective. */
+/* Times every candidate that fits, and returns the fastest. Unless that is a tenth faster than the
+   estimated method (or, if this is unavailable, messages), returns the estimated one.
+   Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p) {
   const redist_priv_transport *t = redist_priv_transports();
   redist_method estimate = redist_priv_estimate(p), fastest = estimate;
@@ -4368,7 +4364,7 @@ REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method me
   return method != REDIST_ALLTOALLW || !single;
 }
 
-/* Whether the ranks are on several nodes, and how many from rank 0 on share its node then.
+/* Whether the ranks are on several nodes; if so, how many from rank 0 on share its node.
    Collective. */
 REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p) {
   const int64_t own = redist_priv_node_number(p);
@@ -4380,8 +4376,8 @@ REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p) {
   return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->node, 1, MPI_MIN) : code;
 }
 
-/* Chooses the transport. All ranks have the same facts and so make the same choice. Collective when
-   it measures. */
+/* Chooses the transport, equally on all ranks, which have the same facts. Collective if it
+   measures. */
 REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p) {
   const int measures = p->options.method == REDIST_AUTO && p->options.effort == REDIST_MEASURE;
   redist_method method = measures ? redist_priv_measure(p) : redist_priv_estimate(p);
@@ -4390,7 +4386,7 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p) {
   p->transport = redist_priv_transport_of((int)method);
 }
 
-/* What is tried where the plan's transport fails, or NULL. REDIST_ALLTOALLW may lack a
+/* What to try after the plan's transport fails, or NULL. REDIST_ALLTOALLW may lack a
    communicator. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_fallback(const redist_plan *p) {
   redist_method next = p->transport->fallback;
@@ -4400,7 +4396,7 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_fallback(const redist_
              : redist_priv_transport_of((int)next);
 }
 
-/* Compiles what stays, and the messages that are staged. */
+/* Compiles the copies of what is local, and of staged messages. */
 REDIST_PRIV_COLD int redist_priv_compile_copies(redist_plan *p) {
   const redist_priv_cutting uncut = {INT64_MAX, 0};
   redist_priv_peer *peer;
@@ -4465,9 +4461,9 @@ REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p) {
   memset(&p->state, 0, sizeof p->state);
 }
 
-/* Opens what the transport needs of the system, stages, creates and connects. Where that fails on
-   any rank, or no rank needs shared memory, the plan falls back to messages; where memory for a
-   method not asked for by name is exhausted, to one that needs less. Collective. */
+/* Opens what the transport needs of the system, stages, creates and connects. If that fails on any
+   rank, or no rank needs shared memory, the plan falls back to messages; if memory for a method
+   that REDIST_AUTO chose is exhausted, to a method that needs less. Collective. */
 REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_error *v) {
   enum { UNFIT, USED, OUTCOMES };
   const redist_priv_error good = *v;
@@ -4502,7 +4498,7 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_err
 
 /* ------------------------------------------------------------------------------- plans (bodies) */
 
-/* A communicator for a plan: the arena's, with a tag, where that has comm's ranks; or its own.
+/* Gives a plan the arena's communicator, with a tag, if that has comm's ranks; else its own.
    Collective over comm. */
 REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redist_priv_error *v) {
   redist_arena *arena = p->options.arena;
@@ -4553,7 +4549,7 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   REDIST_FREE(p->peer);
   REDIST_FREE(p->pointers);
   if (p->options.arena != NULL) p->options.arena->plans--;
-  /* else a later communicator, or plan with this tag, would receive what is still under way */
+  /* if MPI failed, a later plan with this tag, or communicator, would receive what is in flight */
   if (p->borrows && !p->failed)
     p->options.arena->tags -= p->options.arena->tags == p->tag + 1;
   else if (p->comm != MPI_COMM_NULL && !p->failed)
@@ -4569,8 +4565,8 @@ REDIST_PRIV_COLD int redist_priv_same_blocks(const redist_axis *x, const redist_
   return same;
 }
 
-/* Whether two layouts differ at most in which of their ghost cells hold elements, and on other
-   ranks in where their places lie. */
+/* Whether two layouts store this rank's places alike: they differ at most in which ghost cells hold
+   elements, and in offsets on other ranks. */
 REDIST_PRIV_COLD int redist_priv_same_but_ghosts(const redist_layout *a, const redist_layout *b,
                                                  int rank) {
   redist_priv_held_place held = redist_priv_before_first(), other = held;
@@ -4595,9 +4591,8 @@ REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout) {
   return ghosts;
 }
 
-/* Derives a part's store policy, and what follows from it. In place, between layouts that differ in
-   their ghosts alone, of which one has none, nothing is overwritten; allocated extents are this
-   rank's. */
+/* Derives a part's store policy, and what follows from it. In place, nothing is overwritten early
+   between layouts that differ in ghosts only, one of which has none (for this rank's lengths). */
 REDIST_PRIV_COLD void redist_priv_set_policy(redist_plan *p, redist_priv_part *part) {
   const int several = part->from->copies > 1,
             same = redist_priv_same_but_ghosts(part->from, part->to, p->rank);
@@ -4605,7 +4600,7 @@ REDIST_PRIV_COLD void redist_priv_set_policy(redist_plan *p, redist_priv_part *p
             to_ghosts = redist_priv_has_ghosts(part->to), combines = part->policy.function != NULL;
   int level = MPI_THREAD_MULTIPLE;
   if (part->policy.function == redist_combine_op && MPI_Query_thread(&level) != MPI_SUCCESS)
-    level = MPI_THREAD_SINGLE; /* it calls MPI, which may not allow OpenMP's threads to */
+    level = MPI_THREAD_SINGLE; /* it calls MPI, which OpenMP's threads may be forbidden */
   part->policy.alone = level < MPI_THREAD_MULTIPLE;
   redist_priv_slow_to_fast(part->from, part->from->memory_order, part->order);
   p->combines |= combines;
@@ -4706,7 +4701,7 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(int rank, int size, int parts
   return p;
 }
 
-/* A new plan begins to count, and forgets what was valid during creation. */
+/* Starts the counters of a new plan, and clears what was valid during creation only. */
 REDIST_PRIV_COLD void redist_priv_created(redist_plan *p) {
   int k;
   p->given = NULL;
@@ -4843,9 +4838,8 @@ REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void
   return code == REDIST_OK ? redist_wait(p) : code;
 }
 
-/* Whether the i-th of all arrays and the j-th, which is a destination, share memory that both
-   layouts use. Arrays with allocated extents may interleave without sharing a cell, so only their
-   addresses are compared. */
+/* Whether array i and destination j, of all arrays, share memory that both layouts use. Arrays with
+   allocated lengths may interleave without a common cell, so only their addresses are compared. */
 REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int i, int j) {
   const redist_priv_part *x = redist_priv_part_of(p, i % p->arrays),
                          *y = redist_priv_part_of(p, j % p->arrays);
@@ -4862,7 +4856,7 @@ REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int i, int j) {
               : at < there + (uintptr_t)t->array_bytes && there < at + (uintptr_t)s->array_bytes);
 }
 
-/* Arrays of several parts may be the same: what is written is the caller's to keep apart. */
+/* Several parts may use one array; the caller keeps apart what they write. */
 REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p) {
   const int n = p->arrays;
   int i, j;
@@ -4882,7 +4876,7 @@ REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p) {
   return REDIST_OK;
 }
 
-/* Checks the arrays of an execution. A side that is fixed has only one. */
+/* Checks the arrays of an execution. A side with a fixed array has only one. */
 REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p) {
   const void *const fixed[2] = {p->options.fixed_from, p->options.fixed_to};
   int i;
@@ -5006,8 +5000,8 @@ REDIST_PRIV_COLD void redist_priv_print_spent(const redist_plan *p, const int64_
             what[k], (double)sum[k] * 1e-9 / p->size, p->executions, (double)most[k] * 1e-9);
 }
 
-/* Elements that stay on this rank, in place, and are copied: all but those of runs that stay where
-   they are. */
+/* Elements that stay on this rank in place but are copied, because they are not at their
+   destination. */
 REDIST_PRIV_COLD int64_t redist_priv_copied_in_place(const redist_plan *p) {
   int64_t elements = 0, k;
   int a;
@@ -5019,7 +5013,7 @@ REDIST_PRIV_COLD int64_t redist_priv_copied_in_place(const redist_plan *p) {
   return elements;
 }
 
-/* What the plan moves: of each part the layouts and its elements. */
+/* Prints what the plan moves: for each part, its layouts and elements. */
 REDIST_PRIV_COLD void redist_priv_print_parts(const redist_plan *p, FILE *file) {
   int k;
   fprintf(file, "redist plan on %d ranks, %d array%s", p->size, p->arrays,
@@ -5102,11 +5096,11 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file) {
 /* ------------------------------------------------------------------------- calibrating (bodies) */
 
 /* The shortest time of an exchange of n messages each way between this rank and its mirror image, n
-   <= REDIST_PRIV_BURST, in picoseconds; -1 when MPI fails: a rank where it does goes on, for the
-   other waits. The ring of ranks is mirrored so that most images are on other nodes and half of
-   them in the other half of the network, as when all send to all, or all of them there. Exchanges
-   follow each other, so that it does not matter who begins a trial first, with two sets of
-   requests, so that both sides are done with one. Collective. */
+   <= REDIST_PRIV_BURST, in picoseconds; -1 when MPI fails (the rank goes on, since its image
+   waits). The ring of ranks is mirrored so that most images are on other nodes, and half of them,
+   or all, in the other half of the network, as when all send to all. Exchanges follow each other
+   without a pause, so that it does not matter which rank begins first; they use two sets of
+   requests alternately. Collective. */
 REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, int mirrored,
                                                  char *memory) {
   enum { MOST = 4 * REDIST_PRIV_BURST };
@@ -5143,8 +5137,8 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
 /* times: a small message, a burst, pairs of bursts */
 enum { REDIST_PRIV_ONE, REDIST_PRIV_TOGETHER, REDIST_PRIV_WHOLE };
 
-/* The network for measured picoseconds: time[REDIST_PRIV_WHOLE] and on of a burst whole and in
-   pieces, up to time[n], of a small message to the farther mirror image. */
+/* Fits the network to measured picoseconds. time[REDIST_PRIV_WHOLE], ...: a burst whole and in
+   pieces, alternately; time[n]: a small message to the other mirror image. */
 REDIST_PRIV_COLD void redist_priv_fit_network(const int64_t *time, int n, int bytes,
                                               redist_priv_network *network) {
   const double unit = 1e-12; /* seconds in a picosecond */
@@ -5165,9 +5159,10 @@ REDIST_PRIV_COLD void redist_priv_fit_network(const int64_t *time, int n, int by
   network->cost.per_byte = (double)more * unit / bytes;
 }
 
-/* Short messages, one and several; a long one, whole and in a schedule's pieces, alternately: the
-   fastest counts, and whole ones must never be slower, since where they are they may be twice as
-   slow. Some networks have farther images in the one mirror, some in the other. Collective. */
+/* Times one short message and several, then a long one, whole and in a schedule's pieces,
+   alternately. The fastest sets per_byte; the worst ratio sets crowding, since whole messages may
+   be twice as slow. Which of two mirrors has the farther images depends on the network.
+   Collective. */
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network) {
   enum { OPPOSITE = REDIST_PRIV_WHOLE + 2 * 3, FAILED, TIMES };
   const int piece = (int)redist_priv_clamp(REDIST_EAGER_BYTES, 2 * REDIST_PRIV_SMALL, 65536);
@@ -5212,8 +5207,8 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost) {
 
 /* ------------------------------------------------------------------------------ arenas (bodies) */
 
-/* Memory for arrays: shared, or ordinary, beside shared memory for plans. Collective; the same
-   answer on all ranks. */
+/* Allocates an arena: shared memory for plans and arrays, or, if that fails, ordinary memory for
+   arrays. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a) {
   int apart = 0, refused = 0, code = REDIST_ERR_MEMORY;
   for (; apart < 2 && code != REDIST_OK; apart += code != REDIST_PRIV_REFUSED) {
@@ -5237,7 +5232,7 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
   const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
   const int64_t machine = redist_priv_machine();
   redist_arena *a;
-  /* codes, the arena's name: where one rank has it, since when, on which machine */
+  /* a code, and the arena's name: a hash of one rank's machine, address and time */
   int64_t most[2] = {REDIST_OK, 0};
   int found = 0, code, *tags = NULL;
   if (arena == NULL || redist_priv_comm_error(comm) != NULL) return REDIST_ERR_ARGUMENT;
@@ -5294,15 +5289,16 @@ REDIST_API int redist_arena_free(redist_arena **arena) {
 
 /* ------------------------------------------------------------------------------- files (bodies) */
 
-/* A file holds the view row by row, so the elements of a place ascend in it when each axis is
-   followed in ascending order. Where a section takes steps through cyclic blocks an axis has
-   several tracks, whose segments alternate: they are followed period by period,
+/* A file type must have ascending displacements. The file holds the view row by row, so the
+   elements of a place ascend if each axis is followed in ascending order. Where a section takes
+   steps through cyclic blocks, an axis has several tracks, whose segments alternate. They are
+   followed period by period,
 
        view index     012345678901234567890123456
        tracks         ##..#.##..##..#.##..##..#.#     head, whole periods, tail:
                       |head|----------------|tail
 
-   of which the whole ones are equal, and one type repeated. */
+   where one type is repeated for the whole periods, which are equal. */
 
 /* The runs of period k of a pattern, in ascending order: local positions are their source, view
    indices their destination. REDIST_ERR_MEMORY; free them, even on failure. */
@@ -5326,7 +5322,7 @@ REDIST_PRIV_COLD int redist_priv_runs_of_period(const redist_priv_pattern *p, in
   return REDIST_OK;
 }
 
-/* *type at every element of some periods of a pattern, all like period k. */
+/* Replaces *type by one at every element of some periods of a pattern, all like period k. */
 REDIST_PRIV_COLD int redist_priv_follow_periods(MPI_Datatype *type, const redist_priv_pattern *p,
                                                 int64_t k, int64_t periods, int side,
                                                 int64_t stride) {
@@ -5344,7 +5340,7 @@ REDIST_PRIV_COLD int redist_priv_follow_periods(MPI_Datatype *type, const redist
   return code;
 }
 
-/* *type at every element of a pattern, which has some. */
+/* Replaces *type by one at every element of a pattern, which is not empty. */
 REDIST_PRIV_COLD int redist_priv_follow_pattern(MPI_Datatype *type, const redist_priv_pattern *p,
                                                 int side, int64_t stride) {
   const redist_priv_track *head = &p->track[0], *last = &p->track[p->tracks - 1];
@@ -5364,8 +5360,8 @@ REDIST_PRIV_COLD int redist_priv_follow_pattern(MPI_Datatype *type, const redist
   return redist_priv_concatenate(type, types, n, code);
 }
 
-/* *type, an element of so many bytes, at every element that a place owns in its rank's array (side
-   FROM) or in the file (TO). layout: without ghosts. */
+/* Replaces *type, an element of so many bytes, by one at every element that a place owns, in its
+   rank's array (side FROM) or in the file (TO). layout: without ghosts. */
 REDIST_PRIV_COLD int redist_priv_follow_place(MPI_Datatype *type, const redist_layout *layout,
                                               int place, int side, int64_t bytes) {
   const redist_priv_storage storage = redist_priv_storage_of(layout, place);
@@ -5387,14 +5383,14 @@ REDIST_PRIV_COLD int redist_priv_follow_place(MPI_Datatype *type, const redist_l
   return code;
 }
 
-/* Several places of a rank share rows of the file, so their pieces of rows are put in order: where
-   a piece begins in the array and in the file, in elements, and which types it has there. */
+/* Several places of a rank may share rows of the file, so their pieces of rows must be sorted. A
+   piece: where it begins in the array and in the file, in elements, and its kind. */
 typedef struct {
   int64_t at[2];
   int64_t kind;
 } redist_priv_piece;
 
-/* Pieces of equal length and stride in the array have equal types. */
+/* A kind: pieces of equal length and stride in the array have equal types. */
 typedef struct {
   int64_t length, stride;
 } redist_priv_piece_kind;
@@ -5515,7 +5511,7 @@ REDIST_PRIV_COLD int redist_priv_list_pieces(redist_priv_pieces *list, int rank)
   return code;
 }
 
-/* *type: of all pieces in their order in the file. */
+/* *type: the type of all pieces, in their order in the file. */
 REDIST_PRIV_COLD int redist_priv_join_pieces(const redist_priv_pieces *list, int side,
                                              MPI_Datatype *type) {
   const int n = (int)list->pieces;
