@@ -115,7 +115,7 @@ extern "C" {
      - by default every function is static, and there is nothing to link;
      - REDIST_DECLARATIONS_ONLY: types, macros, prototypes, and the functions of a single axis,
      inline. It compiles fast;
-     - REDIST_IMPLEMENTATION, in one C file (which may define both): gives the public functions
+     - REDIST_IMPLEMENTATION, in one C file (which may define both): The public functions get
      external linkage. It includes redist_plan.h (without MPI, redist.h) and defines all hooks. */
 
 #ifndef REDIST_MAX_DIMS
@@ -209,7 +209,7 @@ extern "C" {
   X(REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options")           \
   X(REDIST_ERR_MEMORY, "memory is exhausted, or max_buffer is too small")                      \
   X(REDIST_ERR_ALIAS, "source and destination overlap, and the plan is not in place")          \
-  X(REDIST_ERR_BUSY, "the plan has been started, and must not be, or has not, and must be")    \
+  X(REDIST_ERR_BUSY, "the plan is started, and must not be, or is not started, and must be")   \
   X(REDIST_ERR_BUFFER, "these are not the fixed arrays that the plan was made for")            \
   X(REDIST_ERR_MPI, "an MPI call failed")
 
@@ -3120,14 +3120,14 @@ REDIST_PRIV_APART void redist_priv_order_axes(const redist_priv_message *m, int 
    source's fastest axis comes last but one. So the two innermost levels form planes, which are
    transposed where the two sides' fastest axes differ. Levels that continue each other on both
    sides are merged. A piece takes one slice of every level: a few steps, each of up to three loops
-   around a unit of contiguous bytes, or around a table of offsets where runs are short. Some slices
-   for pieces of CYCLIC(3) to CYCLIC(2), loops written as n x {source, destination distance}:
+   around a unit of contiguous bytes, or around a table of offsets where runs are short. For
+   example, columns of 200 x 1024 doubles go from CYCLIC(3) to CYCLIC(2) on 2 processes, in packed
+   pieces of 100 rows (n x {source, destination distance} is a loop):
 
-       level 0  slice: rows 0-99     one step:   100 x {4096, 400}
-                slice: rows 100-199  the same, 100 rows further
-       level 1  slice: all columns   first step: 8 x {768, 200} around a table of 24 offsets,
-                                                 which are 8 superblocks
-                                     second step: a table of what is left
+       level 0  slice: 100 rows, twice  one step:    100 x {4104, 2056}
+       level 1  slice: all columns      first step:  2 x {2016, 1008} around a table of 126 offsets,
+                                                     which are 42 superblocks
+                                        second step: a table of the 5 offsets that are left
 
    Slices that repeat at equal distances are stored once. */
 typedef struct {
@@ -5090,8 +5090,8 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
   return redist_priv_seconds_of(&busiest, element_bytes, cost);
 }
 
-/* Routes. Short messages cost mostly their number. Passing through intermediate layouts takes fewer
-   messages in all, but moves elements several times (Kaushik et al. 1994). Two changes can be split
+/* Routes. The time of short messages is mostly latency. Passing through intermediate layouts takes
+   fewer messages, but moves elements several times (Kaushik et al. 1994). Two changes can be split
    into phases. Blocks of k r become blocks of r on the same processes by k messages from each
    process. P processes along an axis become P / k by one message sent and k received, when each k
    neighbours become one; or the other way round. Such changes commute. Their messages multiply
@@ -5219,7 +5219,7 @@ REDIST_PRIV_COLD int64_t redist_priv_size_on_way(const redist_priv_way *way, int
   return redist_priv_product(way->common[cycle], factor, limit);
 }
 
-/* The layout in between, on ranks of `to` or, if too few, of `from`; 0 where both are too few. */
+/* The layout at a stop, on ranks of `to` or, if too few, of `from`; 0 where both are too few. */
 REDIST_PRIV_COLD int redist_priv_write_stop(const redist_priv_route *route,
                                             const redist_priv_way *way, redist_layout *stop) {
   const redist_layout *base = route->to;

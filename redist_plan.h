@@ -201,7 +201,7 @@ typedef enum {
   /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; for
      1-byte elements, which Open MPI gets wrong, replaced there by REDIST_POINT_TO_POINT */
   REDIST_ALLTOALLW,
-  /* packed, persistent messages, only to ranks that share elements; contiguous ones unpacked */
+  /* packed, persistent messages, only to ranks that share elements; if contiguous, not packed */
   REDIST_POINT_TO_POINT,
   /* contention-free steps, in short pieces that never run ahead of what is received, with any
        max_buffer: networks between nodes, scarce memory */
@@ -280,7 +280,7 @@ typedef struct {
    Collective over comm (an intracommunicator), which is duplicated.
    from, to: valid layouts on ranks of comm; the lists that they refer to (cuts, ranks, offsets,
        boxes) may be freed after the call, for the plan has copies. Every rank passes the same
-       layouts; only extents given by redist_with_allocated and offsets may differ. A rank's places
+       layouts; only lengths given by redist_with_allocated and offsets may differ. A rank's places
        must not share cells that hold elements (REDIST_ERR_LAYOUT).
    element: a datatype without gaps (size = extent); it may be freed after the call.
    options: NULL for defaults.
@@ -350,8 +350,8 @@ REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
    accessed. Several plans may be started at a time, in any order. Waiting for one progresses only
    that one (in an arena: all), so ranks that wait for different plans may deadlock. Wait for them
    in the same order on all ranks, or by redist_wait_all or redist_test_all, or call redist_test for
-   all of them round-robin. Small messages may arrive without; do not rely on it. Errors as
-   redist_execute. */
+   all of them round-robin. Small messages may get through in any order; do not rely on it. Errors
+   as redist_execute. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
 /* Progresses a started execution. Local. *done = 1 when it is complete, as after redist_wait; else
@@ -448,7 +448,7 @@ REDIST_API int redist_arena_free(redist_arena **arena);
    *memory: the lower bound is 0, the extent covers the rank's array (redist_layout_alloc). So a
    count of 2 writes two arrays that follow each other in memory and in the file. Both are
        committed; the caller frees them. MPI_DATATYPE_NULL on failure.
-   REDIST_ERR_ARGUMENT (NULL), _LAYOUT (also an allocated extent that is too small), _RANK,
+   REDIST_ERR_ARGUMENT (NULL), _LAYOUT (also an allocated length that is too small), _RANK,
    _OVERFLOW (an extent of more than 2^62 bytes), _TYPE, _MEMORY, _MPI. */
 REDIST_API int redist_layout_types(const redist_layout *layout, int rank, MPI_Datatype element,
                                    MPI_Datatype *file, MPI_Datatype *memory);
@@ -548,8 +548,8 @@ REDIST_PRIV_COLD int redist_priv_worst(MPI_Comm comm, int code) {
   return redist_priv_reduce(comm, &worst, 1, MPI_MAX) == REDIST_OK ? (int)worst : REDIST_ERR_MPI;
 }
 
-/* The error of a communicator that is none for collective calls: they need an intracommunicator.
-   NULL: none, or MPI fails, and will fail again where the ranks agree. Local. */
+/* Why a communicator is refused: collective calls need an intracommunicator. NULL: it is not, or
+   MPI fails, and will fail again where the ranks agree. Local. */
 REDIST_PRIV_COLD const char *redist_priv_comm_error(MPI_Comm comm) {
   int between = 0;
   if (comm == MPI_COMM_NULL) return "the communicator is MPI_COMM_NULL";
@@ -586,9 +586,9 @@ REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own) {
 
 /* --------------------------------------------------------------------------- the plan (private) */
 
-/* What two ranks of a node see of one message (drawn at REDIST_SHARED). The sender counts the
-   pieces that it has filled, the receiver those that it has drained, over all executions. Each
-   writes its own cache line only. */
+/* A slot: what two ranks of a node share for one message (drawn at REDIST_SHARED). The sender
+   counts the pieces that it has filled, the receiver those that it has drained, over all
+   executions, each in its own cache line. */
 typedef struct {
   int64_t filled;
   char filled_line[REDIST_PRIV_LINE - sizeof(int64_t)];
@@ -672,7 +672,7 @@ typedef struct {
   int64_t direct; /* its offset in the array, in bytes, if it is contiguous there; or -1 */
   redist_priv_cutting cutting; /* of its compiled copies */
   int64_t pieces;              /* how many it is cut into */
-  int64_t prepared;            /* of them, the first so many have persistent requests:  */
+  int64_t prepared;            /* the first so many of them have persistent requests:  */
   int64_t first;               /* request[first], ... */
   int64_t pending;             /* pieces not yet complete; its position, while peers are sorted */
   int64_t next;                /* the next piece begins in this block, at this position */
@@ -704,7 +704,7 @@ typedef struct {
   int streams;                /* an execution touches enough there to stream */
   int64_t owned, array_bytes; /* owned elements, and bytes of all arrays */
   int64_t touched; /* bytes that an execution reads or writes there, without what stays in place */
-  int64_t peers;   /* peer[peers], in plan.peer  */
+  int64_t peers;   /* peer[peers], inside plan.peer  */
   redist_priv_peer *peer;
   int64_t bytes; /* of all messages, without what aligns their blocks */
 } redist_priv_side;
@@ -733,7 +733,7 @@ typedef struct {
 /* A rank that may share memory with this one. */
 typedef struct {
   int rank;                         /* in the home's communicator */
-  int shares;                       /* it does */
+  int shares;                       /* memory with this one */
   int file;                         /* its segment's, open until that is mapped; or -1 */
   int64_t place;                    /* this rank's number among its members */
   size_t bytes;                     /* mapped from the file */
@@ -831,7 +831,7 @@ typedef struct {
 /* One way to exchange. Functions return redist_error; they find everything in the plan. */
 typedef struct {
   redist_method method;
-  /* tried where this one fails; REDIST_AUTO: the faster of the two by messages, as predicted */
+  /* tried where this one fails; REDIST_AUTO: redist_priv_by_messages */
   redist_method fallback;
   const char *name;
   int (*open)(redist_plan *); /* collective; or NULL */
@@ -900,7 +900,7 @@ typedef struct {
   int phases, at; /* the one in progress */
   redist_plan *phase[REDIST_PRIV_MOST_PHASES];
   int64_t most_bytes;  /* staging memory for intermediate arrays, the most of any rank */
-  int64_t array_bytes; /* of an intermediate one  */
+  int64_t array_bytes; /* of an intermediate array  */
 } redist_priv_chain;
 
 /* With options.timed, the seconds that a plan has spent in copies, and in all its calls, which may
@@ -2378,8 +2378,8 @@ REDIST_PRIV int redist_priv_has_place(const redist_priv_side *s, const redist_pr
   return k < 0 || s->peer[k].pending == 0;
 }
 
-/* Whether the next piece to be sent must wait for receives: with a schedule those of earlier steps,
-   else all. */
+/* Whether a schedule's next piece to be sent must wait for an earlier step to be received. (Without
+   a schedule, all receives are posted before.) */
 REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p) {
   const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM],
                          *to = &p->state.lanes.lane[REDIST_PRIV_TO];
@@ -3276,23 +3276,24 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
    which execution the rank has started, with which arrays; each message that it sends has a slot
    with a ring.
 
-       sender's block    board: announced, arrays | slot: filled, drained, way, found, claim, ring
+       sender's block    board: announced, arrays | slot: filled, drained, claim, direct, ring | ...
        receiver's block  board: announced, arrays | ...
 
-       way   first                 then                                      last
-       ring                        sender: claim; pack a piece, filled + 1   receiver: unpack it,
-                                                                             drained + 1
-       push  receiver: announced   sender: claim; copy all, filled + pieces  receiver: drained + all
-       pull  sender: announced     receiver: claim; copy all, drained + pieces
+       way   first                then                                        last
+       ring                       sender: claims; packs a piece, filled++     receiver: unpacks it,
+                                                                              drained++
+       push  receiver: announces  sender: claims; copies all, filled += n     receiver: drained += n
+       pull  sender: announces    receiver: claims; copies all, drained += n  sender: filled += n
 
-   Both ends number executions equally. A claim holds the execution's number and the way. A message
-   without a claim for the current execution is free; compare-and-swap lets only one end claim it.
-   All pieces count in every way: `filled` tells the receiver that the message is claimed, and
-   `drained` that it has been copied. A rank ends an execution when all its messages are copied; it
-   may then change its board, because only the end that claims a message reads the other's board. A
-   ring has at most twice as many slots as the message has pieces, so a sender is at most two
-   executions ahead: hence two words for claims. Arrays in ordinary memory, and plans that overwrite
-   their source, use the ring. */
+   Both ends number executions equally; n is the message's number of pieces. A claim holds the
+   execution's number and the way. A message without a claim for the current execution is free;
+   compare-and-swap lets only one end claim it. All pieces count in every way: `filled` tells the
+   receiver that the message is claimed, and `drained` that it has been copied. A rank ends an
+   execution when all its messages are copied; it may then change its board, because only the end
+   that claims a message reads the other's board. A ring has at most twice as many slots as the
+   message has pieces, so a sender may claim an execution while the receiver is in the one before:
+   hence two words for claims. Arrays in ordinary memory, and plans that overwrite their source, use
+   the ring. */
 
 /* The ways of a message; free: not claimed yet. */
 enum redist_priv_ways {
@@ -3541,8 +3542,7 @@ REDIST_PRIV int redist_priv_receive(const redist_plan *p, redist_priv_channel *c
   return channel->done > done;
 }
 
-/* Pushes at once to receivers that have started, and to others after the local copies, lest it
-   waits. */
+/* Pushes to receivers that have started before the local copies, and to others after them. */
 REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
   redist_priv_rings *r = p->rings;
   int64_t k;
@@ -3786,7 +3786,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
   const int64_t head = redist_priv_board_bytes(p);
   int64_t k, piece, bytes;
   redist_priv_board *board;
-  /* now that freed plans' receivers are likely done */
+  /* collective calls have waited for the receivers of freed plans */
   redist_priv_reclaim(r->home);
   piece = redist_priv_piece_bytes(p);
   for (k = r->receives; k < r->channels && code == REDIST_OK; k++) {
@@ -3921,6 +3921,12 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p) {
 }
 
 /* ------------------------------------------------------------------ REDIST_MULTIPHASE (private) */
+
+/* The time of tiny messages is mostly latency. A chain of plans through intermediate layouts sends
+   fewer of them, so it may be faster than one exchange, although it moves elements several times.
+   The layouts are those of redist_phases (see "Routes"), or for slabs a grid of nodes x ranks of a
+   node, so that each rank sends one message per node, not per rank. One plan runs after another on
+   two scratch buffers. */
 
 #ifndef REDIST_NO_MULTIPHASE
 
@@ -4107,14 +4113,19 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
 
 /* ------------------------------------------------------------------ choosing a method (private) */
 
+/* Which method is fastest depends on sizes and machine, every rank must choose the same, and a
+   method may prove unavailable on some rank. So all ranks predict the seconds of each candidate
+   from facts that they have agreed on; with REDIST_MEASURE they time candidates, too. They open the
+   best one and agree whether that succeeded on all ranks; if not, they try its fallback. */
+
 #ifndef REDIST_NO_SCHEDULED
 #define REDIST_PRIV_NO_ROOM REDIST_SCHEDULED /* the fallback of REDIST_POINT_TO_POINT */
 #else
 #define REDIST_PRIV_NO_ROOM REDIST_ALLTOALLW
 #endif
 
-/* All methods, then a row without a name. Each fallback needs no more memory than its method, and
-   with max_buffer less. */
+/* All methods, then a row without a name. From REDIST_POINT_TO_POINT on, no row needs more memory
+   than the row before it, and with max_buffer each needs less. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void) {
   static const redist_priv_transport transports[] = {
       {REDIST_SHARED, REDIST_AUTO, "REDIST_SHARED", redist_priv_shared_open,
@@ -5591,7 +5602,7 @@ REDIST_PRIV_COLD int redist_priv_type_extents(const redist_layout *layout, int r
   return REDIST_OK;
 }
 
-/* Gives the types their extents and commits them. */
+/* Sets the types' extents, and commits them. */
 REDIST_PRIV_COLD int redist_priv_commit_types(const MPI_Aint *extent, MPI_Datatype *type) {
   MPI_Datatype made;
   int side, code = REDIST_OK;
