@@ -5440,9 +5440,9 @@ REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r) {
   return code;
 }
 
-/* In ascending order, each coordinate of the axis with fewer takes, of those left, the coordinate
-   of the other that it shares most with. Both layouts consist of that axis; match[processes of
-   `to`] receives coordinates of `from`, or -1. */
+/* Matches greedily: in ascending order, each coordinate of the axis with fewer ones takes a free
+   coordinate of the other axis with which it shares most elements. Both layouts consist of that
+   axis; match[processes of `to`] receives coordinates of `from`, or -1. */
 REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const redist_layout *to,
                                                int *match) {
   const int few = redist_layout_places(from) < redist_layout_places(to);
@@ -5509,8 +5509,8 @@ REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int
     }
 }
 
-/* What two places share is a product over axes, and so is what stays when each axis is matched
-   separately. */
+/* Matches each axis separately: elements that two places share are a product over axes, and so are
+   those that stay. */
 REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r) {
   int *match[REDIST_MAX_DIMS] = {NULL};
   char *taken = (char *)redist_priv_zeroed(r->columns, 1);

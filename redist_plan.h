@@ -30,8 +30,9 @@
  * Works with any MPI-3.1 library; persistent collectives are used where MPI_VERSION >= 4. A plan
  * duplicates the communicator, so its messages never match the caller's receives, and owns all its
  * state: there are no static data and no attributes. Different threads may use different plans
- * under MPI_THREAD_MULTIPLE; plans that share an arena are not thread-safe. Nothing is allocated
- * between redist_start and redist_wait. Whatever waits yields the processor after a few tests.
+ * under MPI_THREAD_MULTIPLE; plans that share an arena are not thread-safe. The library allocates
+ * nothing between redist_start and redist_wait. Whatever waits yields the processor after a few
+ * tests.
  *
  * Errors. Functions that return int return a redist_error. In redist_plan_create the ranks agree:
  * when one fails, every rank returns the same error, with the same sentence in options.message.
@@ -195,7 +196,7 @@ extern "C" {
 
 /* How a plan exchanges, and where that is best. Elements that stay on a rank bypass MPI always. */
 typedef enum {
-  REDIST_AUTO = 0, /* chosen by the library: the fastest as predicted */
+  REDIST_AUTO = 0, /* chosen by the library: the fastest as predicted, or as measured */
   /* packed, one MPI_Alltoallv: networks on which it is faster than messages */
   REDIST_ALLTOALLV,
   /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; for
@@ -204,7 +205,7 @@ typedef enum {
   /* packed, persistent messages, only to ranks that share elements; if contiguous, not packed */
   REDIST_POINT_TO_POINT,
   /* contention-free steps, in short pieces that never run ahead of what is received, with any
-       max_buffer: networks between nodes, scarce memory */
+     max_buffer: networks between nodes, scarce memory */
   REDIST_SCHEDULED,
   /* shared memory inside a node; between nodes as REDIST_SCHEDULED or, for short messages (600
      bytes), REDIST_POINT_TO_POINT; from REDIST_AUTO the faster one */
@@ -237,7 +238,7 @@ typedef struct {
   /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank */
   redist_arena *arena;
   /* fixed arrays (one array per execution only): every execution passes exactly these, so that
-       persistent requests can use them directly; NULL: arrays may change */
+     persistent requests can use them directly; NULL: arrays may change */
   const void *fixed_from;
   void *fixed_to;
   /* how often the plan will run, for REDIST_AUTO to weigh the cost of creation; 0: many */
@@ -672,7 +673,7 @@ typedef struct {
   int64_t direct; /* its offset in the array, in bytes, if it is contiguous there; or -1 */
   redist_priv_cutting cutting; /* of its compiled copies */
   int64_t pieces;              /* how many it is cut into */
-  int64_t prepared;            /* the first so many of them have persistent requests:  */
+  int64_t prepared;            /* the first so many of them have persistent requests: */
   int64_t first;               /* request[first], ... */
   int64_t pending;             /* pieces not yet complete; its position, while peers are sorted */
   int64_t next;                /* the next piece begins in this block, at this position */
@@ -5562,7 +5563,7 @@ REDIST_PRIV_COLD int redist_priv_types_of_places(const redist_layout *layout, in
   return code;
 }
 
-/* How many places of replica 0 that own something a rank holds; *place: the last. */
+/* The number of a rank's places in replica 0 that own elements; *place: the last of them. */
 REDIST_PRIV_COLD int redist_priv_writers_on(const redist_layout *layout, int rank, int *place) {
   int coords[REDIST_MAX_DIMS], k = -1, n = 0;
   while ((k = redist_priv_next_place(layout, NULL, rank, k)) >= 0) {
