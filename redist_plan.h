@@ -310,7 +310,7 @@ typedef struct {
    message per peer: fields of different staggering, or a redistribution with a halo exchange.
    redist_execute_many(plan, from[parts], to[parts]) moves part k from from[k] to to[k]. Collective.
    part[parts]: parts >= 1, the same on all ranks except allocated lengths, offsets and contexts;
-   may be freed after the call.
+       may be freed after the call.
    options: arrays is 0 or 1, fixed_from and fixed_to are NULL, method is not REDIST_MULTIPHASE.
    Several parts may use one array; with options.in_place any from[i] may be any to[j]. No element
    that one part writes may be read or written by another: redist cannot check that.
@@ -442,12 +442,12 @@ REDIST_API int redist_arena_free(redist_arena **arena);
    Both select the elements that the rank owns in replica 0, in the order of the file, without ghost
    cells and padding. A rank that owns nothing there gets types of size 0. Local.
    layout: valid, with this rank's own allocated lengths; readers may use another layout and other
-   ranks than writers.
+       ranks than writers.
    rank: >= 0, a rank of the layout or not.
    element: a datatype without gaps (size = extent); it may be freed after the call.
    *file: displacements ascend, the lower bound is 0, the extent covers all elements of the view.
    *memory: the lower bound is 0, the extent covers the rank's array (redist_layout_alloc). So a
-   count of 2 writes two arrays that follow each other in memory and in the file. Both are
+       count of 2 writes two arrays that follow each other in memory and in the file. Both are
        committed; the caller frees them. MPI_DATATYPE_NULL on failure.
    REDIST_ERR_ARGUMENT (NULL), _LAYOUT (also an allocated length that is too small), _RANK,
    _OVERFLOW (an extent of more than 2^62 bytes), _TYPE, _MEMORY, _MPI. */
