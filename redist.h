@@ -115,7 +115,7 @@ extern "C" {
      - by default every function is static, and there is nothing to link;
      - REDIST_DECLARATIONS_ONLY: types, macros, prototypes, and the functions of a single axis,
      inline. It compiles fast;
-     - REDIST_IMPLEMENTATION, in one C file (which may define both): The public functions get
+     - REDIST_IMPLEMENTATION, in one C file (which may define both): the public functions get
      external linkage. It includes redist_plan.h (without MPI, redist.h) and defines all hooks. */
 
 #ifndef REDIST_MAX_DIMS
