@@ -21,14 +21,14 @@
  *     }
  *
  * redist_plan.h moves the data with MPI. Axes are independent of each other: ownership,
- * intersections and traffic factor into per-axis pieces, so costs are sums over axes, never
- * products, and do not grow with the number of processes that a rank exchanges nothing with.
+ * intersections and traffic factor into per-axis pieces. So costs are sums over axes, never
+ * products, and processes with which a rank exchanges nothing cost it nothing.
  *
- * Words. An axis is one dimension of an array, distributed over a line of processes; a process of
- * that line is a coordinate. The coordinates of all axes make the process grid; its processes are
- * numbered as places 0, 1, ..., and each place lives on a rank. Replicas of the grid, where there
- * are several, are more places that hold the same elements. A view index counts what a view shows;
- * a local position counts what a coordinate owns.
+ * Words. An axis is one dimension of an array, distributed over a line of processes; a coordinate
+ * is a process of that line. The product of all axes' coordinates is the process grid. Its
+ * processes are places, numbered 0, 1, ...; each place lives on a rank. A replica repeats the grid:
+ * its places hold the same elements. Along an axis, a view index numbers the elements that a view
+ * shows, and a local position those that a coordinate owns, in the order of its memory.
  *
  * All functions here are local (no communication), keep no state, and may be called from any
  * thread.
@@ -47,7 +47,7 @@
  *       b  copy programs
  *       b  compiling a copy program
  *       b  running a copy program
- *       b  pairs of places: which copy serves whom
+ *       b  pairs of places: which replica sends to whom
  *     p b  moving on one process
  *       b  how many peers
  *     p b  traffic, on paper
@@ -113,23 +113,22 @@ extern "C" {
 
 /* Define any of these before the first #include. Three ways to include:
      - by default every function is static, and there is nothing to link;
-     - REDIST_DECLARATIONS_ONLY: types, macros, prototypes, and inline what concerns a single axis.
-       Compiles at once;
-     - REDIST_IMPLEMENTATION, in one C file, also beside the former: the public functions get
-       external linkage. That file includes redist_plan.h, or redist.h in programs without MPI, and
-       is the place for all hooks. */
+     - REDIST_DECLARATIONS_ONLY: types, macros, prototypes, and the functions of a single axis,
+     inline. It compiles fast;
+     - REDIST_IMPLEMENTATION, in one C file (which may define both): the public functions get
+     external linkage. It includes redist_plan.h (without MPI, redist.h) and defines all hooks. */
 
 #ifndef REDIST_MAX_DIMS
 #define REDIST_MAX_DIMS 8 /* the highest rank of an array; the same in every file of a program */
 #endif
 
-/* Linkage of the public functions, and of those of an axis. */
+/* Linkage of the public functions, and of those for a single axis. */
 #if defined REDIST_PRIV_IMPLEMENTS || !defined REDIST_PRIV_BODIES
 #ifndef REDIST_API
 #define REDIST_API extern
 #endif
 #if REDIST_MAX_DIMS != \
-    8 /* what makes layouts and plans has it in its name then: files that disagree do not link */
+    8 /* names of functions then contain it, so that files which disagree do not link */
 #define REDIST_PRIV_JOIN(name, dims) name##_max_dims_##dims
 #define REDIST_PRIV_SIZED(name, dims) REDIST_PRIV_JOIN(name, dims)
 #define redist_layout_1d REDIST_PRIV_SIZED(redist_layout_1d, REDIST_MAX_DIMS)
@@ -169,24 +168,24 @@ extern "C" {
 #endif
 
 #ifndef REDIST_MALLOC
-/* NULL is answered by REDIST_ERR_MEMORY, never by a crash */
+/* may return NULL: functions then return REDIST_ERR_MEMORY, or as they say */
 #define REDIST_MALLOC(bytes) malloc(bytes)
 #define REDIST_FREE(pointer) free(pointer)
 #endif
 
 #ifndef REDIST_STREAM_BYTES
-/* bytes: redist_move writes arrays from here on by non-temporal stores, a plan where an execution
-   touches as much, unless REDIST_NO_STREAMING */
+/* bytes from which copies are streamed, that is written by non-temporal stores: for redist_move the
+   size of a destination array, for a plan what an execution touches; REDIST_NO_STREAMING: never */
 #define REDIST_STREAM_BYTES 8388608
 #endif
 
 #ifndef REDIST_THREAD_BYTES
-/* compiled with OpenMP: copies from here on are shared among the threads */
+/* bytes, with OpenMP: from this size on a copy is shared among the threads */
 #define REDIST_THREAD_BYTES 1048576
 #endif
 
 #ifndef REDIST_ASSERT
-/* internal consistency only; bad input is answered by error codes */
+/* checks internal consistency only; functions answer bad input by error codes */
 #define REDIST_ASSERT(condition) ((void)0)
 #endif
 
@@ -210,26 +209,26 @@ extern "C" {
   X(REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options")           \
   X(REDIST_ERR_MEMORY, "memory is exhausted, or max_buffer is too small")                      \
   X(REDIST_ERR_ALIAS, "source and destination overlap, and the plan is not in place")          \
-  X(REDIST_ERR_BUSY, "the plan has been started, and must not be, or has not, and must be")    \
+  X(REDIST_ERR_BUSY, "the plan is started, and must not be, or is not started, and must be")   \
   X(REDIST_ERR_BUFFER, "these are not the fixed arrays that the plan was made for")            \
   X(REDIST_ERR_MPI, "an MPI call failed")
 
 #define REDIST_PRIV_ERROR_NAME(name, sentence) name,
 typedef enum { REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_NAME) REDIST_PRIV_ERROR_CODES } redist_error;
 
-/* A general sentence for an error code; never NULL. */
+/* Returns the general sentence for an error code; never NULL. */
 REDIST_API const char *redist_strerror(int code);
 
 /* ---------------------------------------------------------------------------------------- types */
 
-/* Which axis varies fastest: the last (C) or the first (Fortran). */
+/* The axis that varies fastest: the last (C) or the first (Fortran). */
 typedef enum { REDIST_ROW_MAJOR = 0, REDIST_COLUMN_MAJOR = 1 } redist_order;
 
 /* What lies beyond the ends of an axis: nothing, or its other end. */
 typedef enum { REDIST_CLOSED = 0, REDIST_PERIODIC = 1 } redist_edge;
 
-/* The elements low[d] <= index[d] < high[d] of an array, d counting its axes as built; none where
-   low >= high. */
+/* The elements low[d] <= index[d] < high[d] of an array; none where low >= high. d counts the
+   array's axes as built, before any view. */
 typedef struct {
   int64_t low[REDIST_MAX_DIMS], high[REDIST_MAX_DIMS];
 } redist_box;
@@ -245,16 +244,16 @@ typedef struct {
   int first;      /* coordinate of block 0                                          */
   int64_t extent; /* indices of the whole axis                                      */
   int64_t block;  /* indices per block (REDIST_PRIV_CYCLIC), at most max(extent, 1) */
-  /* REDIST_PRIV_LISTED: block k is begin[k * apart] <= index < end[k * apart]. Ascending with
-     apart 1, cuts; else one side of the layout's boxes, of which empty ones may lie anywhere */
+  /* REDIST_PRIV_LISTED: block k is begin[k * apart] <= index < end[k * apart]. With apart 1,
+     ascending cuts; else one side of the layout's boxes, in any order (empty ones: anywhere) */
   const int64_t *begin, *end;
   int64_t apart;
-  int ghosts;                 /* ghost cells hold elements: 1 + redist_edge; 0: they do not  */
+  int ghosts;                 /* 1 + redist_edge where ghost cells hold elements, else 0     */
   int64_t low, high;          /* how many of them, nearest to what a coordinate owns         */
   int64_t start, step, count; /* the view; count is 0 when the axis is invalid               */
 } redist_axis;
 
-/* X(field, name): the numbers that make an axis, beside its list and its ghost cells. */
+/* X(field, name): the numbers that define an axis, without its list and its ghost cells. */
 #define REDIST_PRIV_AXIS_FIELDS(X) \
   X(extent, "extent")              \
   X(kind, "kind of blocks")        \
@@ -269,23 +268,22 @@ typedef struct {
   X(low, "low depth of the ghost cells") \
   X(high, "high depth of the ghost cells")
 
-/* The first error that was found, where, and what the user is told. */
+/* The first error found: its code, where it was found, and the sentence for the user. */
 typedef struct {
   int code;                     /* REDIST_OK: none */
-  int rank, part, column, axis; /* -1: not of one in particular; column: of a text */
+  int rank, part, column, axis; /* -1: none in particular; column: of a parsed text */
   char text[224];
 } redist_priv_error;
 
 /* An axis of a view, and how the local array stores it. */
 typedef struct {
   redist_axis axis;
-  int stored;        /* it is axis `stored` of the array as built          */
+  int stored;        /* its number among the array's axes as built         */
   int64_t low, high; /* ghost cells before and after the owned elements    */
   int64_t allocated; /* elements along this axis, ghost cells included; 0: just what is needed */
 } redist_priv_dimension;
 
-/* Axes x process grid x ranks x local storage. A value: copy it freely, there is nothing to clean
-   up. */
+/* Axes, process grid, ranks and local storage of an array. A plain value, which owns no memory. */
 typedef struct {
   /* REDIST_PRIV_MARK: made by a builder of this version, with this REDIST_MAX_DIMS */
   uint64_t mark;
@@ -295,8 +293,8 @@ typedef struct {
   const int *ranks; /* place k lives on ranks[k], or on first_rank + k when NULL */
   /* place k begins at offsets[k] of its rank's array; NULL: a rank's places one after another */
   const int64_t *offsets;
-  int copies; /* replicas of the grid: c of its place k is place k + c * (places of the grid) */
-  int boxes;  /* box[boxes]: what each place owns; 0: what its coordinates own together */
+  int copies; /* replicas of the grid: replica c of place k is place k + c * (places of the grid) */
+  int boxes;  /* box[boxes]: what each place owns; 0: places own products over their coordinates */
   const redist_box *box;
   int partial; /* elements may lie in no box */
   redist_priv_error error;
@@ -304,8 +302,8 @@ typedef struct {
   redist_priv_dimension dim[REDIST_MAX_DIMS];
 } redist_layout;
 
-/* A place and its rank. Sorted by rank and then by place, so that a rank's places are found in
-   O(log places). */
+/* A place and its rank. Tables of them are sorted by rank, then by place, so that a rank's places
+   are found in O(log places). */
 typedef struct {
   int rank, place;
 } redist_priv_rank_place;
@@ -313,8 +311,8 @@ typedef struct {
 /* ----------------------------------------------------------------------- axes: who owns index i */
 
 /* Owner, local position and global index of CYCLIC(b) over p processes, as constant expressions.
-   i: global index >= 0; c: coordinate, 0 <= c < p; l: local position >= 0; b: block size >= 1; p:
-   processes >= 1. */
+   i, l: global index and local position, >= 0; c: coordinate, 0 <= c < p; b, p: block size and
+   processes, >= 1. */
 #define REDIST_OWNER(i, b, p) ((i) / (b) % (p))
 #define REDIST_LOCAL(i, b, p) ((i) / (b) / (p) * (b) + (i) % (b))
 #define REDIST_GLOBAL(c, l, b, p) (((l) / (b) * (p) + (c)) * (b) + (l) % (b))
@@ -324,13 +322,11 @@ typedef struct {
 
 /* "*", in HPF collapsed: the axis is not distributed. ScaLAPACK: one process along it. */
 REDIST_AXIS_API redist_axis redist_whole(int64_t n);
-/* HPF BLOCK: blocks of ceil(n / procs); the last may own less, or nothing. ScaLAPACK: MB = ceil(n /
-   procs). */
+/* HPF BLOCK: blocks of ceil(n / procs), ScaLAPACK's MB; the last may own less, or nothing. */
 REDIST_AXIS_API redist_axis redist_block(int64_t n, int procs);
 /* HPF CYCLIC: index i belongs to coordinate i mod procs. ScaLAPACK: MB = 1. */
 REDIST_AXIS_API redist_axis redist_cyclic(int64_t n, int procs);
-/* HPF CYCLIC(block): blocks of `block` >= 1 indices are distributed round-robin. ScaLAPACK: MB =
-   block. */
+/* HPF CYCLIC(block): blocks of `block` >= 1 indices, ScaLAPACK's MB, distributed round-robin. */
 REDIST_AXIS_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs);
 /* One block each, sizes differ by at most 1, the larger ones first. In HPF-2 a GEN_BLOCK. */
 REDIST_AXIS_API redist_axis redist_balanced(int64_t n, int procs);
@@ -342,129 +338,123 @@ REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs);
    mod procs (ScaLAPACK's RSRC and CSRC). */
 REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord);
 
-/* Fill cuts[procs + 1] with floor(n / procs) indices each and the remainder to the last process, or
-   to the first (Namugwanya 2021: the standard mapping and the "special rules"). n >= 0, procs >=
-   1. */
+/* Fill cuts[procs + 1], n >= 0, procs >= 1: floor(n / procs) indices each, and the remainder to the
+   last process, or to the first (Namugwanya 2021: the standard mapping and "special rules"). */
 REDIST_AXIS_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *cuts);
 REDIST_AXIS_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts);
 
-/* Queries of an axis. i: index of the view, 0 <= i < count; l: position in the local array of the
-   whole axis, >= 0, ghost cells not counted; coord: 0 <= coord < procs. O(1); cuts take O(log
-   procs). */
+/* Queries of an axis. i: view index, 0 <= i < count; coord: 0 <= coord < procs; l: local position,
+   >= 0, counting all that coord owns of the axis, without ghost cells. O(1); cuts: O(log procs). */
 
 /* The coordinate that owns view index i; -1 when i is outside the view. */
 REDIST_AXIS_API int redist_owner(const redist_axis *x, int64_t i);
 /* The position of view index i in its owner's local array; -1 when i is outside the view. */
 REDIST_AXIS_API int64_t redist_local(const redist_axis *x, int64_t i);
-/* The view index at local position l of coord, the inverse of the two above; -1 when the view does
-   not show it. */
+/* The view index at local position l of coord (inverse of the above); -1 when not in the view. */
 REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l);
-/* How many view indices coord owns; 0 for a coordinate outside the axis. O(log block) in views with
-   steps. */
+/* How many view indices coord owns; 0 outside the axis. O(log block) in views with steps. */
 REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord);
 
 /* ---------------------------------------------------------------------------- layouts and views */
 
 /* A layout of 1, 2, 3 or ndim axes, 1 <= ndim <= REDIST_MAX_DIMS: axes[ndim], the slowest-varying
    first, as in C. The process grid is the product of the axes' processes; its places are numbered
-   row by row and live on ranks 0, 1, .... Local arrays are stored row by row without ghost
-   cells. */
+   row by row and live on ranks 0, 1, .... Local arrays are stored row by row without a halo. */
 REDIST_API redist_layout redist_layout_1d(redist_axis x);
 REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y);
 REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
 
-/* Place k owns box[k], 0 <= k < boxes, of an array of extents[ndim]; boxes may be empty, and every
-   element lies in exactly one: redist_layout_explain names two that overlap, or an element in none
-   (which redist_partial allows).
-   box[boxes] is kept by reference: it must outlive the layout. The boxes make no grid: each of a
-   place's coordinates is its box's number, and redist_grid_order changes nothing. Finding peers
+/* Place k owns box[k], 0 <= k < boxes, of an array of extents[ndim]; boxes may be empty. Every
+   element lies in exactly one box: redist_layout_explain names two boxes that overlap, or an
+   element in none (which redist_partial allows).
+   box[boxes] is kept by reference: it must outlive the layout. Boxes form no grid: along every
+   axis, a place's coordinate is its box's number; redist_grid_order has no effect. Finding peers
    takes O(boxes). */
 REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes,
                                              const redist_box *box);
 
 /* The builders below take a layout and return a changed one. They never fail: bad arguments make a
    layout that redist_layout_check refuses; redist_layout_explain reports its first mistake.
-   `axis` counts the axes of the layout as given, 0 <= axis < ndim, after whatever views were made
-   before. */
+   `axis`, 0 <= axis < ndim, counts the axes of the layout that is passed, a view or not. */
 
 /* How places are numbered: the last (REDIST_ROW_MAJOR, the default) or the first axis varies
-   fastest. Orders speak of the axes as given to redist_layout_nd, whatever views are made before or
-   after. */
+   fastest. This and redist_memory_order refer to the axes as given to redist_layout_nd, whatever
+   views are made before or after. */
 REDIST_API redist_layout redist_grid_order(redist_layout layout, redist_order order);
-/* Which axis is contiguous in local memory: the last (REDIST_ROW_MAJOR, the default) or the
-   first. */
+/* The axis that is contiguous in memory: the last (REDIST_ROW_MAJOR, the default) or the first. */
 REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order order);
 /* Places 0, 1, ... live on first_rank, first_rank + 1, ...; first_rank >= 0. */
 REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank);
 /* Place k lives on ranks[k] >= 0. A rank may hold several places, but no two replicas of one.
    ranks[places] is kept by reference: it must outlive the layout (plans keep copies of all lists).
-   Where a rank holds several places of either layout there are no schedules on paper and no
-   relabelling (REDIST_ERR_RANK), and redist_phases finds no route. */
+   Where a rank holds several places of either layout, redist_schedule_create and redist_relabel
+   fail (REDIST_ERR_RANK), and redist_phases finds no route. */
 REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks);
-/* Place k begins at offsets[k] >= 0, in elements, of its rank's array, which ends with the last
-   cell of any of them. By default the places of a rank lie one after another in ascending number,
-   each as large as its cells along all axes, ghost cells and padding included, multiply to. Places
+/* Place k begins at element offsets[k] >= 0 of its rank's array; the array ends with the last cell
+   of any of the rank's places. By default a rank's places lie one after another in ascending order,
+   and each takes the product of its cells along all axes, ghost cells and padding included. Places
    may interleave, as tiles in one array do (redist_with_allocated), but cells that hold elements
-   must not coincide. Only the offsets of a rank's own places count there, so lists may differ from
-   rank to rank. offsets[places] is kept by reference, as ranks are. redist_move, whose arrays are
-   those of places, does not add them. */
+   must not coincide. A rank reads only the offsets of its own places, so the others may differ from
+   rank to rank. offsets[places] is kept by reference, as ranks are. redist_move, which takes one
+   array per place, ignores the offsets. */
 REDIST_API redist_layout redist_at_offsets(redist_layout layout, const int64_t *offsets);
-/* The whole grid `replicas` times, no two replicas of a place on one rank: replica c of place k is
-   place k + c * (places of the grid), so that redist_on_ranks takes ranks for all of them. replicas
-   >= 1, at most INT_MAX places in all; a later call replaces an earlier one. All replicas of a
-   destination receive. A destination rank that holds a replica of a source's place reads its own.
-   The others are assigned round-robin: the n destination places that share elements with that place
-   are numbered replica by replica and by ascending coordinates, and number k reads replica k mod
-   replicas. So a replica sends to at most ceil(n / replicas) other ranks, and two replicas differ
-   by at most one where no rank reads its own. */
+/* Repeats the whole grid `replicas` times: replica c of place k is place k + c * (places of the
+   grid), and redist_on_ranks takes the ranks of all of them. No rank holds two replicas of a place.
+   replicas >= 1, at most INT_MAX places in all; a later call replaces an earlier one.
+   All replicas of a destination receive. Of a replicated source, a destination rank that holds a
+   replica of a source place reads that one. Other destinations read round-robin: the n destination
+   places that share elements with the source place are numbered replica by replica, then by
+   ascending coordinates, and number k reads replica k mod replicas. So a replica sends to at most
+   ceil(n / replicas) other ranks; where none reads its own, replicas differ by at most one. */
 REDIST_API redist_layout redist_replicated(redist_layout layout, int replicas);
-/* Ghost cells around the local array: `low` elements before local position 0 and `high` after the
-   last, both >= 0, in memory (a flipped view does not exchange them). Without redist_with_ghosts
-   they are never accessed. */
+/* Surrounds the local array by ghost cells along an axis: `low` before local position 0 and `high`
+   after the last, both >= 0, in the order of memory (a flipped view does not exchange them).
+   Without redist_with_ghosts, ghost cells are never accessed. */
 REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low,
                                           int64_t high);
-/* The ghost cells that redist_with_halo gave an axis, low and high in memory, hold elements: those
-   of the neighbouring indices, around the ends where edge is REDIST_PERIODIC; where it is
-   REDIST_CLOSED, cells past an end hold nothing. A destination receives its ghost cells too; those
-   of a source are ignored unless the plan combines (redist_plan.h), and then are combined into
-   their owners' elements. Corners are those of the product of the axes. Every coordinate must own
-   one interval of the axis (block, balanced, cuts, whole, boxes), of any length: ghost cells may
-   reach over several neighbours, and at most once around the axis on either side; those of an empty
-   coordinate lie around where its interval would begin. An array's ghost cells are filled by the
-   exchange from its layout to the same with ghosts, in place. */
+/* The ghost cells that redist_with_halo gave an axis hold elements: those of the neighbouring
+   indices. Past an end of the axis, REDIST_PERIODIC continues at the other end; with REDIST_CLOSED,
+   cells there hold nothing. A destination receives its ghost cells, too. Those of a source are
+   ignored, unless the plan combines (redist_plan.h): then they are combined into their owners'
+   elements. Ghost cells of several axes form their product, so corners are included. Every
+   coordinate must own one interval of the axis (block, balanced, cuts, whole, boxes), of any
+   length. Ghost cells may reach over several neighbours, and at most once around the axis on either
+   side; those of a coordinate that owns nothing lie around where its interval would begin. To fill
+   an array's ghost cells (a halo exchange), redistribute in place from its layout to the same with
+   ghosts. */
 REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redist_edge edge);
 /* Of the ghost cells of redist_with_ghosts, only the nearest `low` and `high` in memory hold
-   elements, 0 <= low, high <= the halo; the others are storage. So one array exchanges any part of
-   its halo, in place. Comes after redist_with_ghosts, else REDIST_ERR_LAYOUT; a later
-   redist_with_ghosts or redist_with_halo makes it the whole halo again. */
+   elements, 0 <= low, high <= the halo; the others are storage. So plans of different depths may
+   exchange in one array, in place. Call it after redist_with_ghosts, else REDIST_ERR_LAYOUT; a
+   later redist_with_ghosts or redist_with_halo restores the whole halo. */
 REDIST_API redist_layout redist_ghost_depth(redist_layout layout, int axis, int64_t low,
                                             int64_t high);
-/* Elements of a layout of boxes (others: REDIST_ERR_LAYOUT) may lie in no box. No rank owns them,
-   and where this layout is the source their destinations keep their bytes. So the exchange from a
-   layout to the same with ghosts fills ghost cells that lie in other boxes, and no others. */
+/* Allows elements of a layout of boxes (of others: REDIST_ERR_LAYOUT) to lie in no box. No rank
+   owns such elements; where this layout is the source, their destinations are left unchanged. So a
+   halo exchange fills only those ghost cells that lie in other boxes. */
 REDIST_API redist_layout redist_partial(redist_layout layout);
-/* The elements that the local array has along an axis (a leading dimension): at least the low halo,
-   what the rank owns, and of the high halo the cells up to the last that can hold an element: none
-   past a closed end, and none without redist_with_ghosts. It may differ from rank to rank. 0, the
-   default: what the rank owns and its whole halo. */
+/* Sets how many elements the local array has along an axis (a leading dimension); it may differ
+   from rank to rank. It must cover the low halo, what the rank owns, and the high halo up to the
+   last cell that can hold an element: no cell without redist_with_ghosts, and none past a closed
+   end. 0, the default: what the rank owns and its whole halo. */
 REDIST_API redist_layout redist_with_allocated(redist_layout layout, int axis, int64_t allocated);
 /* The layout of a ScaLAPACK matrix. desc: DTYPE, CTXT, M, N, MB, NB, RSRC, CSRC, LLD, of which the
    first two are not read; nprow x npcol: its process grid, numbered row by row (BLACS "Row"). The
-   local array is column-major with LLD elements along axis 0; LLD may differ from rank to rank, the
-   rest may not. */
+   local array is column-major with LLD elements along axis 0; only LLD may differ from rank to
+   rank. */
 REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int npcol);
 /* Axis d of the result is axis axes[d]; axes[ndim] is a permutation of 0, ..., ndim - 1. */
 REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes);
 /* All axes reversed: element (i, j) of the result is element (j, i). */
 REDIST_API redist_layout redist_transposed(redist_layout layout);
-/* Index i of the axis is index count - 1 - i. */
+/* The axis reversed: its index i is index count - 1 - i of the layout that is passed. */
 REDIST_API redist_layout redist_flipped(redist_layout layout, int axis);
 /* Axes 0 and 1 turned counter-clockwise by quarter_turns * 90 degrees (any int), like numpy.rot90;
    ndim >= 2. */
 REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns);
-/* Index i of the axis, 0 <= i < count, is index start + i * step; step is not 0, and all of them
-   lie in the axis. */
+/* A section of the axis: its index i, 0 <= i < count, is index start + i * step of the layout that
+   is passed. step is not 0, and all these indices lie in the axis. */
 REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start,
                                         int64_t count, int64_t step);
 
@@ -476,13 +466,12 @@ REDIST_API int redist_layout_check(const redist_layout *layout);
    always terminated; empty when all is well; may be NULL when size is 0. */
 REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size);
 
-/* Queries of a layout. On a layout that redist_layout_check refuses they answer 0 (places, coords,
-   alloc) or -1. Ranks given to redist_on_ranks are not checked again. */
+/* Queries of a layout. On a layout that redist_layout_check refuses, redist_layout_rank, _owner and
+   _offset return -1, the others 0; but the ranks of redist_on_ranks are not checked here. */
 
 /* Processes in the grid, times its replicas. */
 REDIST_API int redist_layout_places(const redist_layout *layout);
-/* The rank at coords[ndim], coordinates in the order of the view's axes, in replica 0; -1 when
-   there is none. */
+/* The rank at coords[ndim], by axis of the view, in replica 0; -1 when there is none. */
 REDIST_API int redist_layout_rank(const redist_layout *layout, const int *coords);
 /* Writes the coordinates of a rank's place, the lowest of several, to coords[ndim]. 1 when the rank
    holds a place of any replica, else 0 (and nothing is written). O(axes); O(places) with
@@ -491,23 +480,22 @@ REDIST_API int redist_layout_coords(const redist_layout *layout, int rank, int *
 /* How many places a rank holds. The first `most` >= 0 of them are written to places[most],
    ascending; it may be NULL when most is 0. O(places) with redist_on_ranks. */
 REDIST_API int redist_layout_on_rank(const redist_layout *layout, int rank, int most, int *places);
-/* The rank that owns the element at index[ndim] of the view, in replica 0; -1 when the index lies
-   outside, or in no box. */
+/* The rank in replica 0 that owns element index[ndim] of the view; -1 outside it, or in no box. */
 REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *index);
 /* The offset of that element, in elements, in its owner's array, ghost cells and places before its
-   own included; -1 when it has none. An extent given by redist_with_allocated, and the offset of
-   redist_at_offsets, are taken as the owner's. */
+   own included; -1 when it has none. Pass the owner's own layout where lengths of
+   redist_with_allocated or offsets of redist_at_offsets differ from rank to rank. */
 REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64_t *index);
 /* The elements of a rank's local array, ghost cells and padding of all its places included: what to
    allocate. 0 if it holds no place. */
 REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank);
 
-/* What a loop over the elements that a rank owns needs: a[origin + i * stride[0] + j * stride[1] +
-   ...], where 0 <= i < count[0], ..., by axis of the view. first: the view index of i = 0, 0 when
-   there is none; the others ascend (where blocks are cyclic, ask redist_global). stride: elements
-   of memory, negative in a flipped view. allocated: cells that the place's array has along the
-   axis. origin: where the first lies in the rank's array, ghost cells and places before this one
-   included. */
+/* How to loop over the elements that a rank owns: they are a[origin + i * stride[0] + j * stride[1]
+   + ...], 0 <= i < count[0], ..., by axis of the view. first: the view index of i = 0 (0 when the
+   rank owns nothing); view indices ascend with i, by 1 unless blocks are cyclic (then ask
+   redist_global). stride: in elements of memory, negative in a flipped view. allocated: cells that
+   the place's array has along the axis. origin: the first element's offset in the rank's array,
+   ghost cells and places before this one included. */
 typedef struct {
   int64_t first[REDIST_MAX_DIMS], count[REDIST_MAX_DIMS], stride[REDIST_MAX_DIMS];
   int64_t allocated[REDIST_MAX_DIMS], origin;
@@ -524,16 +512,16 @@ REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
 /* ------------------------------------------------------------------------ moving on one process */
 
 /* The whole redistribution inside one process, for tests, simulation and threads. from_arrays[k]
-   and to_arrays[k] are the local arrays of place k, of as many elements of element_bytes >= 1 bytes
-   as a rank that holds nothing else has (redist_layout_alloc); NULL where a place owns nothing.
-   Arrays must not overlap. Only owned elements of the destination are written. REDIST_ERR_ARGUMENT,
-   _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+   and to_arrays[k] are the local arrays of place k; each has as many elements, of element_bytes >=
+   1 bytes, as redist_layout_alloc gives for a rank that holds no other place; NULL where a place
+   holds nothing. Arrays must not overlap. Only owned elements and ghost cells of redist_with_ghosts
+   are written. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays,
                            const redist_layout *to, void *const *to_arrays, size_t element_bytes);
 
-/* Combines what arrives with what is there: to[i] = f(to[i], from[i]), 0 <= i < n, both contiguous,
-   elements of the size given to the plan or redist_move_combining. Called for sections of the
-   arrays in any order, with OpenMP by several threads at once. */
+/* Combines elements that arrive with those at the destination: to[i] = f(to[i], from[i]), 0 <= i <
+   n. Both are contiguous, in elements of the size given to the plan or redist_move_combining.
+   Called for sections of the arrays in any order, with OpenMP by several threads at once. */
 typedef void redist_combine(void *to, const void *from, int64_t n, void *context);
 
 typedef enum {
@@ -548,11 +536,11 @@ typedef enum {
 typedef struct {
   redist_number type;
   double alpha[2], beta[2];
-  int conjugate; /* not 0: conjugate what arrives */
+  int conjugate; /* not 0: conjugate `from` */
 } redist_axpby;
 
 /* to = beta to + alpha from, as in p?geadd and p?tran; context: a redist_axpby, read at every
-   execution. Where beta is 0 what was there is not read. */
+   execution. Where beta is 0, `to` is written but not read. */
 REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void *context);
 
 /* redist_move where every holder of an element contributes: its owner, the ghost cells of
@@ -573,15 +561,15 @@ typedef struct {
 } redist_traffic;
 
 /* How many elements rank_from of `from` sends to rank_to of `to`. 0 when either rank holds no
-   place, or another replica of `from` sends to rank_to; -1 when the layouts are invalid, differ in
+   place, or rank_to receives from another replica; -1 when the layouts are invalid, differ in
    shape, or memory is exhausted. */
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to,
                                  int rank_to);
 
-/* Counts what the redistribution keeps and moves. total: what all holders of the destination
-   receive, at most 2^62; kept: those that stay on their rank. O(places x axes + sum of the axes'
-   runs); O(pairs of places that share elements) when the source is replicated. REDIST_ERR_ARGUMENT,
-   _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+/* Counts the elements that the redistribution moves between ranks, and those that it leaves on
+   their rank (kept). total: what all holders of the destination receive, at most 2^62. O(places x
+   axes + sum of the axes' runs); O(pairs of places that share elements) when the source is
+   replicated. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to,
                                       redist_traffic *traffic);
 
@@ -596,20 +584,21 @@ typedef struct {
 /* Arranges the messages of any two layouts of the same shape in steps without contention: in every
    step each rank sends at most one message and receives at most one (a copy to itself is one), and
    every pair of ranks that shares elements meets in exactly one step. steps is the most messages
-   that any rank sends, or receives: the least possible (Koenig 1916). Takes no tables where both
-   sides are block-cyclic with blocks of r and K r on the same number of processes, where both have
-   one interval per coordinate, or where all coordinates meet; else O(pairs of coordinates of an
-   axis) of memory, or O(pairs of places) where axes cannot be arranged one by one, or a side is
-   replicated. Listed ranks and cuts are kept by reference: they must outlive the schedule. Free it
-   with redist_schedule_free. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK (also where a rank holds
-   several places), _OVERFLOW, _MEMORY; the schedule is then empty. */
+   that any rank sends, or receives: the least possible (Koenig 1916). The schedule needs no tables
+   where both sides are block-cyclic with blocks of r and K r on the same number of processes, where
+   both have one interval per coordinate, or where all coordinates share elements with all. Else it
+   takes O(pairs of coordinates of an axis) of memory, or O(pairs of places) where axes cannot be
+   arranged one by one, or a side is replicated. Listed ranks and cuts are kept by reference: they
+   must outlive the schedule. Free it with redist_schedule_free. REDIST_ERR_ARGUMENT, _LAYOUT,
+   _SHAPE, _RANK (also: a rank holds several places), _OVERFLOW, _MEMORY; the schedule is then
+   empty. */
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to,
                                       redist_schedule *schedule);
 /* Frees what the schedule holds and empties it. NULL and an empty schedule are fine. */
 REDIST_API void redist_schedule_free(redist_schedule *schedule);
-/* Whom `rank` sends to and receives from at a step, 0 <= step < steps; -1: nobody, also when the
-   rank holds no place. O(axes), and a logarithm where there are tables, cuts or listed ranks.
-   REDIST_ERR_ARGUMENT: NULL, or no such step. */
+/* Finds the ranks that `rank` sends to and receives from at a step, 0 <= step < steps; -1: none,
+   also when `rank` holds no place. O(axes), times a logarithm where there are tables, cuts or
+   listed ranks. REDIST_ERR_ARGUMENT: NULL, or no such step. */
 REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step,
                                     int *send_to, int *receive_from);
 
@@ -630,16 +619,16 @@ typedef struct {
 REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to,
                                  int64_t element_bytes, const redist_cost *cost);
 
-/* The cheapest multiphase route found, by the same model: *stops layouts that the data passes in
-   between, at most `max` (more than 7 are not tried), written to between[max] in order. *stops 0:
-   go directly; no route is predicted to be cheaper, or a side is replicated, or has ghosts or
-   boxes.
-   The layouts show the shape of the two views without ghost cells, each on ranks of `to`, with its
-   grid and memory order, or on those of `from` when its grid fits only there; no rank holds more
-   than twice what the fullest rank holds before or after. Lists of ranks and cuts are shared by
-   reference. Rows on 16 ranks become columns by way of 4 x 4, with 8 messages instead of 16, and
-   twice the elements.
-   Takes a few evaluations of redist_cost_of for each phase. REDIST_ERR_ARGUMENT: NULL (between may
+/* The cheapest multiphase route found, by the same model. The data passes through *stops
+   intermediate layouts, at most `max` and never more than 7, which are written to between[max] in
+   order. *stops is 0 where the data should go directly: no route is predicted to be cheaper, or a
+   side is replicated, has ghosts or boxes, or a rank holds several places.
+   Intermediate layouts have the shape of the two views, without ghost cells. Each lives on ranks of
+   `to`, with the grid and memory order of `to`, or on those of `from` when its grid fits only
+   there. No rank holds more than twice what the fullest rank holds before or after. Lists of ranks
+   and cuts are shared by reference. Example: rows on 16 ranks become columns by way of 4 x 4
+   blocks, with 8 messages instead of 16, and twice the elements.
+   Costs a few evaluations of redist_cost_of for each phase. REDIST_ERR_ARGUMENT: NULL (between may
    be NULL when max is 0), a bad cost, element_bytes < 1, max < 0. Else REDIST_ERR_LAYOUT, _SHAPE,
    _RANK, _OVERFLOW, _MEMORY. *stops is 0 then. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
@@ -650,10 +639,11 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
 
 /* Keeps data where it is by renumbering the destination: ranks[places of to] receives the
    assignment of the places of `to` to the ranks that either layout uses, no rank twice, that leaves
-   the most elements on a rank that has them; then plan with redist_on_ranks(to, ranks). Among
-   equals it moves the fewest places off the rank where `to` has them, and a best numbering comes
-   back unchanged (from 2^51 elements on only this last holds). To renumber the source instead,
-   exchange the arguments: redist_relabel(to, from, ranks), then redist_on_ranks(from, ranks).
+   the most elements on a rank that has them; then plan with redist_on_ranks(to, ranks). Of equally
+   good assignments, it returns one that moves the fewest places off the rank where `to` has them
+   (not from 2^51 elements on); a current numbering that is best is returned unchanged. To renumber
+   the source instead, exchange the arguments: redist_relabel(to, from, ranks), then
+   redist_on_ranks(from, ranks).
    Exact while both layouts have at most 1,024 places, in at most 32 MB; beyond, axes are matched
    one by one, and the current numbering is returned unless the new one keeps more. All ranks that
    ask find the same answer. Reaches the bounds of Kalns and Ni 1995 (BLOCK of b to CYCLIC(c) on p
@@ -671,12 +661,13 @@ typedef struct {
   int worthwhile; /* 1 when gain > 0, else 0 */
 } redist_advice;
 
-/* Compute where the data lies, or redistribute first? here, there: seconds of one repetition of the
-   computation on the current layout and on the other; in, out: seconds to redistribute all that it
-   reads to the other layout before the first repetition, and all that it writes back after the last
-   (0 when that may stay there); each >= 0 and finite, as in + out is. repetitions >= 0. The gain is
-   repetitions (here - there) - in - out: with one repetition and no way back the comparison of
-   Namugwanya 2021, tables 4.1 to 4.4. REDIST_ERR_ARGUMENT: NULL, or an argument is out of range. */
+/* Advises whether to compute on the current layout or to redistribute first. here, there: seconds
+   of one repetition of the computation on the current layout and on the other. in, out: seconds to
+   redistribute its input to the other layout before the first repetition, and its results back
+   after the last (0 when they may stay there). All are >= 0 and finite, and so is in + out.
+   repetitions >= 0. The gain is repetitions (here - there) - in - out: with one repetition and no
+   way back the comparison of Namugwanya 2021, tables 4.1 to 4.4. REDIST_ERR_ARGUMENT: NULL, or out
+   of range. */
 REDIST_API int redist_advise(double here, double there, double in, double out, int64_t repetitions,
                              redist_advice *advice);
 
@@ -714,8 +705,7 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
                  boxes low:high x ..., ...      redist_layout_boxes; all axes are `box`
                  partial                        redist_partial
 
-   White space may stand between any two of these; case does not matter; each clause comes at most
-   once. */
+   White space may stand between any two of these; case does not matter; no clause comes twice. */
 
 /* Writes the text into text[size], cut short to fit and always terminated; it may be NULL when size
    is 0. Returns the length of the whole text like snprintf, or -1 for a layout that
@@ -725,14 +715,14 @@ REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text,
 REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file);
 /* Reads a layout. The lists of cuts, ranks, offsets and boxes that the text contains go to storage,
    aligned as an int64_t, which must live as long as the layout; 4 * strlen(text) bytes suffice
-   without boxes, 8 and 5 * REDIST_MAX_DIMS * strlen(text) with them, and none (NULL) are needed
+   without boxes, 8 + 5 * REDIST_MAX_DIMS * strlen(text) with them, and none (NULL) are needed
    without lists. On failure message[message_size] holds a sentence, cut short to fit, else ""; it
    may be NULL when message_size is 0. REDIST_ERR_ARGUMENT: NULL, or storage is not aligned.
-   REDIST_ERR_LAYOUT: the text does not match the grammar; the sentence begins with the place,
+   REDIST_ERR_LAYOUT: the text does not match the grammar; the sentence begins with the position,
    `column 14: expected '@' and the number of processes, found 'x'`, columns counted in bytes from
    1. REDIST_ERR_MEMORY: storage is too small; the sentence says how much is needed. Else what
-   redist_layout_explain says. The layout is written in any case; redist_layout_check refuses it
-   after a failure. */
+   redist_layout_explain says. *layout is always written; after a failure redist_layout_check
+   refuses it. */
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage,
                                    size_t storage_bytes, char *message, size_t message_size);
 
@@ -785,8 +775,8 @@ REDIST_PRIV_APART int64_t redist_priv_first_in(int64_t a, int64_t m, int64_t low
   return redist_priv_ceil_div(m * wraps + low, a);
 }
 
-/* Sum of floor((a i + b) / m) over 0 <= i < n, modulo 2^64: differences of two such sums that fit
-   are exact although the sums are not. a n + b < 2^63 after reducing a and b below m. */
+/* Sum of floor((a i + b) / m) over 0 <= i < n, modulo 2^64: a difference of two such sums is exact
+   if it fits, although they may wrap. Requires a n + b < 2^63, a and b reduced below m. */
 REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t a, uint64_t b) {
   uint64_t sum = 0, pairs, top;
   for (;;) {
@@ -806,8 +796,7 @@ REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t
 }
 
 #ifdef REDIST_PRIV_BODIES
-/* Allocates n >= 0 objects of `bytes` bytes each; NULL when memory is exhausted, or size_t would
-   overflow. */
+/* Allocates n >= 0 objects of `bytes` bytes each; NULL without memory, or if size_t overflows. */
 REDIST_PRIV_APART void *redist_priv_alloc(int64_t n, size_t bytes) {
   return (uint64_t)n > SIZE_MAX / bytes ? NULL
                                         : REDIST_MALLOC((size_t)redist_priv_max(n, 1) * bytes);
@@ -822,8 +811,8 @@ REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes) {
 #define REDIST_PRIV_ALLOC(type, n) ((type *)redist_priv_alloc(n, sizeof(type)))
 #define REDIST_PRIV_ZEROED(type, n) ((type *)redist_priv_zeroed(n, sizeof(type)))
 
-/* Appends a copy of an item to an array, to whose pointer `array` points. REDIST_ERR_MEMORY: the
-   array is gone, and its pointer NULL. */
+/* Appends a copy of *item to a growing array; `array` points to its pointer. REDIST_ERR_MEMORY: the
+   array has been freed, and its pointer is NULL. */
 REDIST_PRIV_APART int redist_priv_append(void *array, int64_t *used, int64_t *room,
                                          const void *item, size_t bytes) {
   char *old, *grown;
@@ -889,7 +878,7 @@ REDIST_PRIV_COLD void redist_priv_fail(redist_priv_error *error, int code, const
   va_end(values);
 }
 
-/* The same, of an axis. */
+/* The same for an axis. */
 REDIST_PRIV_COLD void redist_priv_fail_axis(redist_priv_error *error, int code, int axis,
                                             const char *sentence, ...) {
   va_list values;
@@ -899,7 +888,7 @@ REDIST_PRIV_COLD void redist_priv_fail_axis(redist_priv_error *error, int code, 
   va_end(values);
 }
 
-/* Requires low <= value <= high, where high may be INT64_MAX; axis -1: of none. */
+/* Records an error unless low <= value <= high. high INT64_MAX: no bound; axis -1: of no axis. */
 REDIST_PRIV_COLD void redist_priv_require(redist_priv_error *error, int code, int axis,
                                           const char *what, int64_t value, int64_t low,
                                           int64_t high) {
@@ -930,8 +919,8 @@ REDIST_API const char *redist_strerror(int code) {
 
 /* -------------------------------------------------------------- axes: who owns index i (bodies) */
 
-/* Blocks of an axis: block k holds [block_start(k), block_start(k + 1)) and is the (k / procs)-th
-   of its owner. */
+/* Blocks of an axis: block k holds the indices [block_start(k), block_start(k + 1)), and is block
+   number k / procs of its owner. */
 
 REDIST_PRIV_FAST int64_t redist_priv_blocks(const redist_axis *x) {
   return x->kind == REDIST_PRIV_CYCLIC ? redist_priv_ceil_div(x->extent, x->block) : x->procs;
@@ -964,7 +953,7 @@ REDIST_PRIV_FAST int64_t redist_priv_cut_of(const redist_axis *x, int64_t g) {
 }
 
 REDIST_PRIV_FAST int64_t redist_priv_block_of(const redist_axis *x, int64_t g) {
-  /* balanced: `larger` blocks of small + 1 */
+  /* balanced: the first `larger` blocks hold small + 1 indices */
   int64_t small = x->extent / x->procs, larger = x->extent % x->procs;
   REDIST_ASSERT(g >= 0 && g < x->extent);
   if (x->kind == REDIST_PRIV_CYCLIC) return g / x->block;
@@ -1112,21 +1101,21 @@ REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l
   return (g - x->start) % x->step == 0 && i >= 0 && i < x->count ? i : -1;
 }
 
-/* What a coordinate owns of an axis whose coordinates own one interval each: begin <= index <
-   end. */
+/* What a coordinate of an axis of intervals (one per coordinate) owns: begin <= index < end. */
 REDIST_PRIV_FAST void redist_priv_interval(const redist_axis *x, int coord, int64_t *begin,
                                            int64_t *end) {
   *begin = redist_priv_block_start(x, redist_priv_first_block(x, coord));
   *end = *begin + redist_priv_size(x, coord);
 }
 
-/* The view indices start <= i < start + length, of which the first has a local position. */
+/* A track: the view indices start <= i < start + length, all in one block. local: the local
+   position of the first. */
 typedef struct {
   int64_t start, length, local;
 } redist_priv_track;
 
-/* The view indices that show the axis indices low <= g < high, of which the first has a local
-   position. */
+/* The track of the axis indices low <= g < high, clipped to the view. local: the local position of
+   axis index `low`. */
 REDIST_PRIV_FAST redist_priv_track redist_priv_track_of(const redist_axis *x, int64_t low,
                                                         int64_t high, int64_t local) {
   const int64_t step = redist_priv_abs(x->step);
@@ -1141,7 +1130,7 @@ REDIST_PRIV_FAST redist_priv_track redist_priv_track_of(const redist_axis *x, in
   return track;
 }
 
-/* What the view shows of a coordinate's only interval. */
+/* The track of a coordinate's only interval. */
 REDIST_PRIV_FAST redist_priv_track redist_priv_stretch(const redist_axis *x, int coord) {
   int64_t begin, end;
   redist_priv_interval(x, coord, &begin, &end);
@@ -1150,7 +1139,7 @@ REDIST_PRIV_FAST redist_priv_track redist_priv_stretch(const redist_axis *x, int
 
 REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord) {
   int64_t low;
-  /* index + past reaches a multiple of the cycle where a block begins */
+  /* low + i a is where a block of coord begins if i a + past is a multiple of the cycle */
   uint64_t cycle, n, a, past;
   if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs) return 0;
   low = redist_priv_min(x->start, x->start + (x->count - 1) * x->step);
@@ -1185,7 +1174,7 @@ REDIST_PRIV int redist_priv_usable(const redist_layout *layout) {
   return layout != NULL && layout->mark == REDIST_PRIV_MARK && layout->error.code == REDIST_OK;
 }
 
-/* Places of the grid, one copy of it; 0 when the layout is not usable. */
+/* Places of one replica of the grid; 0 when the layout is not usable. */
 REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout) {
   int64_t places = 1;
   int d;
@@ -1196,7 +1185,7 @@ REDIST_PRIV int redist_priv_grid_places(const redist_layout *layout) {
   return (int)places;
 }
 
-/* Refuses an argument of a builder unless low <= value <= high; axis -1: of none. */
+/* Refuses an argument of a builder unless low <= value <= high; axis -1: of no axis. */
 REDIST_PRIV_COLD void redist_priv_expect(redist_layout *layout, int axis, const char *what,
                                          int64_t value, int64_t low, int64_t high) {
   redist_priv_require(&layout->error, REDIST_ERR_LAYOUT, axis, what, value, low, high);
@@ -1206,7 +1195,8 @@ REDIST_PRIV_COLD void redist_priv_expect_list(redist_layout *layout, const void 
   if (list == NULL) redist_priv_fail(&layout->error, REDIST_ERR_LAYOUT, "a builder was given NULL");
 }
 
-/* The dimension that a builder changes; zeros when there is none, or the layout is invalid. */
+/* The dimension that a builder changes. Where there is none, or the layout is invalid, records an
+   error and returns a zeroed one. */
 REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis) {
   if (redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim) return &layout->dim[axis];
   redist_priv_fail_axis(&layout->error, REDIST_ERR_LAYOUT, axis,
@@ -1503,13 +1493,12 @@ REDIST_PRIV_COLD int redist_priv_compare_rank_places(const void *a, const void *
                             : (x->place > y->place) - (x->place < y->place);
 }
 
-/* Binary search: the one of n structs, ascending by their first member, an int, whose key is
-   `wanted`; or NULL. */
+/* Binary search in n structs, sorted by their first member, an int: one with this key, or NULL. */
 REDIST_PRIV_COLD void *redist_priv_find(const void *array, int64_t n, size_t bytes, int wanted) {
   return bsearch(&wanted, array, (size_t)n, bytes, redist_priv_compare_ints);
 }
 
-/* *listed: where a layout lists its ranks all places, ascending by rank, else NULL.
+/* *listed: all places, sorted by rank, if a layout lists its ranks; else NULL.
    REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout,
                                             redist_priv_rank_place **listed) {
@@ -1527,7 +1516,7 @@ REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout,
   return REDIST_OK;
 }
 
-/* Whether a rank holds several places; -1: there is no memory to tell. */
+/* Whether any rank holds several places; -1 when memory is exhausted. */
 REDIST_PRIV_COLD int redist_priv_has_several(const redist_layout *layout) {
   redist_priv_rank_place *listed;
   const int code = redist_priv_list_ranks(layout, &listed);
@@ -1593,8 +1582,8 @@ REDIST_PRIV_COLD int64_t redist_priv_in_none(const redist_layout *layout,
   return left;
 }
 
-/* The first element in no box, row by row of the array: the region that has it, all at first, is
-   halved. */
+/* The number, row by row of the array, of the first element that lies in no box. Bisection:
+   `region`, at first the whole array, contains it and is halved. */
 REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout, redist_box region) {
   int64_t hole = 0, end;
   int d;
@@ -1657,7 +1646,7 @@ REDIST_API int redist_layout_check(const redist_layout *layout) {
   return redist_layout_explain(layout, NULL, 0);
 }
 
-/* What is wrong with a layout, if anything. */
+/* The first error of a layout, if any. */
 REDIST_PRIV_COLD redist_priv_error redist_priv_error_of(const redist_layout *layout) {
   redist_priv_error error = redist_priv_no_error(-1);
   const uint64_t mark = layout == NULL ? 0 : layout->mark;
@@ -1772,8 +1761,7 @@ REDIST_API int redist_layout_on_rank(const redist_layout *layout, int rank, int 
   return n;
 }
 
-/* The coordinates that own index[ndim] of the view, and its axis indices; 0 when it lies
-   outside. */
+/* The coordinates that own index[ndim] of the view, and its axis indices; 0 when outside. */
 REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const int64_t *index,
                                               int *coords, int64_t *indices) {
   int d, box = -1;
@@ -1794,8 +1782,8 @@ REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *i
              : -1;
 }
 
-/* How the local array of one place is stored, in elements: an axis's stride, where local position 0
-   lies, and all. */
+/* How the local array of one place is stored, in elements: the strides, the offset of local
+   position 0 of all axes, and the size of the array. */
 typedef struct {
   int64_t stride[REDIST_MAX_DIMS]; /* by axis of the view */
   int64_t origin, size;
@@ -1856,8 +1844,7 @@ REDIST_PRIV_COLD int redist_priv_next_held(const redist_layout *layout, int rank
   return 1;
 }
 
-/* How a place is stored in its rank's array. O(places) where a rank may hold several without
-   offsets. */
+/* How a place is stored in its rank's array. O(places) where ranks hold several without offsets. */
 REDIST_PRIV_COLD redist_priv_storage redist_priv_storage_of(const redist_layout *layout,
                                                             int place) {
   redist_priv_held_place held;
@@ -1870,8 +1857,7 @@ REDIST_PRIV_COLD redist_priv_storage redist_priv_storage_of(const redist_layout 
   return held.storage;
 }
 
-/* The least that a local array may have along an axis: up to the last cell that can hold an
-   element. */
+/* The least allocated length along an axis: up to the last cell that can hold an element. */
 REDIST_PRIV_COLD int64_t redist_priv_least(const redist_priv_dimension *dim, int coord) {
   const redist_axis *x = &dim->axis;
   const int closed = x->ghosts == 1 + (int)REDIST_CLOSED;
@@ -1880,7 +1866,7 @@ REDIST_PRIV_COLD int64_t redist_priv_least(const redist_priv_dimension *dim, int
   return dim->low + end - begin + (closed ? redist_priv_min(x->high, x->extent - end) : x->high);
 }
 
-/* Whether an extent given by redist_with_allocated is too small for what a place holds. */
+/* Records an error where redist_with_allocated gave less than a place needs. */
 REDIST_PRIV_COLD void redist_priv_check_extents(const redist_layout *layout, const int *coords,
                                                 redist_priv_error *error) {
   int d;
@@ -1915,8 +1901,7 @@ REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout) {
   return offsetof(redist_layout, dim) + (size_t)layout->ndim * sizeof layout->dim[0];
 }
 
-/* A copy of a layout; without ghosts, its ghost cells hold nothing: a source that is not
-   combined. */
+/* Copies a layout. ghosts 0: ghost cells of the copy hold no elements (a source not combined). */
 REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy,
                                                     const redist_layout *layout, int ghosts) {
   int d;
@@ -1926,8 +1911,8 @@ REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy,
   return copy;
 }
 
-/* REDIST_OK when both layouts are valid and show the same shape. *source: then the first, with or
-   without ghosts. */
+/* Checks that both layouts are valid and show the same shape. On success *source is a copy of
+   `from`, with or without ghosts. */
 REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const redist_layout *to,
                                             int ghosts, redist_layout *source) {
   int d, code = redist_layout_check(from);
@@ -1939,7 +1924,8 @@ REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const red
   return code;
 }
 
-/* Whether every element of a replica has exactly one place, found axis by axis. */
+/* Whether every element has exactly one place in each replica, which is found axis by axis: there
+   are no boxes, and ghost cells hold no elements. */
 REDIST_PRIV_COLD int redist_priv_is_partitioned(const redist_layout *layout) {
   int d, partitioned = layout->boxes == 0;
   for (d = 0; d < layout->ndim; d++) partitioned &= layout->dim[d].axis.ghosts == 0;
@@ -1953,12 +1939,12 @@ REDIST_PRIV_COLD int redist_priv_is_product(const redist_layout *from, const red
          redist_priv_is_partitioned(to);
 }
 
-/* How far along the view from index i the next index is that coord owns, 0 <= i < count; -1 when
-   there is none. */
+/* The distance in the view from index i, 0 <= i < count, to the first index from i on that coord
+   owns; -1 when there is none. */
 REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i);
 
-/* The distance of one local position to the next, in the order of the view, of what a coordinate
-   owns; 0 where they differ. */
+/* The distance in memory, in local positions, between successive view indices that a coordinate
+   owns; 0 where distances differ. */
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord);
 
 REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
@@ -1995,7 +1981,11 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
 
 /* -------------------------------------------------- runs: what two coordinates of an axis share */
 
-/* Two coordinates 0, of CYCLIC(2) and of CYCLIC(3), both on 2 processes:
+/* Which view indices do a source coordinate and a destination coordinate share? Enumerating them
+   takes O(elements). But block-cyclic ownership repeats, so what two axes share repeats, too, with
+   the least common multiple of both cycles: the superblock (Walker and Otto 1996). It is enough to
+   intersect one superblock; its shared indices, with their repetitions, are runs. For example,
+   coordinates 0 of CYCLIC(2) and of CYCLIC(3), both on 2 processes:
 
        view index   012345678901234567890123456789
        source       ##..##..##..##..##..##..##..##   a track of length 2, period 4; local memory + 2
@@ -2004,22 +1994,23 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
        superblock   |----------||----------||tail    lcm(4, 6) = 12 indices, twice
 
    The runs: indices 0-1 (local 0-1 here and there) and 8 (local 4 and 5), both repeated 12 indices
-   and 6 local positions on, and 24-25 in the tail. A view with steps may need several tracks, each
-   with the period of all. */
+   and 6 local positions on, and 24-25 in the tail. Views with steps may need several tracks, all
+   with one period. */
 
-/* What a coordinate owns of a view, as view indices: the tracks [start + k period, start + k period
-   + length), k >= 0, clipped to the view. Inside a segment the local position advances by `step`
-   per view index, from one segment of a track to its next by `advance`. A block-cyclic axis seen
-   without steps has one track; period is the view's count when nothing repeats. */
+/* The view indices that a coordinate owns. Each track stands for the segments [start + k period,
+   start + k period + length), k >= 0, clipped to the view. The local position advances by `step`
+   per view index inside a segment, and by `advance` from a segment to the track's next. A
+   block-cyclic axis seen without steps has one track; period is the view's count when nothing
+   repeats. */
 typedef struct {
   int64_t period, advance, step, count;
   int64_t tracks;
   redist_priv_track *track;
 } redist_priv_pattern;
 
-/* A loop nest along one axis: n[0] elements, n[1] times, n[2] times. Positions and strides are in
-   elements: in the source, in the destination, and in a dense array of just the elements that two
-   coordinates share. */
+/* A run, a loop nest along one axis: n[0] elements, repeated n[1] times, and all that n[2] times.
+   Positions and strides are in elements: in the source, in the destination, and in a dense array of
+   just the elements that two coordinates share. */
 enum { REDIST_PRIV_FROM, REDIST_PRIV_TO, REDIST_PRIV_PACKED, REDIST_PRIV_SIDES };
 enum { REDIST_PRIV_LEVELS = 3 };
 
@@ -2069,7 +2060,7 @@ REDIST_PRIV int64_t redist_priv_period(const redist_axis *x) {
   return redist_priv_min(cycle / redist_priv_gcd(cycle, redist_priv_abs(x->step)), x->count);
 }
 
-/* A segment cut by the ends of the period becomes one, which starts before the view. */
+/* Joins the halves of a segment cut by the end of the period; it then starts before index 0. */
 REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p) {
   redist_priv_track *head = &p->track[0], *last = &p->track[p->tracks - 1];
   if (p->tracks < 2 || p->period == p->count || head->start != 0 ||
@@ -2082,12 +2073,12 @@ REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p) {
   p->tracks--;
 }
 
-/* The images of an interval: 0 as it is, 1 and 2 what its ghost cells show past the low and the
-   high end of a periodic axis. */
+/* The images of an interval with its ghost cells: 0 is what lies inside the axis, 1 and 2 are what
+   its ghost cells show past the low and the high end of a periodic axis. */
 enum { REDIST_PRIV_IMAGES = 3, REDIST_PRIV_ALL_IMAGES = -1 };
 
-/* What a coordinate of an axis of intervals holds, ghost cells included, in one image or in all:
-   track [REDIST_PRIV_IMAGES], of which two may show the same index. Returns how many there are. */
+/* Writes to track[REDIST_PRIV_IMAGES] what a coordinate of an axis of intervals holds, ghost cells
+   included, in one image or in all; two tracks may show the same index. Returns their number. */
 REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, int only,
                                      redist_priv_track *track) {
   const int around = x->ghosts == 1 + (int)REDIST_PERIODIC;
@@ -2131,7 +2122,7 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int imag
   return REDIST_OK;
 }
 
-/* Where segments repeat, the first one follows the last. */
+/* Compares successive segments; where they repeat, the last with the first of the next period. */
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord) {
   redist_priv_pattern p;
   int64_t k, at, before = 0, stride = x->step;
@@ -2150,12 +2141,12 @@ REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord) {
   return even ? stride : 0;
 }
 
-/* The intersection of the sides FROM and TO of an axis: their patterns, and one track of each. */
+/* An intersection in progress, of the patterns of the sides FROM and TO: one track of each. */
 typedef struct {
   const redist_priv_pattern *pattern[2];
   const redist_priv_track *track[2];
   int outer; /* the side with the longer period */
-  /* everything is repeated so often, at this distance of view indices */
+  /* runs occur `repeat` times, at distances of `superblock` view indices */
   int64_t repeat, superblock;
   redist_priv_runs *runs;
 } redist_priv_meeting;
@@ -2188,7 +2179,7 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
 }
 
 /* Adds what the inner track has of the view indices begin <= i < end, which lie in one segment of
-   the outer: a cut segment, full ones, a cut segment. */
+   the outer track: a cut segment, whole ones, and another cut one. */
 REDIST_PRIV int redist_priv_add_segment(redist_priv_meeting *m, int64_t begin, int64_t end) {
   const redist_priv_track *inner = m->track[!m->outer];
   const int64_t period = m->pattern[!m->outer]->period;
@@ -2203,9 +2194,10 @@ REDIST_PRIV int redist_priv_add_segment(redist_priv_meeting *m, int64_t begin, i
   return code;
 }
 
-/* Adds what the two tracks share of the view indices begin <= i < end. Only those segments of the
-   outer are visited that meet the inner: the k with (outer start + k outer period - inner start)
-   mod inner period in a window (Kalns and Ni 1995 walk the blocks; here Euclid finds the next). */
+/* Adds what the two tracks share of the view indices begin <= i < end. Visits only those segments k
+   of the outer track that meet the inner one: (outer start + k outer period - inner start) mod
+   inner period lies in a window. Kalns and Ni 1995 visit all blocks; redist_priv_first_in finds the
+   next k. */
 REDIST_PRIV int redist_priv_add_range(redist_priv_meeting *m, int64_t begin, int64_t end) {
   const redist_priv_track *outer = m->track[m->outer], *inner = m->track[!m->outer];
   const int64_t period = m->pattern[m->outer]->period, p = m->pattern[!m->outer]->period;
@@ -2225,7 +2217,7 @@ REDIST_PRIV int redist_priv_add_range(redist_priv_meeting *m, int64_t begin, int
   return code;
 }
 
-/* Runs whose end the next one continues on every side become one. */
+/* Joins each run with the next where that continues it on every side. */
 REDIST_PRIV void redist_priv_join_runs(redist_priv_runs *list) {
   int64_t r, kept = 0;
   int side, joined;
@@ -2242,7 +2234,7 @@ REDIST_PRIV void redist_priv_join_runs(redist_priv_runs *list) {
   list->runs = list->runs == 0 ? 0 : kept + 1;
 }
 
-/* Repetitions that continue each other on every side become longer runs. */
+/* Replaces repetitions that continue each other on every side by a longer run. */
 REDIST_PRIV void redist_priv_fold(redist_priv_run *run) {
   int level, side, contiguous;
   for (level = 1; level < REDIST_PRIV_LEVELS; level++) {
@@ -2299,7 +2291,7 @@ REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_p
   return code;
 }
 
-/* A list of coordinates that grows. */
+/* A growing array of coordinates. */
 typedef struct {
   int *coord;
   int64_t n, room;
@@ -2322,7 +2314,7 @@ REDIST_PRIV int redist_priv_has_any(const redist_priv_pattern *p, int64_t begin,
   return 0;
 }
 
-/* Whether a coordinate of an axis of intervals holds any of what a pattern shows. */
+/* Whether a coordinate of an axis of intervals holds any of the view indices of a pattern. */
 REDIST_PRIV int redist_priv_holds_any(const redist_axis *x, int coord,
                                       const redist_priv_pattern *pattern) {
   redist_priv_track track[REDIST_PRIV_IMAGES];
@@ -2333,8 +2325,8 @@ REDIST_PRIV int redist_priv_holds_any(const redist_axis *x, int coord,
 }
 
 /* Appends the coordinates of an axis with ghosts that may hold some of the view indices begin <= i
-   < end. What coordinates hold begins and ends in the order of their blocks; periodic images are
-   that order shifted by the extent to either side. */
+   < end. What coordinates hold begins and ends in the order of their blocks, so the search stops
+   early. Periodic images repeat that order, shifted by the extent to either side. */
 REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redist_axis *x,
                                            int64_t begin, int64_t end) {
   const int64_t first = x->start + begin * x->step, last = x->start + (end - 1) * x->step;
@@ -2352,8 +2344,8 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
 }
 
 /* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`.
-   Visits the blocks of `other` in the segments of `traversed`, which is `pattern` or one that shows
-   all; in each segment at most a period of `other`. */
+   Visits the blocks of `other` in the segments of `traversed`, which is `pattern` or shows the
+   whole view; in each segment at most a period of `other`. */
 REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pattern *traversed,
                                  const redist_priv_pattern *pattern, const redist_axis *other,
                                  int64_t end) {
@@ -2376,7 +2368,7 @@ REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pat
   return code;
 }
 
-/* How many elements a coordinate holds, each as often as it does. */
+/* How many elements a coordinate holds; one that it holds several times counts each time. */
 REDIST_PRIV int64_t redist_priv_held(const redist_axis *x, int coord) {
   redist_priv_track track[REDIST_PRIV_IMAGES];
   int64_t held = 0;
@@ -2387,8 +2379,8 @@ REDIST_PRIV int64_t redist_priv_held(const redist_axis *x, int coord) {
   return held;
 }
 
-/* The coordinates of `other` that own some of what `pattern` shows, ascending, found by walking the
-   coarser of the two over one superblock. REDIST_ERR_MEMORY; free *coords even on failure. */
+/* The coordinates of `other` that own some of what `pattern` shows, ascending. Visits the blocks of
+   the coarser of the two over one superblock. REDIST_ERR_MEMORY; free *coords even on failure. */
 REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redist_axis *other,
                                   int **coords, int64_t *peers) {
   const int64_t period = redist_priv_max(redist_priv_period(other), 1),
@@ -2427,8 +2419,7 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
 
 /* -------------------------------------------------------------- messages: products of run lists */
 
-/* The peers of a coordinate on the other side of its axis, and the runs that it shares with each.
-   */
+/* The peers of a coordinate on the other side of its axis, and the runs shared with each. */
 typedef struct {
   int64_t peers;
   int *coord; /* ascending */
@@ -2437,14 +2428,12 @@ typedef struct {
   redist_priv_runs *runs; /* runs[k * images + i]: what image i shares with coord[k] */
 } redist_priv_axis_peers;
 
-/* Everything one place sends, or receives: the product of its axes' peers. `own` is its side,
-   FROM or TO. */
+/* Everything one place sends, or receives: the product of its axes' peers. own: its side. */
 typedef struct {
   int own, ndim;
-  /* the other side has boxes: message k is that with peer k of every axis, which is the number of
-     its box */
+  /* the other side has boxes: message k is exchanged with peer k of every axis, a box's number */
   int listed;
-  int64_t messages; /* places that it shares elements with, of one copy */
+  int64_t messages; /* places of one replica that it shares elements with */
   redist_priv_axis_peers axis[REDIST_MAX_DIMS];
 } redist_priv_place_peers;
 
@@ -2478,8 +2467,7 @@ REDIST_PRIV int redist_priv_meet_coords(const redist_axis *from, int from_coord,
   return code;
 }
 
-/* The runs of the peers found for a coordinate of x, which is on side `own`.
-   REDIST_ERR_MEMORY. */
+/* The runs of the peers found for a coordinate of x, on side `own`. REDIST_ERR_MEMORY. */
 REDIST_PRIV int redist_priv_meet_peers(const redist_axis *x, int coord, int own,
                                        const redist_axis *other, redist_priv_axis_peers *p) {
   const redist_axis *axis[2];
@@ -2508,8 +2496,7 @@ REDIST_PRIV int64_t redist_priv_peer_elements(const redist_priv_axis_peers *p, i
   return elements;
 }
 
-/* Lists, for every axis, the boxes of `other` that share elements with a place of these
-   patterns. */
+/* Lists, for each axis, the boxes of `other` that share elements with a place of these patterns. */
 REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const redist_layout *other,
                                        redist_priv_place_peers *n) {
   redist_priv_coords list = {NULL, 0, 0};
@@ -2604,8 +2591,8 @@ REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_l
 }
 
 /* How many blocks a message has: one for each choice of images of the source's axes. An element
-   that several images show comes once in each block, so the blocks' order is that of its
-   contributions: as it is owned, then its images along axis 0, ... Blocks may be empty. */
+   that several images show comes once in each block, so the order of blocks is the order of its
+   contributions: first the owned element, then its images along axis 0, ... Blocks may be empty. */
 REDIST_PRIV int redist_priv_blocks_of(const redist_priv_place_peers *n) {
   int d, blocks = 1;
   for (d = 0; d < n->ndim; d++) blocks *= n->axis[d].images;
@@ -2654,7 +2641,7 @@ typedef struct {
   int alone;       /* the function is not thread-safe */
 } redist_priv_policy;
 
-/* How the units of a copy are written. */
+/* How a copy writes its units. */
 typedef struct {
   /* stream: by non-temporal stores; far: the source is in no cache of this core */
   int stream, far;
@@ -2669,25 +2656,26 @@ typedef struct {
   char *to;
 } redist_priv_plane;
 
-/* Tuned constants: what each decides, its unit, and the command that set it; chosen: none did. */
+/* Tuned constants. A comment gives the unit, what the constant decides, and the command that
+   measured it (chosen: none did). */
 enum {
   REDIST_PRIV_LINE = 64, /* bytes of a cache line */
   /* bytes on the stack in which lines are assembled; build/transposes */
   REDIST_PRIV_TILE_BUFFER = 8192,
-  REDIST_PRIV_TILE_BUFFERS = 8, /* as many of those where strips are combined; build/halo */
+  REDIST_PRIV_TILE_BUFFERS = 8, /* the larger buffer for strips that are combined; build/halo */
   REDIST_PRIV_HOT = 16384,      /* bytes that stay in the first-level cache; chosen */
   /* bytes that stay in the second-level cache: larger tiles are prefetched; chosen */
   REDIST_PRIV_NEAR = 262144,
-  REDIST_PRIV_PAGE = 4096, /* bytes: as wide as a tile is at most */
+  REDIST_PRIV_PAGE = 4096, /* bytes: the greatest width of a tile */
   /* bytes of the shortest contiguous write that streams; build/transposes */
   REDIST_PRIV_LONG = 128,
-  /* bytes: rows of a tile, perhaps each on a page of its own; build/transposes */
+  /* bytes: the width of a tile whose rows may each lie on a page of their own; build/transposes */
   REDIST_PRIV_WIDTH = 256,
   /* places, or coordinates of an axis, up to which they are assigned exactly; chosen */
   REDIST_PRIV_EXACT_PLACES = 1024
 };
 
-/* Prefetches the cache line `bytes` after `from`, which need not exist. */
+/* Prefetches the cache line `bytes` after `from`; the address need not be valid. */
 #if defined __GNUC__
 #define REDIST_PRIV_PREFETCH(from, bytes) \
   __builtin_prefetch((const void *)((uintptr_t)(from) + (uintptr_t)(bytes)))
@@ -2722,7 +2710,7 @@ typedef uint8x16_t redist_priv_vector;
 
 #ifdef REDIST_PRIV_VECTORS
 
-/* stream: by a non-temporal store, to a multiple of 16. */
+/* stream: by a non-temporal store; `to` is then a multiple of 16. */
 REDIST_PRIV_INLINE void redist_priv_store_16(int stream, char *to, redist_priv_vector value) {
 #ifdef REDIST_PRIV_STREAMS
   if (stream) {
@@ -2735,15 +2723,15 @@ REDIST_PRIV_INLINE void redist_priv_store_16(int stream, char *to, redist_priv_v
 }
 #endif
 
-/* Streamed bytes become visible before later stores. */
+/* Makes streamed bytes visible before later stores. */
 REDIST_PRIV_FAST void redist_priv_fence(void) {
 #ifdef REDIST_PRIV_STREAMS
   _mm_sfence();
 #endif
 }
 
-/* Copies contiguous bytes, by non-temporal stores where the processor can: a plain store first
-   reads the line it writes. ahead: distance from `from` of the bytes to prefetch, or 0. */
+/* Copies contiguous bytes, by non-temporal stores where the processor has them: a plain store first
+   reads the line that it writes. ahead: distance from `from` of the bytes to prefetch, or 0. */
 REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t bytes,
                                           int64_t ahead) {
   int64_t k = 0;
@@ -2821,8 +2809,8 @@ typedef struct {
 
 #ifdef REDIST_PRIV_VECTORS
 
-/* Writes lines of the destination: of each pair of vectors first the lower halves, then, in the
-   next row, the upper. */
+/* Writes a line of two rows of the destination: the lower halves of each pair of vectors to the
+   first row, then the upper halves to the next. */
 REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const redist_priv_vector *v, char *to,
                                                  int64_t to_pitch) {
   int k;
@@ -2861,8 +2849,7 @@ REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const 
   if (unit == 4) redist_priv_store_halves(stream, second, to + 2 * to_pitch, to_pitch);
 }
 
-/* Transposes `lines` x `columns` elements in strips, of a line of the destination each; ahead:
-   prefetches the next. */
+/* Transposes `lines` x `columns` elements in strips of a destination line; ahead: prefetches. */
 REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int ahead, int64_t lines,
                                                      int64_t columns, const redist_priv_plane *p) {
   const int64_t rows = REDIST_PRIV_LINE / unit, side = 16 / unit, from_pitch = p->inner.from,
@@ -2918,11 +2905,11 @@ typedef union {
   long double aligned;
 } redist_priv_tile;
 
-/* Each line of either side should be visited once, while it is cached. Strips fill a whole line of
-   the destination: they are streamed directly, and tiles are low and wide, so that the processor
-   prefetches the source's rows; tiles are high and narrow where several strips fill a line.
-   Anything else that is streamed, or copied unit by unit, is assembled in a buffer and written in
-   long pieces. Strips that are combined use a larger buffer, so that the destination is read in
+/* Chooses tiles so that each cache line of either side is visited once, while it is cached. Strips
+   that fill a whole line of the destination are streamed directly; their tiles are low and wide, so
+   that the processor prefetches the source's rows. Where several strips fill a line, tiles are high
+   and narrow. Anything else that is streamed, or copied unit by unit, is assembled in a buffer and
+   written in long pieces. Strips that are combined use a larger buffer, to read the destination in
    long pieces, too. */
 REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_writing *w,
                                                      const redist_priv_plane *p, int transposed) {
@@ -3103,8 +3090,7 @@ REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void
     redist_priv_axpby_double((double *)to, (const double *)from, n, c, is_complex);
 }
 
-/* The axis of a message that is fastest on one side, among those with more than one element; the
-   last if none. */
+/* The axis with several elements that is fastest on one side of a message; the last if none. */
 REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side) {
   int d, fastest = -1;
   for (d = 0; d < m->ndim; d++)
@@ -3125,23 +3111,25 @@ REDIST_PRIV_APART void redist_priv_order_axes(const redist_priv_message *m, int 
 
 /* -------------------------------------------------------------------------------- copy programs */
 
-/* A copy program says how a message, or each of its pieces, is copied between two of its sides. It
-   is compiled when a plan is made; an execution follows it and decides nothing. Everything in it is
-   in bytes.
+/* A message is a product of runs, which may be copied in many orders, most of them slow: they visit
+   cache lines repeatedly. A copy program fixes the loops that copy a message, or each of its
+   pieces, between two of its sides. It is compiled when a plan is made; an execution follows it and
+   decides nothing. Everything in it is in bytes.
 
-   Axes become levels, from the destination's slowest to its fastest, but the source's fastest comes
-   last but one: the two innermost levels make planes, and where they differ, planes to be
-   transposed. Levels that continue each other on both sides are merged. Of a level, a piece takes a
-   slice: some steps, each up to three loops around a unit of contiguous bytes, or around a table of
-   offsets where runs are short. The pieces of CYCLIC(3) to CYCLIC(2), say:
+   Each axis becomes a level. Levels go from the destination's slowest axis to its fastest, but the
+   source's fastest axis comes last but one. So the two innermost levels form planes, which are
+   transposed where the two sides' fastest axes differ. Levels that continue each other on both
+   sides are merged. A piece takes one slice of every level: a few steps, each of up to three loops
+   around a unit of contiguous bytes, or around a table of offsets where runs are short. For
+   example, columns of 200 x 1024 doubles go from CYCLIC(3) to CYCLIC(2) on 2 processes, in packed
+   pieces of 100 rows (n x {source, destination distance} is a loop):
 
-       level 0  slice: rows 0-99     one step:   100 x {4096, 400}
-                slice: rows 100-199  the same, 100 rows further
-       level 1  slice: all columns   first step: 8 x {768, 200} around a table of 24 offsets,
-                                                 which are 8 superblocks
-                                     second step: a table of what is left
+       level 0  slice: 100 rows, twice  one step:    100 x {4104, 2056}
+       level 1  slice: all columns      first step:  2 x {2016, 1008} around a table of 126 offsets,
+                                                     which are 42 superblocks
+                                        second step: a table of the 5 offsets that are left
 
-   Identical slices are kept once, with their number and their distance. */
+   Slices that repeat at equal distances are stored once. */
 typedef struct {
   int64_t from, to;
 } redist_priv_offset;
@@ -3150,7 +3138,7 @@ typedef struct {
   /* the outermost first; those that are not used have n = 1 */
   redist_priv_loop loop[REDIST_PRIV_LEVELS];
   int64_t from, to;        /* where it begins */
-  int64_t unit;            /* contiguous bytes; 0 where units are those of another level */
+  int64_t unit;            /* contiguous bytes; 0 on levels that are not the innermost */
   int64_t offset, offsets; /* offsets > 0: a table of so many units, from offset[offset] on */
   int64_t buffered;        /* repetitions of a table that fill a tile without gaps; or 0 */
 } redist_priv_step;
@@ -3159,7 +3147,7 @@ typedef struct {
   int64_t first, steps;    /* step[first], ... */
   int64_t elements;        /* along the axis, or the axes merged */
   int64_t times, from, to; /* repetitions of the slice, and their distances */
-  /* rows of the level before that fit a cache together: steps visit them alternately */
+  /* rows of the level before that stay cached together: all steps copy these before others */
   int64_t rows;
 } redist_priv_slice;
 
@@ -3168,13 +3156,13 @@ enum { REDIST_PRIV_MAX_LEVELS = REDIST_MAX_DIMS + 2 };
 typedef struct {
   int levels, transposed;           /* transposed: the two innermost levels are transposed */
   int far;                          /* the source is in no cache of this core */
-  int compact;                      /* the arrays below lie behind this in memory */
+  int compact;                      /* the arrays below are in the same allocation */
   int shared;                       /* the level that threads share */
   int turns, turn[REDIST_MAX_DIMS]; /* the levels with several slices, in the order of pieces */
-  /* slice[first[level]] to before slice[first[level + 1]] */
+  /* the slices of a level: first[level] <= k < first[level + 1] */
   int64_t first[REDIST_PRIV_MAX_LEVELS + 1];
   int64_t from, to, element;
-  int64_t room; /* bytes of a packed piece, or fewer at the edges */
+  int64_t room; /* bytes of a packed piece; fewer at the edges */
   /* not 0: the program is two loops around a unit of so many bytes */
   int64_t unit, plane_from, plane_to;
   redist_priv_loop plane[2];
@@ -3244,7 +3232,7 @@ typedef struct {
   const redist_priv_runs *runs;
   int side[2];
   int64_t bytes[2];   /* from one position of the axis to the next */
-  int64_t begin, end; /* packed positions of the slice at hand */
+  int64_t begin, end; /* packed positions of the current slice */
   redist_priv_step step;
 } redist_priv_compiler;
 
@@ -3267,8 +3255,8 @@ REDIST_PRIV_COLD void redist_priv_clip(const redist_priv_run *run, int level, in
   bound[3] = redist_priv_clamp(redist_priv_ceil_div(end, stride), 0, n);
 }
 
-/* Adds the part of a run, from its packed position `at` on, that lies in the slice. Repetitions
-   that lie wholly inside become one loop; one that is cut recurses. */
+/* Adds what lies in the slice of a run whose packed positions begin at `at`. Repetitions that lie
+   wholly inside become one loop; one that is cut recurses. */
 REDIST_PRIV_COLD int redist_priv_add_run_steps(redist_priv_compiler *c, const redist_priv_run *run,
                                                int level, int64_t at, int64_t from, int64_t to) {
   redist_priv_program *p = c->program;
@@ -3293,7 +3281,7 @@ REDIST_PRIV_COLD int redist_priv_add_run_steps(redist_priv_compiler *c, const re
   return code;
 }
 
-/* Whether a slice just compiled repeats the one before, so many bytes further on each side. */
+/* Whether a slice just compiled repeats the one before, shift[side] bytes further on. */
 REDIST_PRIV_COLD int redist_priv_repeats(const redist_priv_program *p,
                                          const redist_priv_slice *before,
                                          const redist_priv_slice *s, int64_t *shift) {
@@ -3346,8 +3334,7 @@ REDIST_PRIV_COLD int redist_priv_add_level(redist_priv_compiler *c, int64_t size
   return code;
 }
 
-/* Adds the elements of repetitions begin <= k < end of a step's outermost loop to the table of
-   offsets. */
+/* Adds the elements of repetitions begin <= k < end of a step's outermost loop to the table. */
 REDIST_PRIV_COLD int redist_priv_add_offsets(redist_priv_program *p, const redist_priv_step *s,
                                              int64_t begin, int64_t end) {
   const redist_priv_loop *loop = s->loop;
@@ -3388,8 +3375,8 @@ REDIST_PRIV_COLD redist_priv_step redist_priv_table_step(redist_priv_program *p,
   return s;
 }
 
-/* Adds the periodic steps of a slice, repetitions begin <= k < end, to the table. all: and the
-   steps that are not periodic. */
+/* Adds the periodic steps of a slice, repetitions begin <= k < end, to the table; all: all
+   steps. */
 REDIST_PRIV_COLD int redist_priv_add_steps(redist_priv_program *p, const redist_priv_slice *s,
                                            redist_priv_loop period, int64_t begin, int64_t end,
                                            int all) {
@@ -3404,9 +3391,8 @@ REDIST_PRIV_COLD int redist_priv_add_steps(redist_priv_program *p, const redist_
   return code;
 }
 
-/* Turns the steps of a slice into tables of offsets where runs are short: one of some superblocks,
-   which is repeated, and one of the remainder. Run by run, each cache line would be visited many
-   times. */
+/* Copied run by run, short runs would visit each cache line many times. Turns such steps into
+   tables of offsets: one of a few superblocks, which is repeated, and one of the rest. */
 REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_program *p, redist_priv_slice *s) {
   redist_priv_loop period = {1, 0, 0}, loop = period;
   redist_priv_step table[2];
@@ -3444,7 +3430,8 @@ REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_program *p, redist_priv_sl
   return code;
 }
 
-/* Puts the used loops of a step last, and reverses those that go backwards on a side. */
+/* Puts the used loops of a step last, and reverses those that go backwards in the source
+   (by_source) or the destination. */
 REDIST_PRIV_COLD void redist_priv_tidy(redist_priv_step *s, int by_source) {
   const redist_priv_loop unused = {1, 0, 0};
   int k, kept = REDIST_PRIV_LEVELS;
@@ -3582,8 +3569,7 @@ REDIST_PRIV_COLD int redist_priv_finish_level(redist_priv_program *p, int innerm
   return code;
 }
 
-/* Finds out whether a program is two loops around a unit, as that of a strip of ghost cells is, and
-   keeps them. */
+/* Records the loops of a program that is just two loops around a unit, such as a ghost strip's. */
 REDIST_PRIV_COLD void redist_priv_find_plane(redist_priv_program *p) {
   int level, k, loops = 2;
   p->plane_from = p->from;
@@ -3770,8 +3756,7 @@ REDIST_PRIV void redist_priv_copy_table(int64_t unit, const redist_priv_offset *
   }
 }
 
-/* The same through a tile that is then streamed, where the table fills its destination without
-   gaps. */
+/* The same through a tile that is then streamed: the table fills its destination without gaps. */
 REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redist_priv_offset *at,
                                           const redist_priv_plane *p) {
   const int64_t bytes = s->offsets * s->unit;
@@ -3801,8 +3786,8 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redis
       for (; n > 0; n--, offset += 2, tile += bytes) memcpy(tile, array + *offset, bytes); \
     break;
 
-/* Gathers n units from one side of a table, every second number of offset, into a tile; or scatters
-   them. */
+/* Gathers n units of an array into a tile, or scatters them. offset: one side's numbers in a table,
+   every second one. */
 REDIST_PRIV_APART void redist_priv_pass_table(int64_t unit, const int64_t *offset, int64_t n,
                                               char *array, char *tile, int scatters) {
   switch (unit) {
@@ -3885,7 +3870,7 @@ REDIST_PRIV void redist_priv_copy_rows(redist_priv_running *r, redist_priv_loop 
     for (k = 0; k < slice->steps; k++) {
       redist_priv_step s = r->program->step[slice->first + k];
       redist_priv_take_share(r, level, &s);
-      if (s.unit > 0) /* a thread's share of a short one may be nothing */
+      if (s.unit > 0) /* a thread's share of a short step may be empty */
         redist_priv_copy_step(r, &s, rows, from + row * rows.from, to + row * rows.to);
     }
   }
@@ -3936,8 +3921,7 @@ REDIST_PRIV void redist_priv_copy_share(const redist_priv_program *p,
 }
 
 /* Copies a piece of a program. `from` and `to` are where the arrays, or the packed piece, begin.
-   stream: by non-temporal stores, because the destination will not be read while it is in a cache.
-   */
+   stream: by non-temporal stores, because the destination is not read again while cached. */
 REDIST_PRIV void redist_priv_copy(const redist_priv_program *p, const redist_priv_cursor *piece,
                                   const char *from, char *to, redist_priv_policy policy,
                                   int stream) {
@@ -3964,23 +3948,23 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_program *p, const redist_pri
   redist_priv_copy_share(p, piece, from, to, policy, stream, 0, 1);
 }
 
-/* ------------------------------------------------------ pairs of places: which copy serves whom */
+/* ------------------------------------------------- pairs of places: which replica sends to whom */
 
-/* Iterates over the pairs of places that exchange a message with a place, and their messages. */
+/* Iterates over the messages of one place, and over the pairs of places that exchange them. */
 typedef struct {
   const redist_layout *layout[2];
   int all;     /* all replicas of the source contribute, rather than one of them */
   int grid[2]; /* places of one replica */
   redist_priv_rank_place *rank_places; /* of a replicated source on listed ranks */
-  const redist_priv_place_peers *n;    /* of the place at hand */
-  int mine; /* of a source, in replica 0: the pairs are those of all its replicas */
+  const redist_priv_place_peers *n;    /* of the current place */
+  int mine; /* the current place; of a source, in replica 0: all its replicas' pairs follow */
   int64_t at, end;
   int code;        /* REDIST_ERR_MEMORY: there are more pairs */
-  int64_t message; /* of the pair at hand */
+  int64_t message; /* of the current pair */
   int place[2];
 } redist_priv_pairs;
 
-/* REDIST_ERR_MEMORY; free p->rank_places even on failure. Allocates nothing unless the source is
+/* REDIST_ERR_MEMORY; free p->rank_places even on failure. Allocates only if the source is
    replicated. */
 REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_layout *from,
                                             const redist_layout *to, int all) {
@@ -4161,12 +4145,11 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 
 /* ------------------------------------------------------------------------------- how many peers */
 
-/* How many coordinates of the other axis a coordinate meets: by a theorem where two block-cyclic
-   axes show a whole superblock, in O(coordinates) where a side has intervals, else by visiting all
-   pairs. */
+/* Counts the coordinates of the other axis with which a coordinate shares elements (which it
+   meets): by a theorem where two block-cyclic axes show a whole superblock, in O(coordinates) where
+   a side has intervals, else by visiting all pairs. */
 
-/* The greatest common divisor of two block-cyclic axes' cycles, if the view shows a whole
-   superblock; else 0. */
+/* The gcd of two block-cyclic axes' cycles if the view shows a whole superblock, else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y) {
   const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
   const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS),
@@ -4176,9 +4159,10 @@ REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const re
 }
 
 /* The most coordinates of y that one of x meets, both plain; 0 when the view is shorter than their
-   superblock. Blocks of r on P and of s on Q meet somewhere in it when s q - r p, modulo g = gcd(r
-   P, s Q), lies strictly between -s and r. Over all q, s q mod g takes every multiple of e = gcd(s,
-   g) equally often; over all p, r p mod e every multiple of gcd(r, e). */
+   superblock. Coordinate p of blocks of r on P processes and q of blocks of s on Q meet in it when
+   s q - r p, modulo g = gcd(r P, s Q), lies strictly between -s and r. Over all q, s q mod g takes
+   every multiple of e = gcd(s, g) equally often; over all p, r p mod e every multiple of gcd(r,
+   e). */
 REDIST_PRIV_COLD int64_t redist_priv_superblock_degree(const redist_axis *x, const redist_axis *y) {
   const int64_t r = x->block, s = y->block, g = redist_priv_common_cycle(x, y),
                 e = redist_priv_gcd(s, g);
@@ -4197,7 +4181,7 @@ REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redis
                                         : y->kind == REDIST_PRIV_BALANCED && step == 1);
 }
 
-/* What a place exchanges; at first with its own rank, too. */
+/* What a place exchanges; at first what it exchanges with its own rank is counted, too. */
 typedef struct {
   int64_t messages, elements;
 } redist_priv_load;
@@ -4208,8 +4192,8 @@ typedef struct {
   redist_priv_load *place[2]; /* one block of memory */
 } redist_priv_tally;
 
-/* For such axes, how many coordinates of the other each meets; of_y first accumulates a difference
-   array, prefix-summed below. */
+/* Where redist_priv_has_stretches: how many coordinates of the other axis each one meets. of_y
+   first accumulates a difference array, prefix-summed below. */
 REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_priv_load *of_x,
                                                   const redist_axis *y, redist_priv_load *of_y) {
   int64_t i, a, b, first, past;
@@ -4267,7 +4251,7 @@ REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const re
                            : code;
 }
 
-/* The messages of all coordinates of two axes; O(coordinates) where a side has such intervals. */
+/* The messages of all coordinates of two axes; O(coordinates) where redist_priv_has_stretches. */
 REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_priv_tally *t) {
   const redist_layout from = redist_layout_nd(1, x[0]), to = redist_layout_nd(1, x[1]);
   const int own = redist_priv_has_stretches(x[1], x[0]);
@@ -4329,8 +4313,7 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
   return volume;
 }
 
-/* The elements that one place sends another: 0 where another replica does. -1 when memory is
-   exhausted. */
+/* The elements that one place sends another; 0 where another replica does; -1 without memory. */
 REDIST_PRIV_COLD int64_t redist_priv_sent_between(redist_priv_pairs *pairs, int from_place,
                                                   int to_place) {
   const int64_t shared =
@@ -4465,7 +4448,7 @@ REDIST_PRIV_COLD int redist_priv_list_flows(const redist_layout *from, const red
   return REDIST_OK;
 }
 
-/* The most messages of any rank of a side, and the most elements. own: to itself, too. */
+/* The most messages of any rank of a side, and the most elements. own: count those to itself. */
 REDIST_PRIV_COLD redist_priv_load redist_priv_most_of_flows(redist_priv_flows *list, int side,
                                                             int own) {
   redist_priv_load most = {0, 0}, load = {0, 0};
@@ -4554,24 +4537,28 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 
 /* --------------------------------------------------------------------------- schedules (bodies) */
 
-/* A step is a mixed-radix number with digits for the axes. An axis takes one of three forms:
+/* Ranks that send to one rank at once contend for its link. A schedule puts messages in steps, in
+   which each rank sends and receives at most one. That is an edge colouring of a bipartite graph:
+   the fewest steps are the most messages of any rank (Koenig 1916). To avoid tables of all pairs of
+   places, each axis is arranged by itself: a step is a mixed-radix number with a digit for each
+   axis. An axis takes one of three forms:
      - blocks of r and K r on the same P >= K processes, either way, seen whole: Walker and Otto
        1996, their equations for B(k,p) and C(k,q) and their numbering of the steps;
      - one interval per coordinate on both sides, or all coordinates meet all (or all but a few,
        where one side has such intervals): the sum of the two coordinates, of all such axes in one;
      - anything else: the axis's pairs are coloured, in a table.
-   Axes that fan out and axes that fan in share their steps ((BLOCK,*) to (*,BLOCK) on P processes
-   takes P). Only where the degrees of a table do not divide are all pairs coloured together. */
+   An axis on which sources have several peers shares steps with one on which destinations do:
+   (BLOCK,*) to (*,BLOCK) on P processes takes P steps, not P * P. Where that would take too many
+   steps, as degrees of a table do not divide, all pairs of places are coloured together. */
 
 enum {
   REDIST_PRIV_WALKER_OTTO, /* blocks of r and K r: coloured by formulas (Walker and Otto 1996) */
-  /* peers have consecutive numbers on both sides, or all, or all but a few, meet */
+  /* the peers of each have consecutive numbers, on both sides; or all (but a few) pairs meet */
   REDIST_PRIV_SUM,
   REDIST_PRIV_TABLE /* coloured by alternating paths (Koenig 1916), and kept */
 };
 
-/* The parameters of Walker and Otto's schedule: blocks of r and of ratio * r on the same
-   processes. */
+/* Walker and Otto's schedule for blocks of r and of ratio * r on the same processes. */
 typedef struct {
   int small;                    /* the side with blocks of r   */
   int64_t procs, ratio, common; /* P, K and g = gcd(P, K)      */
@@ -4658,7 +4645,7 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_peer(const redist_priv_walker *w, in
   return side == w->small ? block / w->ratio % w->procs : block % w->procs;
 }
 
-/* As many colours as the lesser degree, if that divides the other. */
+/* Takes as many colours as the lesser degree if that divides the other, else as the greater. */
 REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f) {
   const int64_t *n = f->degree, least = redist_priv_min(n[0], n[1]),
                 most = redist_priv_max(n[0], n[1]);
@@ -4668,8 +4655,8 @@ REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f) {
   f->radix[1] = redist_priv_ceil_div(n[1], f->base);
 }
 
-/* The coordinates that own the view indices i to last, in whichever order; all, where each may own
-   several blocks. */
+/* The coordinates that own the view indices i to last, in whichever order; all coordinates where
+   each may own several blocks. */
 REDIST_PRIV_COLD void redist_priv_find_numbers(const redist_axis *x, int64_t i, int64_t last,
                                                int64_t *low, int64_t *high) {
   const int64_t a = redist_priv_first_block(x, redist_owner(x, i));
@@ -4726,8 +4713,8 @@ REDIST_PRIV_COLD redist_priv_row redist_priv_row_of(const redist_priv_factor *f,
   return row;
 }
 
-/* The first edge of at least this colour; for -1, the first that is not at the position of its
-   colour, which that vertex lacks. (Colours ascend.) */
+/* The position of the first edge of at least this colour. (Colours ascend.) colour -1: the first
+   position whose edge has another colour, which is the least colour that the vertex lacks. */
 REDIST_PRIV_COLD int64_t redist_priv_edge_at(const redist_priv_row *row, int colour) {
   int64_t low = 0, high = row->n;
   while (low < high) {
@@ -4760,8 +4747,8 @@ REDIST_PRIV_COLD void redist_priv_set_peer(redist_priv_row *row, int colour, int
 }
 
 /* Adds a pair of numbers, with a colour below base that the first vertex lacks. Where the second
-   has that colour, two colours change places along a path that alternates between them, and never
-   ends at the first (Koenig 1916). */
+   vertex has that colour, two colours are exchanged along a path that alternates between them and
+   never ends at the first vertex (Koenig 1916). */
 REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_pairs *pair) {
   redist_priv_factor *f = (redist_priv_factor *)context;
   redist_priv_row row;
@@ -4801,8 +4788,7 @@ REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_tally *t, int side,
   return rows->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* Counts the pairs of two layouts, which are those of an axis or the whole, and then colours
-   them. */
+/* Counts the pairs of two layouts (an axis, or the whole), and then colours them. */
 REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, redist_priv_factor *f,
                                             const redist_layout *from, const redist_layout *to) {
   redist_priv_tally t;
@@ -4841,8 +4827,7 @@ REDIST_PRIV_COLD int64_t redist_priv_sum_peer(const redist_axis *x, int coord, c
                                                                                            : -1;
 }
 
-/* The digits of a place's number at a step, with the round added or subtracted: its peer's number.
-   -1: idle. */
+/* The number of a place's peer at a step: its own, with the round added or subtracted. -1: idle. */
 REDIST_PRIV_COLD int64_t redist_priv_digits_at(const redist_priv_arrangement *s, int side,
                                                const int *coords, int step) {
   const redist_layout *own = s->layout[side];
@@ -4855,7 +4840,7 @@ REDIST_PRIV_COLD int64_t redist_priv_digits_at(const redist_priv_arrangement *s,
     if (f->form == REDIST_PRIV_TABLE && f->radix[!side] > 1)
       digit = redist_priv_table_peer(f, side, digit, colours % f->base);
     if (digit < 0) return -1;
-    sum += digit % f->radix[!side] * weight; /* what is local to each rank is so in one step */
+    sum += digit % f->radix[!side] * weight; /* so local messages share a step */
     weight *= f->radix[!side];
   }
   return redist_priv_mod(sum, s->rounds);
@@ -4896,8 +4881,8 @@ REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s,
 }
 
 /* Finds the form of every axis, if pairs are a product, and the steps and rounds: neither passes
-   2^62, for a side's degrees multiply to its places at most. All places are together where the
-   axes' colours make too many steps. */
+   2^62, for a side's degrees multiply to its places at most. All places are coloured together where
+   the axes' colours make too many steps. */
 REDIST_PRIV_COLD int redist_priv_find_forms(redist_priv_arrangement *s) {
   int64_t fewest[2] = {1, 1}, given[2] = {1, 1}, colours = 1;
   int d, side, code = REDIST_OK;
@@ -4936,8 +4921,8 @@ REDIST_PRIV_COLD int redist_priv_fill_tables(redist_priv_arrangement *s) {
   return code;
 }
 
-/* all: every holder of the source contributes, else it has no ghosts. s: zero; free it even on
-   failure. */
+/* all: every holder of the source contributes; else the source has no ghosts. s: zeroed; free it
+   even on failure. */
 REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s, const redist_layout *from,
                                          const redist_layout *to, int all) {
   int side, code = REDIST_OK;
@@ -5017,8 +5002,7 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost) {
          redist_priv_is_time(cost->per_byte);
 }
 
-/* The most that any place of one replica of either side exchanges, found by visiting all of
-   them. */
+/* The most that any place of one replica of either side exchanges, found by visiting all. */
 REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layout,
                                                 redist_priv_load *most) {
   redist_priv_place_peers n;
@@ -5106,11 +5090,13 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
   return redist_priv_seconds_of(&busiest, element_bytes, cost);
 }
 
-/* Routes. Blocks of k r become blocks of r on the same processes by k messages of each process, at
-   most one to each (Kaushik et al. 1994). P processes along an axis become P / k, each k neighbours
-   one, by one message sent and k received; or the other way round. Such changes commute; their
-   messages multiply within a phase and add up over phases. So the factors k of all axes are divided
-   among the phases, as evenly as their divisors allow:
+/* Routes. The time of short messages is mostly latency. Passing through intermediate layouts takes
+   fewer messages, but moves elements several times (Kaushik et al. 1994). Two changes can be split
+   into phases. Blocks of k r become blocks of r on the same processes by k messages from each
+   process. P processes along an axis become P / k by one message sent and k received, when each k
+   neighbours become one; or the other way round. Such changes commute. Their messages multiply
+   within a phase and add up over phases, so the factors k of all axes are divided among the phases,
+   as evenly as their divisors allow:
        BLOCK to CYCLIC, 36 elements on 6 processes:  blocks of 6, 2, 1: 3 + 2 messages, not 6
        rows to columns on 16 processes:              16 x 1, 4 x 4, 1 x 16: 4 + 4 messages, not 16
    An axis has two sizes: the number of its processes, and the cycle, which is one block of each and
@@ -5124,12 +5110,12 @@ enum {
 };
 enum { REDIST_PRIV_PHASES = 8, REDIST_PRIV_DIVISORS = 1024 }; /* both at most */
 
-/* Which factors a route divides: the exact ones; where a process has one block, which need not
-   divide evenly, powers that all phases share; or the exact ones, but a cycle's as P at most. */
+/* Which factors a route divides among its phases. EXACT: all, as they are. ROUNDED: where each
+   process has one block, whose size may be rounded, the largest power that is equal in all phases.
+   CAPPED: as EXACT, but a cycle's factor counts as at most P messages. */
 enum { REDIST_PRIV_EXACT, REDIST_PRIV_ROUNDED, REDIST_PRIV_CAPPED, REDIST_PRIV_DIVISIONS };
 
-/* An axis along a route. A size is common * growth / what is left to grow * what is left to
-   shrink. */
+/* An axis along a route: its size is common * (growth / left to grow) * (left to shrink). */
 typedef struct {
   int64_t common[2], growth[2], left[REDIST_PRIV_CHANGES];
   int64_t grain; /* blocks are multiples of this            */
@@ -5206,8 +5192,8 @@ REDIST_PRIV_COLD int64_t redist_priv_fair_divisor(const redist_priv_way *way, in
   return best;
 }
 
-/* Takes from what is left what the next of n phases does: the n-th root of the messages wanted, [0]
-   sent (where processes become fewer, one), [1] received (where they become more, one). */
+/* Takes the next of n phases from the factors that are left. It wants the n-th root of their
+   messages: [0] sent (1 where processes become fewer), [1] received (1 where they become more). */
 REDIST_PRIV_COLD void redist_priv_take_phase(redist_priv_way *way, int ndim, int n) {
   double wanted[2] = {1, 1};
   int d, k, side;
@@ -5233,7 +5219,7 @@ REDIST_PRIV_COLD int64_t redist_priv_size_on_way(const redist_priv_way *way, int
   return redist_priv_product(way->common[cycle], factor, limit);
 }
 
-/* The layout in between, on ranks of `to` or, if too few, of `from`; 0 where both are too few. */
+/* The layout at a stop, on ranks of `to` or, if too few, of `from`; 0 where both are too few. */
 REDIST_PRIV_COLD int redist_priv_write_stop(const redist_priv_route *route,
                                             const redist_priv_way *way, redist_layout *stop) {
   const redist_layout *base = route->to;
@@ -5282,7 +5268,7 @@ REDIST_PRIV_COLD int redist_priv_write_route(redist_priv_route *route, int n, in
   return code;
 }
 
-/* redist_phases with a cost of each phase beside its messages' and bytes'. */
+/* redist_phases with a latency that each phase costs besides its messages and bytes. */
 REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_layout *to,
                                         int64_t element_bytes, const redist_cost *cost,
                                         double latency, int max, redist_layout *between,
@@ -5328,10 +5314,11 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
 
 /* -------------------------------------------------------------- relabelling and advice (bodies) */
 
-/* Rows, each to be given a column of its own so that the sum of weight[row * columns + column] is
-   largest; weights >= 0 below 2^62, rows <= columns. A column is worth its weight less its price to
-   a row. Every row has one that is worth most to it, and free columns cost 0, so the assignment is
-   best (duality). No price passes the largest weight. */
+/* The assignment problem: give each row a column of its own so that the sum of weight[row * columns
+   + column] is largest; weights are >= 0 and below 2^62, rows <= columns. Each column has a price;
+   it is worth its weight less its price to a row. If every row has a column that is worth most to
+   it, and free columns cost 0, the assignment is best (duality). No price exceeds the largest
+   weight. */
 typedef struct {
   int64_t price;
   int64_t loss; /* on the best known path to it; INT64_MIN: none is better */
@@ -5369,9 +5356,9 @@ REDIST_PRIV_COLD int redist_priv_settle(redist_priv_column *column, int columns,
   return nearest;
 }
 
-/* column_of[rows] receives the assignment of the largest sum. Row after row gets a column, along
-   the path of least loss to a free column, found as by Dijkstra; the rows on that path pass on
-   theirs. (Kuhn 1955; Jonker and Volgenant 1987.) */
+/* column_of[rows] receives the assignment of the largest sum. Row after row gets a column:
+   Dijkstra's algorithm finds the path of least loss to a free column, and the rows on that path
+   pass their columns on. (Kuhn 1955; Jonker and Volgenant 1987.) */
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight,
                                         int *column_of) {
   redist_priv_column *column = REDIST_PRIV_ZEROED(redist_priv_column, (int64_t)columns + 1);
@@ -5399,7 +5386,7 @@ typedef struct {
   int *own;    /* by place of `to`: the column of its rank */
   int *chosen; /* by place of `to`: its column in the end, -1 while there is none */
   int *other;  /* by column that the source does not have: the place of `to` */
-  /* by place of `to` and column: what that has of it, while all are assigned together */
+  /* volume[place of `to` * columns + column]: elements of it on the column's rank */
   int64_t *volume;
 } redist_priv_relabelling;
 
@@ -5434,8 +5421,9 @@ REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_p
       redist_priv_elements_of(pair);
 }
 
-/* All places together. Staying on the rank of the current numbering counts, but less than any
-   element, of which each counts places + 1; too many elements for that are left as they are. */
+/* Assigns all places together. An element that stays counts places + 1, and a place that stays on
+   the rank of its current numbering counts 1, so that it breaks ties. Where that would overflow, an
+   element counts 1 and ties are not broken. */
 REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r) {
   const int64_t columns = r->columns, entries = r->places * columns;
   const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
@@ -5452,9 +5440,9 @@ REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r) {
   return code;
 }
 
-/* In ascending order, each coordinate of the axis with fewer takes, of those left, the coordinate
-   of the other that it shares most with. Both are layouts of their own; match[to's processes]
-   receives coordinates of `from`, or -1. */
+/* Matches greedily: in ascending order, each coordinate of the axis with fewer ones takes a free
+   coordinate of the other axis with which it shares most elements. Both layouts consist of that
+   axis; match[processes of `to`] receives coordinates of `from`, or -1. */
 REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const redist_layout *to,
                                                int *match) {
   const int few = redist_layout_places(from) < redist_layout_places(to);
@@ -5481,7 +5469,7 @@ REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const 
   return code;
 }
 
-/* The same of axis d, exactly where it has few enough coordinates. */
+/* The same for axis d, exactly where it has few enough coordinates. */
 REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, int d, int *match) {
   const redist_layout from = redist_layout_1d(r->from->dim[d].axis),
                       to = redist_layout_1d(r->to->dim[d].axis);
@@ -5521,8 +5509,8 @@ REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int
     }
 }
 
-/* What two places share is a product over axes, and so is what stays when each axis is matched
-   separately. */
+/* Matches each axis separately: elements that two places share are a product over axes, and so are
+   those that stay. */
 REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r) {
   int *match[REDIST_MAX_DIMS] = {NULL};
   char *taken = (char *)redist_priv_zeroed(r->columns, 1);
@@ -5688,7 +5676,7 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size) {
   char none = '\0';
   redist_priv_writer w = {NULL, text == NULL ? &none : text, text == NULL ? 0 : size, 0};
-  redist_priv_print(&w, "%s", ""); /* ends a text of nothing */
+  redist_priv_print(&w, "%s", ""); /* terminates an empty text */
   if (redist_layout_check(layout) != REDIST_OK) return -1;
   redist_priv_print_layout(&w, layout);
   return w.length;
@@ -5717,9 +5705,9 @@ typedef struct {
   /* of the axes and the options so far; its axes are numbered as in the text */
   redist_layout layout;
   unsigned subjects;     /* what the axis, or the options, have said so far */
-  int spaced;            /* between the numbers of a list there may be no commas */
+  int spaced;            /* numbers of a list may be separated by spaces alone */
   const char *number_at; /* the last number */
-  int64_t last, listed;  /* entry of a list, and how many it has */
+  int64_t last, listed;  /* entry of a list, and how many so far */
   int64_t last_cut;
   int64_t counted[2]; /* ranks, and offsets, that are listed */
   const char *counted_at[2];
@@ -5735,7 +5723,7 @@ REDIST_PRIV_COLD char redist_priv_lower(char c) {
   return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Records an error; at: where, NULL when it is not one of the text. */
+/* Records an error at a position of the text; NULL: at none. */
 REDIST_PRIV_COLD void redist_priv_parse_error(redist_priv_reader *r, const char *at,
                                               const char *sentence, ...) {
   va_list values;
@@ -5750,7 +5738,7 @@ REDIST_PRIV_COLD void redist_priv_parse_error(redist_priv_reader *r, const char 
   va_end(values);
 }
 
-/* What stands in the text, as a message shows it. */
+/* Quotes the text at a position for a message. */
 REDIST_PRIV_COLD void redist_priv_parse_quote(const char *at, char *quote, size_t size) {
   int n = 0;
   while (n < 24 && (redist_priv_is_letter(at[n]) || redist_priv_is_digit(at[n]) || at[n] == '-'))
@@ -5828,7 +5816,7 @@ REDIST_PRIV_COLD int64_t redist_priv_parse_number(redist_priv_reader *r, const c
   return value;
 }
 
-/* low:high of every axis. */
+/* Reads low:high of every axis. */
 REDIST_PRIV_COLD void redist_priv_parse_box(redist_priv_reader *r, redist_box *box) {
   int d;
   for (d = 0; d < r->ndim; d++) {
@@ -5876,7 +5864,7 @@ REDIST_PRIV_COLD void redist_priv_parse_cuts(redist_priv_reader *r, redist_axis 
   redist_priv_parse_expect(r, ")", "')' or ',' and a cut");
 }
 
-/* Returns whether it is one block each, whose size follows from the extent. */
+/* Reads the kind of an axis. Returns whether it is `block`, whose size follows from the extent. */
 REDIST_PRIV_COLD int redist_priv_parse_kind(redist_priv_reader *r, redist_axis *x) {
   const int box = redist_priv_parse_accept(r, "box"), even = redist_priv_parse_accept(r, "block");
   r->box_axes += box;
@@ -5916,7 +5904,7 @@ REDIST_PRIV_COLD void redist_priv_parse_section(redist_priv_reader *r, redist_ax
 
 #define REDIST_PRIV_SUFFIXES "one of 'from', '[', 'halo', 'extent', 'periodic', 'closed', 'depth'"
 
-/* (low, high), or one number for both. */
+/* Reads (low, high), or one number for both. */
 REDIST_PRIV_COLD void redist_priv_parse_widths(redist_priv_reader *r, const char *what,
                                                int64_t *low, int64_t *high) {
   *low = *high = redist_priv_parse_number(r, "(", what, INT64_MAX);
@@ -5924,7 +5912,7 @@ REDIST_PRIV_COLD void redist_priv_parse_widths(redist_priv_reader *r, const char
   redist_priv_parse_expect(r, ")", "')'");
 }
 
-/* 0: none comes next. */
+/* Reads a suffix of an axis; returns 0 if none comes next. */
 REDIST_PRIV_COLD int redist_priv_parse_suffix(redist_priv_reader *r, redist_priv_dimension *dim) {
   if (redist_priv_parse_begins(r, "from", 1)) {
     dim->axis.first = (int)redist_priv_parse_number(r, NULL, "the coordinate of block 0", INT_MAX);
@@ -5986,8 +5974,8 @@ REDIST_PRIV_COLD redist_axis redist_priv_parse_axis(redist_priv_reader *r,
                             x->first);
 }
 
-/* Makes what was said of the axes a layout, and then of how they are stored, by the builders, which
-   find what is wrong with the numbers: they take boxes for whole axes until they know them. */
+/* Makes a layout of the axes that were read, and then stores them as the text says. The builders
+   find mistakes in the numbers. Until boxes have been read, their axes are whole. */
 REDIST_PRIV_COLD void redist_priv_parse_axes(redist_priv_reader *r) {
   redist_axis axes[REDIST_MAX_DIMS];
   char expected[128];
@@ -6088,7 +6076,7 @@ REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r) {
     redist_priv_parse_error(r, r->at,
                             "%d of %d axes are 'box', and boxes are%s listed: all or none must be",
                             r->box_axes, r->ndim, r->boxes > 0 ? "" : " not");
-  if (r->boxes > 0 && r->error.code == REDIST_OK) { /* else the axes may be no whole ones */
+  if (r->boxes > 0 && r->error.code == REDIST_OK) { /* else axes may not be whole */
     redist_priv_set_boxes(&r->layout, r->boxes, r->box);
     r->layout = redist_replicated(r->layout, r->layout.copies); /* of as many places */
   }

@@ -28,17 +28,18 @@
  *     }
  *
  * Works with any MPI-3.1 library; persistent collectives are used where MPI_VERSION >= 4. A plan
- * duplicates the communicator, so its messages never meet the caller's, and everything it needs
- * lives in it: no static data, no attributes. Different threads may use different plans under
- * MPI_THREAD_MULTIPLE; plans that share an arena are not thread-safe. Nothing is allocated between
- * redist_start and redist_wait, and all waiting yields the processor after a few tests.
+ * duplicates the communicator, so its messages never match the caller's receives, and owns all its
+ * state: there are no static data and no attributes. Different threads may use different plans
+ * under MPI_THREAD_MULTIPLE; plans that share an arena are not thread-safe. The library allocates
+ * nothing between redist_start and redist_wait. Whatever waits yields the processor after a few
+ * tests.
  *
- * Errors. Functions that return int return a redist_error. redist_plan_create agrees: when it fails
- * on any rank, every rank returns that error and finds the same sentence in options.message.
- * Mistakes in the arguments of an execution are reported on the calling rank only, before anything
- * is sent: it may call again with better ones; the sentence is redist_plan_message. MPI errors come
- * back as REDIST_ERR_MPI; the plan is then fit for redist_plan_free only, and leaves its
- * communicator to the messages that may still be on their way.
+ * Errors. Functions that return int return a redist_error. In redist_plan_create the ranks agree:
+ * when one fails, every rank returns the same error, with the same sentence in options.message.
+ * Mistakes in the arguments of an execution are reported on the calling rank only, before it sends
+ * anything: it may call again with correct ones; redist_plan_message gives the sentence. MPI errors
+ * are reported as REDIST_ERR_MPI; the plan may then only be freed, and its communicator stays
+ * allocated, for messages may still be in flight.
  *
  * Map: the sections in their order, p with prototypes, b with bodies.
  *     p    types
@@ -83,12 +84,11 @@
 
 #ifndef REDIST_YIELD
 #include <sched.h>
-#define REDIST_YIELD() ((void)sched_yield()) /* gives the processor away while waiting */
+#define REDIST_YIELD() ((void)sched_yield()) /* yields the processor while waiting */
 #endif
 
-/* REDIST_NO_MULTIPHASE and REDIST_NO_SCHEDULED, where defined, leave a method out: asked for by
-   name it is refused. REDIST_NO_OWN_MEMORY: ranks of a node share memory by MPI_Win_allocate_shared
-   only. */
+/* REDIST_NO_MULTIPHASE and REDIST_NO_SCHEDULED leave a method out: plans that ask for it fail.
+   REDIST_NO_OWN_MEMORY: the ranks of a node share memory by MPI_Win_allocate_shared only. */
 #if defined __linux__ && (defined __GNUC__ || defined __clang__) && !defined SMPI_H && \
     !defined REDIST_NO_OWN_MEMORY
 #if defined O_TMPFILE && defined O_CLOEXEC
@@ -106,81 +106,82 @@
 #endif
 
 #ifndef REDIST_PIECE_BYTES
-/* REDIST_SHARED: what one rank packs before the other unpacks; should fit a cache */
+/* REDIST_SHARED, bytes: the largest piece that one rank packs before another unpacks it; should fit
+   a cache */
 #define REDIST_PIECE_BYTES 262144
 #endif
 
 #ifndef REDIST_RING_BYTES
-/* REDIST_SHARED: shared staging memory of one rank: of a plan, of all in an arena */
+/* REDIST_SHARED, bytes: shared staging memory of a rank, for one plan or for all in an arena */
 #define REDIST_RING_BYTES 4194304
 #endif
 
 #ifndef REDIST_FLIGHT_BYTES
-/* REDIST_SCHEDULED: of pieces that are on their way together; 0: one at a time */
+/* REDIST_SCHEDULED, bytes: of pieces in flight together; 0: one piece at a time */
 #define REDIST_FLIGHT_BYTES 65536
 #endif
 
 #ifndef REDIST_EAGER_BYTES
-/* REDIST_SCHEDULED: of a piece: at most what MPI sends without asking the receiver */
+/* REDIST_SCHEDULED, bytes: of a piece; at most what MPI sends eagerly */
 #define REDIST_EAGER_BYTES 16384
 #endif
 
-/* Further constants: what each decides, its unit, and the command that set it; chosen: none did.
-   Waiting: */
-/* tests before the processor is given away; build/small on more ranks than cores */
+/* Further constants: their unit, what they decide, and the command that measured them (chosen: none
+   did). Waiting: */
+/* tests before the processor is yielded; build/small on more ranks than cores */
 #define REDIST_PRIV_TRIES 20
 #ifndef REDIST_PRIV_PATIENCE
-/* tests without progress until a rank copies for another; chosen */
+/* tests without progress before a rank also makes its peer's copies; chosen */
 #define REDIST_PRIV_PATIENCE REDIST_PRIV_TRIES
 #endif
 
 /* REDIST_SHARED: */
-#define REDIST_PRIV_SLOTS 4          /* of the ring of a message of several pieces; chosen */
-#define REDIST_PRIV_LEAST_PIECE 4096 /* bytes: a ring of shorter pieces is none; chosen */
-/* bytes: pieces are as long along the fast axes; build/methods */
+#define REDIST_PRIV_SLOTS 4          /* slots of the ring of a message of several pieces; chosen */
+#define REDIST_PRIV_LEAST_PIECE 4096 /* bytes: no ring has shorter pieces; chosen */
+/* bytes: the least length of pieces along fast axes; build/methods */
 #define REDIST_PRIV_WIDE 1024
-/* bytes: up to here two slots, and no waiting for the last execution; build/small */
+/* bytes: rings of messages up to this size have two slots, so that a sender need not wait for the
+   last execution; build/small */
 #define REDIST_PRIV_SHORT 32768
-/* lines read for one used: from here on the sender packs; build/methods. Messages of up to
-   REDIST_PRIV_NEAR bytes it packs from 2 on: 1.5 to 1.9 times a memcpy instead of 2.0 to 2.6;
+/* cache lines read for one used, from which on the sender packs; build/methods. Messages of up to
+   REDIST_PRIV_NEAR bytes it packs from 2 on: 1.5 to 1.9 times a memcpy, not 2.0 to 2.6;
    build/cycles */
 #define REDIST_PRIV_WASTEFUL 6
-/* percent: what fetching lines that another core has just written takes of the time when they were
-   streamed. Above the first the cores are taken to share no cache (200 where a flag takes 500 ns
-   there and back); above the second receivers copy messages of up to REDIST_PRIV_CACHED bytes out
-   of the ring (95 where it takes 280, less at 110); build/cycles */
+/* percent: the time to fetch lines that another core has just written, relative to lines that it
+   streamed. Above the first limit the cores are taken to share no cache (200 where a flag takes 500
+   ns there and back). Above the second, messages of up to REDIST_PRIV_CACHED bytes take the ring
+   (95 where a flag takes 280 ns, less at 110); build/cycles */
 #define REDIST_PRIV_FAR 125
 #define REDIST_PRIV_NOT_NEAR 75
 #ifndef REDIST_PRIV_CACHED
 #define REDIST_PRIV_CACHED 1048576
 #endif
 #define REDIST_PRIV_PROBE_BYTES 32768 /* of those lines */
-/* bytes: messages to cores that share no cache are streamed from here on; build/cycles */
+/* bytes from which messages to cores that share no cache are streamed; build/cycles */
 #define REDIST_PRIV_STREAMED 4096
 
-/* What methods take, in seconds a message and a byte, where the network is not measured; see
-   redist_priv_predict. */
+/* Seconds per message and per byte where the network is not measured; see redist_priv_predict. */
 #define REDIST_PRIV_WITHIN 1e-6, 5e-10  /* MPI's messages in a node; build/small, build/methods */
 #define REDIST_PRIV_RINGS 7e-7, 3e-10   /* rings; the same */
 #define REDIST_PRIV_BETWEEN 1e-6, 8e-10 /* messages between nodes: 10 Gbit/s; chosen */
-/* long messages' time over that of short pieces, not measured; bench/cluster.sh */
+/* the ratio of long messages' time to that of short pieces, if not measured; bench/cluster.sh */
 #define REDIST_PRIV_CROWDING 2
-/* duplications of a communicator that setting up rings takes; build/small */
+/* the time to set up rings, in duplications of a communicator; build/small */
 #define REDIST_PRIV_SETUP 15
-/* of options.cost.per_message, which messages that go together share; chosen */
+/* the fraction of options.cost.per_message that concurrent messages share; chosen */
 #define REDIST_PRIV_LATENCY 0.9
-#define REDIST_PRIV_NEARER 8 /* times less is the latency inside a node; bench/simulate.sh */
-/* a chain, or another method than estimated, is so much faster; bench/simulate.sh */
+#define REDIST_PRIV_NEARER 8 /* the latency between nodes over that inside one; bench/simulate.sh */
+/* how much faster a chain, or another method than estimated, must be; bench/simulate.sh */
 #define REDIST_PRIV_MARGIN 1.1
 #define REDIST_PRIV_MOST_PHASES 8 /* of a chain; chosen */
 
-/* Measuring, where it is worth it: the network by bursts of messages, and methods. */
-#define REDIST_PRIV_OFTEN 10 /* executions from which on the network is measured; chosen */
+/* Measuring the network, by bursts of messages, and the methods: */
+#define REDIST_PRIV_OFTEN 10 /* the network is measured from so many executions on; chosen */
 #define REDIST_PRIV_SMALL 8  /* bytes of a short message; chosen */
 /* messages of a burst, and pieces of a long one; bench/simulate.sh */
 #define REDIST_PRIV_BURST 8
-#define REDIST_PRIV_SERIES 3 /* times that a method is timed, the first one to warm up; chosen */
-#define REDIST_PRIV_MANY 20  /* executions in each, where one takes less than 0.5 ms; chosen */
+#define REDIST_PRIV_SERIES 3 /* how often a method is timed, first to warm up; chosen */
+#define REDIST_PRIV_MANY 20  /* executions each time, if one takes less than 0.5 ms; chosen */
 #elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || \
     defined REDIST_RING_BYTES || defined REDIST_FLIGHT_BYTES || defined REDIST_EAGER_BYTES
 #error \
@@ -193,63 +194,64 @@ extern "C" {
 
 /* ---------------------------------------------------------------------------------------- types */
 
-/* How a plan exchanges. What stays on a rank never passes through MPI, whatever the method. */
+/* How a plan exchanges, and where that is best. Elements that stay on a rank bypass MPI always. */
 typedef enum {
-  REDIST_AUTO = 0, /* chosen by the library: the fastest as predicted */
-  /* packed, one MPI_Alltoallv: networks where MPI's own is better than messages */
+  REDIST_AUTO = 0, /* chosen by the library: the fastest as predicted, or as measured */
+  /* packed, one MPI_Alltoallv: networks on which it is faster than messages */
   REDIST_ALLTOALLV,
-  /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; Open
-       MPI gets 1-byte elements wrong: there REDIST_POINT_TO_POINT serves */
+  /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; for
+     1-byte elements, which Open MPI gets wrong, replaced there by REDIST_POINT_TO_POINT */
   REDIST_ALLTOALLW,
-  /* packed, persistent messages to real peers only; contiguous messages are not packed */
+  /* packed, persistent messages, only to ranks that share elements; if contiguous, not packed */
   REDIST_POINT_TO_POINT,
   /* contention-free steps, in short pieces that never run ahead of what is received, with any
-       max_buffer: networks between nodes, scarce memory */
+     max_buffer: networks between nodes, scarce memory */
   REDIST_SCHEDULED,
-  /* node shared memory inside a node; between nodes as REDIST_SCHEDULED, short messages (600
-       bytes) as REDIST_POINT_TO_POINT; by REDIST_AUTO as what is faster there */
+  /* shared memory inside a node; between nodes as REDIST_SCHEDULED or, for short messages (600
+     bytes), REDIST_POINT_TO_POINT; from REDIST_AUTO the faster one */
   REDIST_SHARED,
-  /* a chain of plans by way of other block sizes and grids (redist_phases): tiny messages; slabs
-       to slabs also by way of nodes x ranks of a node, first inside the nodes */
+  /* a chain of plans through intermediate layouts (redist_phases): tiny messages; slabs to slabs
+     also through a grid of nodes x ranks of a node, first inside the nodes */
   REDIST_MULTIPHASE
 } redist_method;
 
 enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
 
-/* How REDIST_AUTO chooses: from sizes, or by timing the candidates on scratch arrays as large as
-   the real ones. */
+/* How REDIST_AUTO chooses: by prediction, or by timing candidates on scratch arrays of full
+   size. */
 typedef enum { REDIST_ESTIMATE = 0, REDIST_MEASURE } redist_effort;
 
 typedef struct redist_plan redist_plan;
 typedef struct redist_arena redist_arena;
 
-/* All zero is the default. The same on every rank, but for fixed_from, fixed_to and the message. */
+/* All zero is the default. The same on every rank, except fixed_from, fixed_to, context,
+   message. */
 typedef struct {
   redist_method method;
   redist_effort effort;
   int arrays;         /* arrays moved by one execution, in one message per peer; 0 means 1 */
   int64_t max_buffer; /* bytes of staging memory per rank that the plan may hold; 0: no limit */
-  /* not 0: source and destination may be the same memory. Every element moves to where the
-       destination has it: with another halo than the source's, all that stay do (redist_plan_print
-       counts them) */
+  /* not 0: source and destination may be the same memory. Elements that already lie at their
+     destination are not copied. With another halo than the source's, all that stay on the rank are
+     copied, too (redist_plan_print counts them) */
   int in_place;
   /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank */
   redist_arena *arena;
   /* fixed arrays (one array per execution only): every execution passes exactly these, so that
-       persistent requests can use them directly; NULL: arrays may change */
+     persistent requests can use them directly; NULL: arrays may change */
   const void *fixed_from;
   void *fixed_to;
-  /* how often the plan will run, so that REDIST_AUTO weighs what creating costs; 0: many */
+  /* how often the plan will run, for REDIST_AUTO to weigh the cost of creation; 0: many */
   int executions;
   int node_ranks; /* > 0: treat the communicator as nodes of so many ranks (for tests) */
   int timed;      /* not 0: seconds of copying and waiting are added up (redist_stats) */
-  /* what arrives is combined with what is there by this function (redist_combine_op,
-       redist_combine_axpby, or your own); NULL: it replaces it. Given on all ranks, or none; not
-       with fixed arrays. *context must live as long as the plan; REDIST_MEASURE calls the function
-       on arrays of its own while the plan is made */
+  /* the function that combines arriving elements with the destination's (redist_combine_op,
+     redist_combine_axpby, or your own); NULL: they replace these. Given on all ranks, or none; not
+     with fixed arrays. *context must live as long as the plan; REDIST_MEASURE calls the function on
+     scratch arrays while the plan is made */
   redist_combine *combine;
   void *context;
-  /* what a message and a byte cost; zero: measured where REDIST_AUTO, or a chain, needs it */
+  /* cost of a message and a byte; zero: measured where REDIST_AUTO, or a chain, needs it */
   redist_cost cost;
   /* message[message_size]: receives the sentence of a failure, "" on success; or NULL */
   char *message;
@@ -262,14 +264,14 @@ typedef struct {
   int64_t sends, receives;                        /* messages to and from other ranks       */
   int64_t bytes_sent, bytes_received, bytes_kept; /* per execution, all arrays              */
   int64_t buffer_bytes;                           /* staging memory that the plan holds     */
-  /* of the node's shared memory, its own or the arena's; buffer_bytes counts its rings, too */
+  /* of shared memory, the plan's or the arena's; buffer_bytes includes its rings */
   int64_t shared_bytes;
   /* of REDIST_SCHEDULED's schedule and REDIST_MULTIPHASE's chain; elsewhere 1 */
   int steps, phases;
   int64_t executions; /* complete ones so far */
-  /* with options.timed, seconds of all executions so far: in copies that the plan makes and in
-       combining, and the rest of the time inside redist_start, redist_test and redist_wait, in MPI,
-       too. A rank that waits much longer than others has less to do, or they come later */
+  /* with options.timed, seconds of all executions so far: in the plan's copies and combining, and
+     the rest of the time inside redist_start, redist_test and redist_wait, MPI included. A rank
+     that waits much longer than others has less to do, or the others start later */
   double copying, waiting;
 } redist_stats;
 
@@ -279,15 +281,15 @@ typedef struct {
    Collective over comm (an intracommunicator), which is duplicated.
    from, to: valid layouts on ranks of comm; the lists that they refer to (cuts, ranks, offsets,
        boxes) may be freed after the call, for the plan has copies. Every rank passes the same
-       layouts; only extents given by redist_with_allocated and offsets may differ. A rank's places
+       layouts; only lengths given by redist_with_allocated and offsets may differ. A rank's places
        must not share cells that hold elements (REDIST_ERR_LAYOUT).
    element: a datatype without gaps (size = extent); it may be freed after the call.
    options: NULL for defaults.
    *plan: the new plan, NULL on failure.
    Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods; not O(elements). MPI
-   libraries have some thousands of communicators: a plan holds one, and one more where it shares
-   memory through a window of MPI's; a chain of REDIST_MULTIPHASE one, and those of its plans; a
-   plan in an arena none, or one when it uses MPI's collectives or fewer ranks than the arena.
+   libraries have only some thousands of communicators. A plan holds one, and another where it
+   shares memory through an MPI window; a chain of REDIST_MULTIPHASE one, and those of its plans. A
+   plan in an arena holds none, or one if it uses MPI's collectives or fewer ranks than the arena.
    Errors, the same on every rank: REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _TYPE,
    _MISMATCH, _MEMORY, _MPI. A bad communicator is reported on the calling rank only. Errors of MPI
    on comm itself, while it is duplicated, go to its error handler. */
@@ -295,9 +297,8 @@ REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, cons
                                   MPI_Datatype element, const redist_options *options,
                                   redist_plan **plan);
 
-/* One of the things that a plan moves: an array from one layout to another. Layouts and element as
-   for redist_plan_create; combine and context as in redist_options, whose own serve where combine
-   is NULL. */
+/* A part of a plan: an array that it moves from one layout to another. Layouts and element as for
+   redist_plan_create; combine and context as in redist_options, which apply if combine is NULL. */
 typedef struct {
   const redist_layout *from, *to;
   MPI_Datatype element;
@@ -308,33 +309,32 @@ typedef struct {
 /* Plans several parts, of any shapes, layouts and element types, whose elements travel in one
    message per peer: fields of different staggering, or a redistribution with a halo exchange.
    redist_execute_many(plan, from[parts], to[parts]) moves part k from from[k] to to[k]. Collective.
-   part[parts]: parts >= 1, the same on all ranks, but for allocated extents and contexts; may be
-       freed after the call.
+   part[parts]: parts >= 1, the same on all ranks except allocated lengths, offsets and contexts;
+       may be freed after the call.
    options: arrays is 0 or 1, fixed_from and fixed_to are NULL, method is not REDIST_MULTIPHASE.
-   An array may serve several parts; with options.in_place any from[i] may be any to[j]. No element
+   Several parts may use one array; with options.in_place any from[i] may be any to[j]. No element
    that one part writes may be read or written by another: redist cannot check that.
    Errors as redist_plan_create; sentences name the part: "rank 3: part 2: source axis 0: ...". */
 REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_part *part,
                                         const redist_options *options, redist_plan **plan);
 
-/* A plan with options.combine: every holder of an element in the source contributes, that is its
-   owner, the ghost cells of redist_with_ghosts and all its replicas; every holder in the
-   destination receives.
-   Each element's contributions are combined one at a time: the receiving rank's own first, then the
-   other ranks', rank by rank, in an order that depends on the method, the layouts and the nodes
-   only. A rank that holds an element several times contributes the cell between the ends of the
+/* Combining (options.combine). Every holder of an element in the source contributes: its owner, the
+   ghost cells of redist_with_ghosts, and all replicas. Every holder in the destination receives.
+   Contributions to an element are combined one at a time: first the receiving rank's own, then
+   those of the other ranks, rank by rank, in an order that depends only on method, layouts and
+   nodes. A rank that holds an element several times contributes the cell between the ends of the
    array first, owned or ghost; then ghost cells past ends of periodic axes: past the low end of
    axis 0, past its high end; then past the low end of axis 1 (first past no end of axis 0, then its
-   low, then its high end), past its high end; and so on. Arenas, the sizes of pieces, when ranks
-   start and which plan progresses first change nothing: with one method, the same arrays give the
-   same bits, provided that the function's results do not depend on how many elements it is called
-   with (redist_combine_axpby's may where a compiler contracts complex products, as gcc's -std=gnu99
-   does). In place, an element that is its own destination is left as it is: in the plan from a
-   layout with ghosts to the same without, every ghost cell is added to its owner's element and
-   nothing else is touched. */
+   low, then its high end), past its high end; and so on. The result does not depend on arenas,
+   sizes of pieces, when ranks start or which plan progresses first: with one method, the same
+   arrays give the same bits, provided that the function's results do not depend on how many
+   elements it is called with (redist_combine_axpby's may where a compiler contracts complex
+   products, as gcc's -std=gnu99 does). In place, an element that is its own destination does not
+   contribute: a plan from a layout with ghosts to the same without combines every ghost cell into
+   its owner's element, and changes nothing else. */
 
-/* context of redist_combine_op: to[i] = op(from[i], to[i]) by MPI_Reduce_local, for any MPI_Op that
-   may be used there, on elements that are of this type. */
+/* The context of redist_combine_op: to[i] = op(from[i], to[i]) by MPI_Reduce_local, with any MPI_Op
+   that it accepts, on elements of this type. */
 typedef struct {
   MPI_Op op;
   MPI_Datatype type;
@@ -346,61 +346,59 @@ REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *c
    REDIST_ERR_ARGUMENT (NULL, or a plan for several arrays), _ALIAS, _BUSY, _BUFFER, _MPI. */
 REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
 
-/* Starts moving one array. Collective, does not wait for others. Until redist_wait, or a
-   redist_test that says done, the source is read-only and the destination must not be accessed.
-   Several plans may be started at a time, and in any order. Waiting for one progresses that one
-   alone, unless they are in one arena, and ranks that wait for different ones may wait for each
-   other for ever: either all ranks wait for them in the same order, or through redist_wait_all or
-   redist_test_all, or by calling redist_test for all of them, round-robin. Small messages may get
-   through without; do not rely on it. Errors as redist_execute. */
+/* Starts moving one array. Collective, but does not wait for other ranks. Until redist_wait
+   returns, or redist_test sets *done, the source is read-only and the destination must not be
+   accessed. Several plans may be started at a time, in any order. Waiting for one progresses only
+   that one (in an arena: all), so ranks that wait for different plans may deadlock. Wait for them
+   in the same order on all ranks, or by redist_wait_all or redist_test_all, or call redist_test for
+   all of them round-robin. Small messages may get through in any order; do not rely on it. Errors
+   as redist_execute. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
 /* Progresses a started execution. Local. *done = 1 when it is complete, as after redist_wait; else
    0. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_test(redist_plan *plan, int *done);
 
-/* Completes a started execution, yielding the processor while it waits. Collective; of several
-   started plans, in the same order on all ranks, unless they are in one arena. REDIST_ERR_ARGUMENT,
+/* Completes a started execution, yielding the processor while it waits. Collective: ranks wait for
+   several started plans in the same order, unless the plans are in one arena. REDIST_ERR_ARGUMENT,
    _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_wait(redist_plan *plan);
 
-/* The same for several plans at once, plan[plans], which the ranks may list in any order; plans >=
-   0. Those that are not started, or complete already, count as done. Returns the first error in
-   list order; plans that are not complete stay started. REDIST_ERR_ARGUMENT (nothing progresses),
-   _MPI. */
+/* The same for several plans, plan[plans], plans >= 0, which each rank may list in any order. Plans
+   that are not started, or are complete, count as done. Returns the first error in list order;
+   incomplete plans stay started. REDIST_ERR_ARGUMENT (nothing progresses), _MPI. */
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done);
 REDIST_API int redist_wait_all(int plans, redist_plan *const *plan);
 
 /* The same for options.arrays arrays of the same layouts: from[options.arrays], to[options.arrays].
-   The two lists of pointers may be reused when the call returns. */
+   The two arrays of pointers may be reused when the call returns. */
 REDIST_API int redist_execute_many(redist_plan *plan, const void *const *from, void *const *to);
 REDIST_API int redist_start_many(redist_plan *plan, const void *const *from, void *const *to);
 
-/* Frees a plan and sets *plan to NULL; a NULL *plan is fine. Collective. REDIST_ERR_ARGUMENT, _BUSY
-   (started). */
+/* Frees a plan and sets *plan to NULL; does nothing if it is NULL. Collective. REDIST_ERR_ARGUMENT,
+   _BUSY (started). */
 REDIST_API int redist_plan_free(redist_plan **plan);
 
-/* What was wrong when a call for the plan last failed, as a sentence, "the plan moves 2 arrays:
-   call redist_execute_many"; "" when none has. It lives in the plan, until the next failure. Never
-   NULL. Local. */
+/* Why a call for the plan last failed, as a sentence ("the plan moves 2 arrays: call
+   redist_execute_many"), or "". The text belongs to the plan and lasts until the next failure.
+   Never NULL. Local. */
 REDIST_API const char *redist_plan_message(const redist_plan *plan);
 
-/* What one execution does on this rank, and the time that all have taken. Local.
-   REDIST_ERR_ARGUMENT. */
+/* What an execution does on this rank, and the time of all so far. Local. REDIST_ERR_ARGUMENT. */
 REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 
 /* Rank 0 writes one report for all ranks to file, which the others may pass as NULL: the layouts
-   (redist_layout_parse reads them), the method and why, the seconds of every method as predicted
-   and as REDIST_MEASURE found them (0: not known), messages, bytes, staging memory, steps, phases,
-   the time that redist_cost_of predicts, with options.cost or redist_calibrate's, beside the
-   fastest execution so far; with options.timed also what executions have spent copying and waiting,
-   on the mean of the ranks and on the slowest. Collective.
+   (redist_layout_parse reads them), the method and the reason for it, the seconds of every method
+   as predicted and as REDIST_MEASURE found them (0: not known), messages, bytes, staging memory,
+   steps, phases, and the time that redist_cost_of predicts (with options.cost or
+   redist_calibrate's) beside the fastest execution so far. With options.timed also the time spent
+   copying and waiting: the mean of the ranks, and the slowest. Collective.
    REDIST_ERR_ARGUMENT, _MPI. */
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
-/* Measures what a message and a byte cost between the ranks of comm (an intracommunicator): the
-   slowest pair's times of exchanging small and large messages, all ranks at once in pairs that are
-   mostly on different nodes, where there are several: their ranks share the links. Takes some
+/* Measures what a message and a byte cost between the ranks of comm (an intracommunicator). All
+   ranks exchange small and large messages in pairs at once, so that the ranks of a node share its
+   links; where there are several nodes, most pairs are on two. The slowest pair counts. Takes some
    milliseconds. Collective.
    *cost: the same on every rank; both members > 0.
    The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported
@@ -409,48 +407,49 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
 
 /* --------------------------------------------------------------------------------------- arenas */
 
-/* What the ranks of a node share, set up once: plans given the arena (options.arena) copy straight
-   from the sender's array to the receiver's, where arrays are in it; others go through rings, for
-   which it holds REDIST_RING_BYTES per rank besides `bytes`. Creating such a plan costs no MPI
-   set-up: it takes its rings from the arena, or sends messages when no room is left, and uses its
-   two communicators, when it is for the same ranks; only MPI's collectives need one more. What
-   REDIST_AUTO measures of the network between nodes, it measures once. Waiting for one of an
-   arena's plans progresses all that are started, so ranks may wait for them in different orders.
-   Where there is no shared memory, or too little, arrays are in ordinary memory. An arena and its
-   plans are for one thread at a time. All its pages are committed at creation.
+/* Shared memory of the ranks of a node, set up once for arrays and plans. Plans that are given the
+   arena (options.arena) copy arrays that lie in it straight from the sender's to the receiver's.
+   Other arrays go through rings, for which the arena holds REDIST_RING_BYTES per rank besides
+   `bytes`. Such a plan needs no MPI set-up: it takes its rings from the arena, or sends messages
+   when no room is left. If it is for the same ranks, it uses the arena's two communicators; only
+   MPI's collectives need one more, and REDIST_AUTO measures the network between nodes only once.
+   Waiting for one of an arena's plans progresses all that are started, so ranks may wait for them
+   in different orders. Where shared memory is missing or too small, arrays are in ordinary memory.
+   Only one thread at a time may use an arena and its plans. All pages are committed at creation.
    Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on
    failure.
    A NULL pointer or a bad communicator is reported on the calling rank only (REDIST_ERR_ARGUMENT);
-   the same on every rank: REDIST_ERR_MEMORY (also for more than 2^50 bytes), _MPI. */
+   the same on every rank: REDIST_ERR_MEMORY (also above 2^50 bytes, or 2^30 where size_t has 32
+   bits), _MPI. */
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena);
 
-/* The next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. Freed with the
-   arena. Local. */
+/* Allocates the next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. The
+   arena owns the memory. Local. */
 REDIST_API void *redist_arena_alloc(redist_arena *arena, size_t bytes);
 
-/* Frees an arena and sets *arena to NULL; a NULL *arena is fine. Collective. REDIST_ERR_ARGUMENT,
-   _BUSY (plans that were given it live: free them first). */
+/* Frees an arena and sets *arena to NULL; does nothing if it is NULL. Collective.
+   REDIST_ERR_ARGUMENT, _BUSY (free its plans first). */
 REDIST_API int redist_arena_free(redist_arena **arena);
 
 /* ---------------------------------------------------------------------------------------- files */
 
-/* The datatypes with which a rank writes its part of an array to a file that holds the elements of
-   the view row by row (last axis fastest), or reads it from there:
+/* Makes the datatypes with which a rank writes its elements of an array to a file, or reads them.
+   The file holds the elements of the view row by row (last axis fastest):
 
        MPI_File_set_view(f, header_bytes, element, file, "native", MPI_INFO_NULL);
        MPI_File_write_all(f, array, 1, memory, MPI_STATUS_IGNORE);
 
-   Both name the same elements in the order of the file: those that the rank owns in replica 0. A
-   rank that owns nothing there gets types of size 0. Ghost cells and padding are left out. Local.
-   layout: valid, with this rank's own allocated extents; any ranks may write a file, and any others
-       read it.
+   Both select the elements that the rank owns in replica 0, in the order of the file, without ghost
+   cells and padding. A rank that owns nothing there gets types of size 0. Local.
+   layout: valid, with this rank's own allocated lengths; readers may use another layout and other
+       ranks than writers.
    rank: >= 0, a rank of the layout or not.
    element: a datatype without gaps (size = extent); it may be freed after the call.
-   *file: displacements ascend, the lower bound is 0, the extent that of all elements of the view.
-   *memory: the lower bound is 0, the extent that of the rank's array (redist_layout_alloc).
-       So 2 in place of 1 writes two arrays, one after the other in memory and in the file. Both are
+   *file: displacements ascend, the lower bound is 0, the extent covers all elements of the view.
+   *memory: the lower bound is 0, the extent covers the rank's array (redist_layout_alloc). So a
+       count of 2 writes two arrays that follow each other in memory and in the file. Both are
        committed; the caller frees them. MPI_DATATYPE_NULL on failure.
-   REDIST_ERR_ARGUMENT (NULL), _LAYOUT (also an allocated extent that is too small), _RANK,
+   REDIST_ERR_ARGUMENT (NULL), _LAYOUT (also an allocated length that is too small), _RANK,
    _OVERFLOW (an extent of more than 2^62 bytes), _TYPE, _MEMORY, _MPI. */
 REDIST_API int redist_layout_types(const redist_layout *layout, int rank, MPI_Datatype element,
                                    MPI_Datatype *file, MPI_Datatype *memory);
@@ -470,7 +469,7 @@ REDIST_PRIV void redist_priv_yield(int *tries) {
     ++*tries;
 }
 
-/* Completes the request of an MPI call that returned `code`, yielding while it waits. */
+/* Waits, yielding, for the request of an MPI call that returned `code`. */
 REDIST_PRIV int redist_priv_await(int code, MPI_Request *request) {
   int done = 0, tries = 0;
   while (code == MPI_SUCCESS && !done) {
@@ -505,16 +504,16 @@ REDIST_PRIV int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, i
 
 /* --------------------------------------------------------------------------------------- errors */
 
-/* What a rank knows of its plan; and what all have agreed on, the maxima over ranks, so that all
-   make the same choices. All members are int64_t. The maxima of a number and of its negative say
-   whether all ranks have the same:
+/* The ranks of a plan must make the same choices without exchanging all they know. So each rank
+   puts what matters into numbers (its facts), and all agree on the maxima over ranks. All members
+   are int64_t. The maxima of a number and of its negative say whether all ranks have the same:
 
        rank       0   1   2    all
        peers      2   3   3      3
        hash       7   7   7      7
        not_hash  -7  -7  -7     -7   the hash is 7 on every rank */
 typedef struct {
-  int64_t words, hash, not_hash; /* that must be the same: how many, and their hash */
+  int64_t words, hash, not_hash; /* numbers that must be equal: how many, and their hash */
   int64_t unfixed[2];            /* by side: a rank owns something, but gives no fixed array */
   int64_t largest;               /* bytes of staging memory or of an array */
   int64_t peers;
@@ -523,14 +522,13 @@ typedef struct {
   int64_t node, not_node; /* a number of this rank's node, almost surely no other's */
   int64_t tag;            /* the next one in the arena */
   int64_t own_comm;       /* the arena's communicator cannot be used */
-  /* agreed on, because allocated extents may differ and both ends of a message lay out its
-       ring */
+  /* agreed on, as allocated lengths may differ but both ends of a message lay out its ring */
   int64_t overwrites;
   int64_t scattered; /* a message is scattered over the lines of an array */
 } redist_priv_facts;
 
 /* Agrees on the error of the lowest failing rank and on the maxima of values[n]. Collective.
-   Returns the error's code. A rank that does not know its number passes 0, which wins. */
+   Returns the error's code. A rank that does not know its number counts as rank 0. */
 REDIST_PRIV_COLD int redist_priv_agree(MPI_Comm comm, redist_priv_error *v, int64_t *values,
                                        size_t n) {
   int64_t all[1 + sizeof(redist_priv_facts) / sizeof(int64_t)];
@@ -551,8 +549,8 @@ REDIST_PRIV_COLD int redist_priv_worst(MPI_Comm comm, int code) {
   return redist_priv_reduce(comm, &worst, 1, MPI_MAX) == REDIST_OK ? (int)worst : REDIST_ERR_MPI;
 }
 
-/* What is wrong with a communicator: collective calls need an intracommunicator. NULL: nothing, or
-   MPI fails to say so, and will fail again where the ranks agree. Local. */
+/* Why a communicator is refused: collective calls need an intracommunicator. NULL: it is not, or
+   MPI fails, and will fail again where the ranks agree. Local. */
 REDIST_PRIV_COLD const char *redist_priv_comm_error(MPI_Comm comm) {
   int between = 0;
   if (comm == MPI_COMM_NULL) return "the communicator is MPI_COMM_NULL";
@@ -570,8 +568,8 @@ REDIST_PRIV_COLD int redist_priv_ranks_of(MPI_Comm comm, int *rank, int *size) {
   return REDIST_ERR_MPI;
 }
 
-/* *own: a private duplicate of comm; MPI_COMM_NULL where MPI fails, which may leave anything in the
-   handle. Collective, but it may fail on some ranks only. */
+/* *own: a private duplicate of comm; MPI_COMM_NULL where MPI fails (MPI may leave anything in a
+   handle). Collective, but it may fail on some ranks only. */
 REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own) {
   int code;
 #if defined SMPI_H /* SimGrid's MPI runs all ranks one after another, and has no MPI_Comm_idup */
@@ -589,21 +587,21 @@ REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own) {
 
 /* --------------------------------------------------------------------------- the plan (private) */
 
-/* What two ranks of a node see of one message (drawn at REDIST_SHARED). The sender counts the
-   pieces that it has filled, the receiver those that it has drained, over all executions. Each
-   writes its own cache line only. */
+/* A slot: what two ranks of a node share for one message (drawn at REDIST_SHARED). The sender
+   counts the pieces that it has filled, the receiver those that it has drained, over all
+   executions, each in its own cache line. */
 typedef struct {
   int64_t filled;
   char filled_line[REDIST_PRIV_LINE - sizeof(int64_t)];
   int64_t drained;
   char drained_line[REDIST_PRIV_LINE - sizeof(int64_t)];
-  int64_t claim[2]; /* of every second execution: REDIST_PRIV_WAYS times its number, and a way */
-  int64_t direct;   /* constant: not 0 where the message may do without the ring */
+  int64_t claim[2]; /* for executions alternately: REDIST_PRIV_WAYS * its number + a way */
+  int64_t direct;   /* constant: not 0 where the message may bypass the ring */
   char claim_line[REDIST_PRIV_LINE - 3 * sizeof(int64_t)];
 } redist_priv_slot;
 
-/* What is timed between cores: a flag; with it lines that the other core has just written; the
-   same, streamed. */
+/* What is timed between two cores: a flag; a flag and lines that the other core has just written;
+   the same with streamed lines. */
 enum redist_priv_probes {
   REDIST_PRIV_FLAG,
   REDIST_PRIV_FETCH,
@@ -611,31 +609,30 @@ enum redist_priv_probes {
   REDIST_PRIV_PROBES
 };
 
-/* What a rank's segment of shared memory says to one other member: of the plan just made for both,
-   and while the time between their cores is taken. */
+/* A notice in a rank's segment to one other member: for the plan that both are creating, and while
+   the time between their cores is measured. */
 typedef struct {
   int64_t board; /* where the rank's board lies in its segment */
   int64_t slot;  /* where the slot of its message to the other one lies there */
-  int64_t way;   /* in which it prefers to receive the other one's: one of redist_priv_ways */
-  /* of the probes: where its lines are in its segment, and how many rounds it has finished */
+  int64_t way;   /* how it prefers to receive the other one's message, one of redist_priv_ways */
+  /* for probes: where its lines are in its segment, and how many rounds it has finished */
   int64_t lines, flag[REDIST_PRIV_PROBES];
 } redist_priv_notice;
 
-/* What a rank says of a plan at the beginning of its block in shared memory; its slots follow,
-   each with its ring. */
+/* The board at the beginning of a rank's block of shared memory for a plan. The rank's slots
+   follow, each with its ring. */
 typedef struct {
-  /* 4 times the execution's number, 1 when all sources lie in the arena, 2 when all
-       destinations */
+  /* 4 * the execution's number, + 1 if all sources lie in the arena, + 2 if all destinations do */
   int64_t announced;
   char announced_line[REDIST_PRIV_LINE - sizeof(int64_t)];
   int64_t piece; /* bytes of its pieces */
-  /* array[2 * arrays]: of this execution, from the board on; then first[2 * parts]: of each
-       half's places, which follow, and how many these are */
+  /* array[2 * arrays]: this execution's arrays, relative to the board; then first[2 * parts], the
+     first place of each half, and their number; then the places */
   int64_t array[2];
 } redist_priv_board;
 
-/* How messages are cut into pieces: bricks of at most `bytes`, of at least `wide` bytes along the
-   destination's fastest axis. */
+/* How messages are cut into pieces: bricks of at most `bytes`, and of at least `wide` bytes along
+   the destination's fastest axis. */
 typedef struct {
   int64_t bytes, wide;
 } redist_priv_cutting;
@@ -644,58 +641,58 @@ typedef struct {
    A block is a product of runs, of one array. Blocks are in the order of parts, of a part's arrays,
    of the source's places, of the destination's, and of redist_priv_blocks_of. */
 typedef struct {
-  int64_t product; /* several arrays share one */
+  int64_t product; /* shared by several arrays */
   int64_t at, bytes;
   int array;
 } redist_priv_block;
 
-/* A product of runs that a message has for every array of a part, and its compiled copies. */
+/* A product of runs that a message has once per array of a part, and its compiled copies. */
 typedef struct {
   int own, part;
   int place[2]; /* of the source and of the destination */
-  int held;     /* this rank's one of these, in its redist_priv_half */
+  int held;     /* which of these is this rank's, in its redist_priv_half */
   int number;   /* of the message's redist_priv_blocks_of */
   int64_t message, bytes;
-  /* bytes of a piece sent by MPI, which lies in one of the rows of so many bytes */
+  /* bytes of a piece sent by MPI, and of the row in which it lies */
   int64_t step, row;
-  /* between the array and packed memory, in the message's pieces; or NULL */
+  /* between the array and packed memory, piece by piece; or NULL */
   redist_priv_program *staged;
   redist_priv_program *direct; /* from the other end's array to this one; or NULL */
 } redist_priv_shared;
 
-/* The end of a message that is here: REDIST_PRIV_FROM when this rank sends it. */
+/* This rank's end of a message; own is REDIST_PRIV_FROM where it sends. */
 typedef struct {
-  /* sort key: the distance in the ring of ranks, so that not all ranks turn to one at once, or the
-       turn in a schedule */
+  /* sort key: the distance in the ring of ranks, so that not all ranks serve one peer first, or the
+     position in a schedule */
   int order;
   int own, rank;         /* of the other end */
   int near;              /* the message goes through shared memory */
   int64_t block, blocks; /* of the plan's */
   int64_t bytes;         /* of all blocks */
-  int64_t staged;        /* where it lies in the staging memory, in bytes, or one of those below */
-  int64_t direct; /* where it begins in the array, in bytes, when it is contiguous there; or -1 */
+  int64_t staged; /* its offset in the staging memory, in bytes, or one of the constants below */
+  int64_t direct; /* its offset in the array, in bytes, if it is contiguous there; or -1 */
   redist_priv_cutting cutting; /* of its compiled copies */
-  int64_t pieces;              /* that it travels in */
-  int64_t prepared;            /* of them, the first ones, that have persistent requests, */
-  int64_t first;               /* from this one on */
-  int64_t pending;             /* pieces not yet complete; its turn, while peers are put in order */
-  int64_t next;                /* the block, and where in it, that the next piece begins with */
+  int64_t pieces;              /* how many it is cut into */
+  int64_t prepared;            /* the first so many of them have persistent requests: */
+  int64_t first;               /* request[first], ... */
+  int64_t pending;             /* pieces not yet complete; its position, while peers are sorted */
+  int64_t next;                /* the next piece begins in this block, at this position */
   redist_priv_cursor at;
 } redist_priv_peer;
 
-/* What else redist_priv_peer.staged may be: contiguous in the array, or staged piece by piece. */
+/* Special values of redist_priv_peer.staged: contiguous in the array, or staged piece by piece. */
 enum { REDIST_PRIV_IN_ARRAY = -1, REDIST_PRIV_BY_PIECES = -2 };
 
-/* One end of a message through shared memory: a ring of `slots` of slot_bytes each, for one piece
-   of it. */
+/* One end of a message through shared memory, by a ring of `slots`, each with room (slot_bytes) for
+   a piece. */
 typedef struct {
   redist_priv_peer *peer;
   redist_priv_slot *slot;
   redist_priv_board *board;      /* the other end's */
   int there;                     /* the other end's rank in the node */
-  int direct;                    /* the message may do without the ring */
-  int way;                       /* that the receiver prefers */
-  int claimed;                   /* how this execution's message goes */
+  int direct;                    /* the message may bypass the ring */
+  int way;                       /* which the receiver prefers */
+  int claimed;                   /* the way of this execution's message */
   int streamed, streamed_direct; /* whether it is written by non-temporal stores */
   int64_t slots, slot_bytes;     /* at most twice as many as pieces */
   int64_t next;                  /* slot */
@@ -705,10 +702,10 @@ typedef struct {
 
 /* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) side of this rank's exchange. */
 typedef struct {
-  int streams;                /* so much is written there that it is by non-temporal stores */
-  int64_t owned, array_bytes; /* elements it owns there, and bytes, of all arrays */
-  int64_t touched; /* bytes that an execution reads or writes there: not a halo's interior */
-  int64_t peers;   /* peer[peers], of the plan's */
+  int streams;                /* an execution touches enough there to stream */
+  int64_t owned, array_bytes; /* owned elements, and bytes of all arrays */
+  int64_t touched; /* bytes that an execution reads or writes there, without what stays in place */
+  int64_t peers;   /* peer[peers], inside plan.peer  */
   redist_priv_peer *peer;
   int64_t bytes; /* of all messages, without what aligns their blocks */
 } redist_priv_side;
@@ -726,85 +723,83 @@ typedef struct {
   char *memory;
 } redist_priv_staging;
 
-/* What a rank sends another about the file that is its segment, so that no other file is taken for
-   it. */
+/* What a rank sends to another to identify the file that is its segment beyond doubt. */
 typedef struct {
-  /* redist_priv_machine; the file's number in that process, -1: there is none */
+  /* redist_priv_machine; the file's descriptor in that process, -1: none */
   int64_t machine, process, file;
   int64_t device, inode, token; /* token: what the file begins with */
-  int64_t place;                /* which member there the receiver of this is */
+  int64_t place;                /* the receiver's number among the sender's members */
 } redist_priv_identity;
 
 /* A rank that may share memory with this one. */
 typedef struct {
-  int rank;      /* in the home's communicator */
-  int shares;    /* it does */
-  int file;      /* its segment, open from when it is found until it is mapped; -1 */
-  int64_t place; /* which member this rank is there */
-  size_t bytes;  /* mapped from the file */
+  int rank;                         /* in the home's communicator */
+  int shares;                       /* memory with this one */
+  int file;                         /* its segment's, open until that is mapped; or -1 */
+  int64_t place;                    /* this rank's number among its members */
+  size_t bytes;                     /* mapped from the file */
   redist_priv_identity identity[2]; /* by this rank, by that one */
   MPI_Request request[2];
 } redist_priv_member;
 
-/* Memory that ranks of a node share, for plans. The members are a plan's peers, or an arena's whole
-   node, and the rank itself, by rank. Each has a segment (drawn where shared memory is made). */
+/* A home: memory that ranks of a node share, for plans. Its members, sorted by rank, are this rank
+   and a plan's peers, or an arena's whole node. Each has a segment (drawn at "shared memory"). */
 typedef struct {
   MPI_Comm comm;   /* the plan's or the arena's */
   int64_t machine; /* redist_priv_machine */
   int windowed;    /* there is a window, and its ranks' communicator */
   MPI_Comm node;
   MPI_Win window;
-  int rank, size; /* which member this one is, of how many; size 0: there is no home */
+  int rank, size; /* this rank's number among the members; size 0: no home */
   redist_priv_member *member;
-  char **segment;                  /* segment[size]: where that of every member begins here */
+  char **segment;                  /* segment[size]: where each member's begins here */
   int64_t begin, end;              /* of the room, in an arena the same on every rank */
   struct redist_priv_rings *first; /* blocks in use, by address */
-  /* nanoseconds there and back, from core to core, as measured; 0: not known */
+  /* nanoseconds of the probes, there and back between cores; 0: not known */
   int64_t distance[REDIST_PRIV_PROBES];
 } redist_priv_home;
 
-/* The state of REDIST_SHARED. A plan that is freed leaves it behind while others still read its
-   block. */
+/* The state of REDIST_SHARED. It outlives its plan while other ranks still read its block. */
 typedef struct redist_priv_rings {
   redist_priv_home *home; /* the plan's, or the arena's */
-  int64_t begin, bytes;   /* its block in this rank's segment; no bytes: it has none */
+  int64_t begin, bytes;   /* its block in this rank's segment; bytes 0: none */
   int64_t ring_bytes;
   struct redist_priv_rings *next; /* in the same home */
   int abandoned;
   unsigned polls;
-  int direct;                   /* arrays that lie in the arena may be copied to and from */
-  int64_t execution, announced; /* the number of the one in progress; what the board says of it */
-  int idle, received; /* tests without progress, -1 before the first; all messages are here */
+  int direct;                   /* messages may bypass rings where arrays lie in the arena */
+  int64_t execution, announced; /* number of the one in progress; its word on the board */
+  int idle, received; /* tests without progress, -1 in redist_start; all messages are in */
   int64_t receives, channels;
-  redist_priv_channel channel[1]; /* link[links], of which those that receive come first */
+  redist_priv_channel channel[1]; /* channel[channels], first those that receive */
 } redist_priv_rings;
 
-/* What messages cost between ranks, in seconds: the first of several that go together also costs
-   the latency. */
+/* What messages cost between ranks, in seconds. Concurrent messages cost the latency once. */
 typedef struct {
   double latency;
   redist_cost cost;
-  /* seconds of a long message over those of short pieces in its place, at worst; 0: not known */
+  /* the worst ratio of a long message's time to that of short pieces in its place; 0: not known */
   double crowding;
 } redist_priv_network;
 
 struct redist_arena {
   int64_t name;                /* the same on every rank, and no other arena's */
   MPI_Comm comm;               /* of all its plans on the same ranks, each with its own tag */
-  int tags, most_tags;         /* in use, and there are */
+  int tags, most_tags;         /* used so far, and available */
   redist_priv_network network; /* as measured for the first plan on these ranks that asked */
   redist_priv_home home;
   char *memory;   /* of the arrays */
   void *ordinary; /* the same when it is not shared, or NULL */
   size_t bytes, used;
   int plans;            /* that live in it */
-  redist_plan *started; /* and are in progress, one after the other */
+  redist_plan *started; /* the first in progress, linked by `next` */
 };
 
 /* What is local to this rank: message[wholes]. In place, elements that are their own destinations
-   stay where they are; the others are message[wholes], ..., one for each axis d of a place that is
-   stored on both sides in the same way: those whose runs lie at their destination along all axes
-   before d, but not along d. In two dimensions the block of a place falls into three:
+   should not be copied, and the rest should be few messages. Where a place is stored with the same
+   strides and origin on both sides, a run along an axis is in place if its positions are equal. So
+   the rest is message[wholes], ..., one for each axis d: the elements whose runs are in place along
+   all axes before d, but not along d. In two dimensions the block of a place falls into three:
 
                         columns in place   other columns
        rows in place    stay               the message of axis 1
@@ -817,14 +812,14 @@ typedef struct {
   redist_priv_message *message;
   redist_priv_program **copy;
   int64_t splits;
-  /* split[splits][2 * ndim]: of every axis, the runs in place and the others */
+  /* split[splits][2 * ndim]: for each axis, the runs in place and the others */
   redist_priv_runs **split;
   int64_t elements;
 } redist_priv_local;
 
-/* What moves from one layout to another: of one array, or in a plan of one part of several. */
+/* The private form of a redist_part; a plan for one array, or several alike, has one. */
 typedef struct {
-  redist_layout *from, *to; /* without room for the axes that they do not have */
+  redist_layout *from, *to; /* allocated for ndim axes only */
   MPI_Datatype element;     /* valid during creation only */
   int64_t element_bytes;
   /* axes of the source from slow to fast: of packed elements, and of pieces */
@@ -837,36 +832,37 @@ typedef struct {
 /* One way to exchange. Functions return redist_error; they find everything in the plan. */
 typedef struct {
   redist_method method;
-  /* what is tried where it fails; REDIST_AUTO: messages, as predicted */
+  /* tried where this one fails; REDIST_AUTO: redist_priv_by_messages */
   redist_method fallback;
   const char *name;
   int (*open)(redist_plan *); /* collective; or NULL */
-  /* decides what is staged on one side and its bytes; or NULL */
+  /* decides what a side stages, and its bytes; or NULL */
   int (*plan_staging)(redist_plan *, int own);
-  int (*create)(redist_plan *); /* staging memory is there; local; or NULL */
+  int (*create)(redist_plan *); /* after staging memory is allocated; local; or NULL */
   int (*start)(redist_plan *);
   int (*test)(redist_plan *, int *done);
-  void (*destroy)(redist_plan *); /* whatever of it there is */
+  void (*destroy)(redist_plan *); /* also if incomplete */
 } redist_priv_transport;
 
-/* A piece of a message on its way, and which bytes of the packed message it holds. */
+/* A flight: a piece of a message in progress, and which bytes of the packed message it holds. */
 typedef struct {
   redist_priv_peer *peer;
   int64_t piece, begin, bytes;
 } redist_priv_flight;
 
-/* The messages of one side, in the order of its peers. `posted` pieces have been started, next is
-   piece `piece` of peer[at]; piece k >= `arrived` is in flight `first` + k mod `flights`. */
+/* A lane: the messages of one side, in the order of its peers. `posted` pieces have been started;
+   the next is piece `piece` of peer[at]. Piece k >= `arrived` uses flight `first` + k mod
+   `flights`. */
 typedef struct {
   int64_t at, piece, posted, arrived, flights, first;
-  /* the next piece's block of peer[at], its first byte, and where it must end at most */
+  /* the next piece's block of peer[at], its first byte, and the end of its row */
   int64_t block, begin, row;
-  int64_t places; /* in the staging memory, for whole messages one after another */
+  int64_t places; /* how many whole messages the staging memory holds, used round-robin */
 } redist_priv_lane;
 
-/* REDIST_POINT_TO_POINT, and REDIST_SCHEDULED when there are steps: flight[requests] and their
-   requests. Those of both lanes come first, none when they have arrived, with room for
-   MPI_Testsome's answers; then all that are persistent. */
+/* REDIST_POINT_TO_POINT, or REDIST_SCHEDULED where steps > 0: flight[requests], each with a
+   request. First come the flights of both lanes, null requests when complete, with arrays for
+   MPI_Testsome's answers; then the persistent requests. */
 typedef struct {
   redist_priv_lane lane[2];
   redist_priv_cutting cutting;
@@ -882,10 +878,10 @@ typedef struct {
 /* The arguments of MPI's collectives for one side, by rank. */
 typedef struct {
   int *counts, *offsets;
-  /* REDIST_ALLTOALLW: of all arrays at the addresses of the last execution; else the unit */
+  /* REDIST_ALLTOALLW: all arrays, at the addresses of the last execution; else the unit */
   MPI_Datatype *types;
-  /* each[part * ranks + rank]: of one of its arrays, from the beginning, when there are several
-       arrays; else `types` */
+  /* each[part * ranks + rank]: one array of a part, relative to its beginning, where there are
+     several arrays; else `types` */
   MPI_Datatype *each;
 } redist_priv_table;
 
@@ -893,10 +889,10 @@ typedef struct {
   MPI_Request request;
   redist_priv_table table[2];
   int64_t unit_bytes; /* REDIST_ALLTOALLV counts in these; REDIST_ALLTOALLW has none */
-  /* REDIST_ALLTOALLW: before[2 * arrays] of the last execution; NULL: nothing is made */
+  /* REDIST_ALLTOALLW: before[2 * arrays], the last execution's arrays; NULL: no types are made */
   const void **before;
   int64_t types;        /* of a side's table */
-  MPI_Datatype *member; /* member[arrays], and counts[arrays]: of the type of several parts */
+  MPI_Datatype *member; /* member[arrays] and counts[arrays]: to make the type of several */
   int *counts;
 } redist_priv_collective;
 
@@ -904,12 +900,12 @@ typedef struct {
 typedef struct {
   int phases, at; /* the one in progress */
   redist_plan *phase[REDIST_PRIV_MOST_PHASES];
-  int64_t most_bytes;  /* of staging for arrays in between, on any rank */
-  int64_t array_bytes; /* that one takes there */
+  int64_t most_bytes;  /* staging memory for intermediate arrays, the most of any rank */
+  int64_t array_bytes; /* of an intermediate array */
 } redist_priv_chain;
 
-/* With options.timed, the seconds that a plan has spent: in copies, and in all its calls, of which
-   one may be inside another (depth). */
+/* With options.timed, the seconds that a plan has spent in copies, and in all its calls, which may
+   be nested (depth). */
 typedef struct {
   double copying, inside, entered;
   int depth;
@@ -920,8 +916,8 @@ struct redist_plan {
   int tag;     /* of all its messages */
   int borrows; /* the communicator is the arena's */
   int rank, size, arrays, active;
-  int failed; /* an MPI call failed: messages may be under way for ever */
-  int parts;  /* part[parts]: of array a the a-th, or the only one */
+  int failed; /* an MPI call failed: messages may stay in flight for ever */
+  int parts;  /* part[parts]: array a belongs to part a, or the only one */
   redist_priv_part *part;
   const redist_part *given; /* the caller's; valid during creation only */
   int64_t alignment; /* of blocks in messages: enough for every part's elements, at most 16 */
@@ -938,14 +934,14 @@ struct redist_plan {
   int overwrites; /* in place, an element may arrive where another has yet to leave */
   /* several contributions to one element: messages are unpacked in the peers' order */
   int ordered;
-  /* of the sides; of what stays, when an execution overwrites */
+  /* of the two sides; and for what is local, when an execution overwrites */
   redist_priv_staging staging[REDIST_PRIV_SIDES];
   /* pointers[2 * arrays]: of the execution in progress, the source first */
   const void **pointers;
   const redist_priv_transport *transport;
   redist_priv_facts agreed; /* of all ranks */
-  int64_t duplication;      /* nanoseconds that the communicator took, agreed on */
-  unsigned tried;           /* methods: bit k is that of number k */
+  int64_t duplication;      /* nanoseconds to duplicate the communicator, agreed on */
+  unsigned tried;           /* methods: bit k for method k */
   int64_t node; /* ranks before the first that is not on rank 0's node; 0: all are on one */
   redist_priv_network network; /* zero: not known yet */
   union {
@@ -954,13 +950,13 @@ struct redist_plan {
     redist_priv_chain chain;
   } state;               /* of the transport; zero when it opens */
   redist_priv_home home; /* of REDIST_SHARED, without an arena */
-  int refused;           /* the system refused the library's own shared memory: use a window */
+  int refused;           /* the system refused the library's own shared memory: use an MPI window */
   redist_priv_rings *rings;
   redist_plan *next;  /* started in the same arena */
   int64_t executions; /* completed */
   /* when the execution in progress began; seconds that one took on this rank */
   double began, fastest;
-  redist_priv_clock times, *clock; /* its own, or of the chain it belongs to; NULL: not timed */
+  redist_priv_clock times, *clock; /* its own, or its chain's; NULL: not timed */
   /* seconds of an execution, with its share of creation; 0: no candidate */
   double predicted[REDIST_PRIV_METHODS];
   /* REDIST_MEASURE: of one execution on the slowest rank; 0: not tried */
@@ -995,8 +991,7 @@ REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *se
   return code;
 }
 
-/* A plan's redist_plan.active when an execution was begun; it is complete, or failed, and
-   redist_test will say so. */
+/* redist_plan.active: an execution is in progress; or has ended, which redist_test will report. */
 enum { REDIST_PRIV_ACTIVE = 1, REDIST_PRIV_UNREPORTED };
 
 /* Ends an execution in which MPI failed; the plan may only be freed then. */
@@ -1009,7 +1004,7 @@ REDIST_PRIV int redist_priv_end_failed(redist_plan *p, int code) {
                             p->transport->name);
 }
 
-/* The time, when a plan adds it up. */
+/* The time, if a plan is timed. */
 REDIST_PRIV_FAST double redist_priv_now(const redist_plan *p) {
   return p->clock == NULL ? 0 : MPI_Wtime();
 }
@@ -1072,8 +1067,7 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, int64_t word) {
 }
 
 /* A number that almost surely differs between machines, and between containers that share neither
-   memory nor process numbers. Whether two ranks with the same number really share memory is tried.
-   */
+   memory nor process numbers. Ranks with the same number try whether they really share memory. */
 REDIST_PRIV_COLD int64_t redist_priv_machine(void) {
   char name[MPI_MAX_PROCESSOR_NAME];
   uint64_t hash = 0;
@@ -1102,19 +1096,19 @@ REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p) {
   return p->options.node_ranks > 0 ? p->rank / p->options.node_ranks : p->home.machine;
 }
 
-/* Everything that must be the same on every rank, as a sequence of numbers with names. They are
-   hashed, and where the hashes differ compared with rank 0's. */
+/* Whatever must be the same on every rank, as a sequence of named numbers. Ranks compare hashes of
+   it; where these differ, they compare the numbers with rank 0's, to name the culprit. */
 typedef struct {
   int side, axis; /* -1: of the plan; -1: of the layout */
   uint64_t hash;
   int64_t n; /* words so far */
-  /* first[first_n]: rank 0's, which it writes here; none while they are only hashed */
+  /* first[first_n]: rank 0's numbers, which rank 0 writes here; none while hashing */
   int64_t *first;
   int64_t first_n;
   redist_priv_error *error;
 } redist_priv_words;
 
-/* index: in a list of such words; -1: a single word. */
+/* Adds a word. index: its position in a list of like words; -1: a single word. */
 REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, int64_t index,
                                        int64_t value) {
   const int64_t k = w->n++;
@@ -1132,7 +1126,7 @@ REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, i
                    w->first[k]);
 }
 
-/* Single words: name[n]. */
+/* Adds n single words. */
 REDIST_PRIV_COLD void redist_priv_list(redist_priv_words *w, size_t n, const char *const *name,
                                        const int64_t *value) {
   size_t k;
@@ -1287,7 +1281,8 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int64_t ele
     redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", name);
 }
 
-/* Copies a list to *room, if there is one, and goes behind it. Without room, only goes on. */
+/* Copies a list, which may be NULL, to *room + *used, and adds its bytes to *used. *room NULL: only
+   counts bytes. */
 REDIST_PRIV_COLD const void *redist_priv_keep_list(char **room, size_t *used, const void *list,
                                                    size_t bytes) {
   char *copy = list == NULL || *room == NULL ? NULL : *room + *used;
@@ -1295,8 +1290,8 @@ REDIST_PRIV_COLD const void *redist_priv_keep_list(char **room, size_t *used, co
   return copy == NULL ? NULL : memcpy(copy, list, bytes);
 }
 
-/* Copies the lists that a layout refers to behind it, where `copy` is in `room`; the bytes of it
-   all. */
+/* Copies a layout's lists behind `copy`, which lies at `room`; NULL: only counts. Returns the bytes
+   of all. */
 REDIST_PRIV_COLD size_t redist_priv_keep_lists(char *room, const redist_layout *layout,
                                                redist_layout *copy) {
   const size_t places = (size_t)redist_layout_places(layout);
@@ -1322,7 +1317,8 @@ REDIST_PRIV_COLD size_t redist_priv_keep_lists(char *room, const redist_layout *
   return used;
 }
 
-/* Copies a valid layout, whose lists the caller may free; an invalid one may have another size. */
+/* Copies a valid layout with its lists, which the caller may then free. (An invalid layout's lists
+   have unknown lengths.) */
 REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *layout, int ghosts,
                                                         redist_priv_error *v) {
   redist_layout counted;
@@ -1398,7 +1394,7 @@ REDIST_PRIV_COLD int64_t redist_priv_cells_span(const redist_priv_cells *c) {
   return span;
 }
 
-/* Whether no cell between the first and the last is another's. */
+/* Whether all cells from the first to the last belong to the place. */
 REDIST_PRIV_COLD int redist_priv_cells_are_solid(const redist_priv_cells *c) {
   int64_t n = 1;
   int d;
@@ -1406,8 +1402,8 @@ REDIST_PRIV_COLD int redist_priv_cells_are_solid(const redist_priv_cells *c) {
   return redist_priv_cells_span(c) == n - 1;
 }
 
-/* Whether two places share a cell: the one that has gaps is taken apart along its slowest axis, as
-   far as it reaches the other. */
+/* Whether two places share a cell. Splits the one with gaps along its slowest axis, where it
+   overlaps the range of the other, and recurses. */
 REDIST_PRIV_COLD int redist_priv_cells_meet(const redist_priv_cells *a,
                                             const redist_priv_cells *b) {
   const int solid = redist_priv_cells_are_solid(a);
@@ -1537,7 +1533,7 @@ REDIST_PRIV_COLD void redist_priv_check_combine(const redist_priv_part *part,
 
 /* ------------------------------------------------------------------------------ peers (private) */
 
-/* multiple: a power of 2. */
+/* a, rounded up to a multiple, which is a power of 2. */
 REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple) {
   return (a + multiple - 1) & -multiple;
 }
@@ -1558,7 +1554,7 @@ REDIST_PRIV const redist_priv_part *redist_priv_part_with(const redist_plan *p, 
   return &p->part[p->product[product].part];
 }
 
-/* Whether a run has the same strides on two sides, in multiples of theirs. */
+/* Whether a run has the same strides in memory on two sides, whose axis strides are given. */
 REDIST_PRIV_COLD int redist_priv_run_has_same_strides(const redist_priv_run *run, int a,
                                                       int64_t a_stride, int b, int64_t b_stride) {
   int level, same_strides = 1;
@@ -1568,8 +1564,8 @@ REDIST_PRIV_COLD int redist_priv_run_has_same_strides(const redist_priv_run *run
   return same_strides;
 }
 
-/* Where a message begins in the array when it lies there as it is packed, in elements; -1 when it
-   does not. */
+/* The offset of a message that lies in the array in packed order, in elements; -1 when it does
+   not. */
 REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, int side) {
   int64_t begin = m->origin[side];
   int d;
@@ -1584,8 +1580,7 @@ REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, in
   return begin;
 }
 
-/* Splits the runs of an axis into those that lie at their destination and the others, packed one
-   after the other. */
+/* Splits the runs of an axis into those that lie at their destination and the others. */
 REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int combined,
                                             redist_priv_runs *halves) {
   int64_t r;
@@ -1596,7 +1591,7 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int co
         redist_priv_run_has_same_strides(&run, REDIST_PRIV_FROM, 1, REDIST_PRIV_TO, 1);
     redist_priv_runs *half =
         &halves[!same_strides || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO]];
-    /* packed one after the other, whatever lay between them */
+    /* packed one after the other, without the other half's */
     run.at[REDIST_PRIV_PACKED] = half->elements;
     run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
     run.stride[2][REDIST_PRIV_PACKED] = run.n[0] * run.n[1];
@@ -1613,7 +1608,7 @@ REDIST_PRIV_COLD int redist_priv_add_local(redist_priv_local *local, const redis
   return REDIST_PRIV_APPEND(local->message, local->messages, local->room, *m);
 }
 
-/* Adds what is left of a local message in place. */
+/* Adds the messages, one per axis, of the elements of a local message that must move in place. */
 REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_priv_part *part, redist_priv_message whole,
                                                redist_priv_runs *half) {
   redist_priv_message move;
@@ -1632,14 +1627,14 @@ REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_priv_part *part, redist_pr
   return code;
 }
 
-/* Whether a message to the rank itself has its source's strides and origin at its destination. */
+/* Whether a message to the rank itself has the same strides and origin on both sides. */
 REDIST_PRIV_COLD int redist_priv_has_same_strides(const redist_priv_message *m) {
   return m->origin[REDIST_PRIV_FROM] == m->origin[REDIST_PRIV_TO] &&
          memcmp(m->stride[REDIST_PRIV_FROM], m->stride[REDIST_PRIV_TO],
                 (size_t)m->ndim * sizeof m->stride[0][0]) == 0;
 }
 
-/* Keeps a message of this rank to itself: the same products of runs, stored on both sides. */
+/* Adds a message of this rank to itself, with the storage of both sides. */
 REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
                                       const redist_priv_shared *product) {
   redist_priv_held_place *to =
@@ -1652,7 +1647,7 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
   return m.elements > 0 ? redist_priv_add_local(&part->local, &m) : REDIST_OK;
 }
 
-/* Finds what must be copied in place. REDIST_ERR_ARGUMENT: a plan that combines cannot tell the
+/* Finds what must be copied in place. REDIST_ERR_ARGUMENT: the plan combines, and cannot separate
    elements that are their own destinations from others. */
 REDIST_PRIV_COLD int redist_priv_rest(const redist_plan *p, redist_priv_part *part) {
   redist_priv_local *local = &part->local;
@@ -1680,7 +1675,7 @@ REDIST_PRIV_COLD int redist_priv_rest(const redist_plan *p, redist_priv_part *pa
   return code;
 }
 
-/* What two places exchange, one of them this rank's. Sorted as blocks are. */
+/* What one of this rank's places exchanges with another place. Sorted as blocks are. */
 typedef struct {
   int rank;
   redist_priv_shared product;
@@ -1719,7 +1714,7 @@ REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, redist_priv_part *
   return code;
 }
 
-/* Adds the blocks of a part's message, whose products begin with `first`: of every array all. */
+/* Adds the blocks of a part's message: for every array, all products from `first` on. */
 REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *peer, int64_t first) {
   redist_priv_block block = {0, 0, 0, 0};
   const int arrays = p->parts > 1 ? 1 : p->arrays;
@@ -1738,7 +1733,7 @@ REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *pe
   return REDIST_OK;
 }
 
-/* Adds what follows in the list with the same rank in the same part; *at: passes over that. */
+/* Adds the shipments from *at on that have the same rank and part, and advances *at. */
 REDIST_PRIV_COLD int redist_priv_add_part(redist_plan *p, const redist_priv_shipments *list,
                                           int64_t *at, redist_priv_peer *peer) {
   const int part = list->shipment[*at].product.part, rank = list->shipment[*at].rank;
@@ -1752,7 +1747,7 @@ REDIST_PRIV_COLD int redist_priv_add_part(redist_plan *p, const redist_priv_ship
   return code == REDIST_OK && first < p->products ? redist_priv_add_blocks(p, peer, first) : code;
 }
 
-/* Adds the peer that comes next in the list; of this rank, keeps what it has for itself. */
+/* Adds the next peer in the list; if it is this rank, adds local messages instead. */
 REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, const redist_priv_shipments *list,
                                           int64_t *at) {
   const int rank = list->shipment[*at].rank, own = list->shipment[*at].product.own;
@@ -1856,7 +1851,7 @@ REDIST_PRIV_COLD void redist_priv_measure_side(redist_plan *p, redist_priv_side 
 
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
   int own, k, code = REDIST_OK;
-  p->peer = (redist_priv_peer *)redist_priv_zeroed(1, 1); /* not NULL: lists that grow */
+  p->peer = (redist_priv_peer *)redist_priv_zeroed(1, 1); /* not NULL; grows later */
   p->pointers = REDIST_PRIV_ZEROED(const void *, 2 * (int64_t)p->arrays);
   if (p->peer == NULL || p->pointers == NULL) return REDIST_ERR_MEMORY;
   p->pointers[0] = p->options.fixed_from;
@@ -1880,9 +1875,9 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
 /* Which messages of a side stay in the array: none, those that are contiguous there, or all. */
 enum { REDIST_PRIV_NONE, REDIST_PRIV_CONTIGUOUS, REDIST_PRIV_ALL };
 
-/* Gives the others their offsets in the staging memory, multiples of `unit` bytes, a power of 2.
-   Contiguous messages are staged, too, where there are several arrays, or the one is overwritten at
-   the same time, or combined. */
+/* Gives staged messages their offsets in the staging memory, multiples of `unit` bytes, a power of
+   2. Contiguous messages are staged, too, if there are several arrays, or if the array is
+   overwritten at the same time, or combined. */
 REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_array, int64_t unit) {
   const redist_priv_side *s = &p->side[own];
   const int taken = own == REDIST_PRIV_FROM ? p->overwrites : p->combines;
@@ -1912,17 +1907,17 @@ REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p) {
   return bytes;
 }
 
-/* Where a side's messages lie when they lie in one piece of memory, or what their types' addresses
-   are relative to; NULL when there are none, because MPI refuses to send from the memory it
-   receives into, even nothing. */
+/* The buffer of a side's messages for MPI's collectives: staging memory, the array, or MPI_BOTTOM
+   for types with addresses. NULL without messages: MPI refuses equal buffers, even to send
+   nothing. */
 REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own) {
   if (p->staging[own].memory != NULL) return p->staging[own].memory;
   if (p->side[own].peers == 0) return NULL;
   return p->arrays > 1 ? MPI_BOTTOM : redist_priv_given(p, own, 0);
 }
 
-/* Compiles the local copies: straight to the destination, or, when an execution overwrites, through
-   staging. */
+/* Compiles the local copies, straight to the destination; through staging if executions
+   overwrite. */
 REDIST_PRIV_COLD int redist_priv_compile_local(const redist_plan *p, redist_priv_part *part) {
   redist_priv_local *local = &part->local;
   const int twice = p->staging[REDIST_PRIV_PACKED].bytes > 0;
@@ -1946,8 +1941,8 @@ REDIST_PRIV int64_t redist_priv_local_bytes(const redist_priv_part *part) {
   return redist_priv_round_up(part->local.elements * part->element_bytes, REDIST_PRIV_LINE);
 }
 
-/* Copies what is local of an array and not at its destination: there, or with `packed` into staging
-   memory (half 0) and from there (half 1). */
+/* Copies an array's local elements that are not at their destination: straight there, or with
+   `packed` into staging memory (half 0) and from there (half 1). */
 REDIST_PRIV void redist_priv_copy_local_array(const redist_plan *p, int a, int half, char *packed) {
   const redist_priv_part *part = redist_priv_part_of(p, a);
   const redist_priv_local *local = &part->local;
@@ -1985,13 +1980,14 @@ REDIST_PRIV_APART void redist_priv_copy_local(const redist_plan *p) {
 
 /* ----------------------------------------------------------------------------- pieces (private) */
 
-/* A message that fits is one piece. Otherwise a piece is as many blocks as fit, or a brick of one:
-   some of its elements along each axis, going through them from the source's fastest axis on. Both
-   ends cut equally. */
+/* Staging memory may be smaller than a message, and the peer can unpack early pieces while later
+   ones are packed. So long messages are cut into pieces, equally at both ends. A piece holds as
+   many whole blocks as fit, or a brick of one: some of its elements along each axis. Bricks are
+   numbered from the source's fastest axis on. */
 
-/* The elements along each axis of the bricks of a block. They are long along the source's fastest
-   axes, so that packing reads long pieces; wide ones let unpacking write long pieces. Returns how
-   many bricks there are. */
+/* The elements along each axis of the bricks of a block. Bricks are long along the source's fastest
+   axes, so that packing reads long runs, and wide along the destination's fastest, so that
+   unpacking writes long runs. Returns the number of bricks. */
 REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_priv_part *part, const redist_priv_message *m,
                                          redist_priv_cutting c, int64_t *size) {
   int axes[REDIST_MAX_DIMS], i, wide;
@@ -2031,7 +2027,7 @@ REDIST_PRIV_COLD int redist_priv_compile_peer(redist_plan *p, const redist_priv_
   return code;
 }
 
-/* Where the next block of a message begins in a piece with so many bytes; -1: in another piece. */
+/* The offset of the next block in a piece that has `used` bytes so far; -1: in another piece. */
 REDIST_PRIV_FAST int64_t redist_priv_takes(const redist_plan *p, const redist_priv_peer *peer,
                                            int64_t used) {
   const redist_priv_block *block = &p->block[peer->block + peer->next];
@@ -2043,7 +2039,7 @@ REDIST_PRIV_FAST int64_t redist_priv_takes(const redist_plan *p, const redist_pr
 }
 
 /* Packs the next piece of a message into `packed`, or unpacks it; packed NULL: only passes over it.
-   Returns its bytes, with the gaps that a brick at an edge leaves. */
+   Returns its bytes, including the gaps of a brick at an edge. */
 REDIST_PRIV int64_t redist_priv_copy_piece(const redist_plan *p, redist_priv_peer *peer,
                                            char *packed, int stream) {
   const int unpacks = peer->own == REDIST_PRIV_TO;
@@ -2118,19 +2114,20 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
 
 /* ----------------------------------------- REDIST_POINT_TO_POINT and REDIST_SCHEDULED (private) */
 
-/* Each side of a rank is a lane: it serves its peers in their order, piece by piece.
-   REDIST_POINT_TO_POINT sets all going at once. REDIST_SCHEDULED orders the peers by
-   redist_schedule_create, and sends a piece when this rank has posted all receives of earlier
-   steps, and of earlier pieces of its step: only what has arrived makes room for those, so no rank
-   fills a network's buffers ahead of the others, and the earliest piece under way never waits. Its
-   pieces are so short that MPI sends them eagerly: over a socket, a receiver's answer would queue
-   behind the data of the opposite direction. */
+/* Each side of a rank is a lane, which serves its peers in their order, piece by piece.
+   REDIST_POINT_TO_POINT starts all pieces at once. On a network between nodes this may congest
+   links and buffers, where fast ranks run ahead of others. REDIST_SCHEDULED therefore orders the
+   peers by redist_schedule_create, and sends a piece only when this rank has posted all receives of
+   earlier steps, and of earlier pieces of the same step. Receives are posted as earlier ones
+   complete, so no rank runs ahead, and the earliest piece in flight never waits. Pieces are so
+   short that MPI sends them eagerly: over a socket, a receiver's answer would queue behind the data
+   of the opposite direction. */
 
 #ifndef REDIST_NO_SCHEDULED
 
-/* This rank's peer in a step: where layouts are not arranged, the rank at that distance. Where all
-   meet all, a node's ranks send to one other node and receive from one, so that all links are busy
-   in every step. */
+/* This rank's peer in a step; without a schedule, the rank at that distance. Where all exchange
+   with all, in each step a node's ranks send to one other node and receive from one, so that all
+   links are busy. */
 REDIST_PRIV_COLD int redist_priv_arranged_peer(const redist_plan *p,
                                                const redist_priv_arrangement *s, int own,
                                                int step) {
@@ -2142,9 +2139,9 @@ REDIST_PRIV_COLD int redist_priv_arranged_peer(const redist_plan *p,
          (p->rank % each + sign * (step % each) + each) % each;
 }
 
-/* Orders the peers by the schedule's steps, with distant steps one after another: messages of
-   neighbouring steps use the same links of a torus or fat tree, and should not be under way
-   together. REDIST_SHARED may have ordered them. */
+/* Orders the peers by the schedule's steps, permuted so that successive steps are distant: messages
+   of adjacent steps use the same links of a torus or fat tree, and should not be in flight
+   together. REDIST_SHARED may have ordered the peers before. */
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p) {
   redist_priv_arrangement s;
   redist_priv_peer *peer;
@@ -2174,8 +2171,7 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p) {
 
 #endif
 
-/* Cuts the packed blocks of a message into rows, and rows into steps, so that pieces are
-   contiguous. */
+/* Cuts the packed blocks of a message into rows, and rows into pieces, which are contiguous. */
 REDIST_PRIV_COLD void redist_priv_cut_rows(redist_plan *p, redist_priv_peer *peer) {
   const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
   int64_t size[REDIST_MAX_DIMS], k;
@@ -2217,12 +2213,12 @@ REDIST_PRIV int64_t redist_priv_next_piece(const redist_plan *p, const redist_pr
   }
   lane->begin += bytes;
   next = lane->block < peer->blocks ? p->block[peer->block + lane->block].at : peer->bytes;
-  if (lane->begin < next) /* what aligns the next block */
+  if (lane->begin < next) /* skips the padding before the next block */
     lane->begin = lane->row = next;
   return bytes;
 }
 
-/* Cuts the messages of a side into pieces, equally at both ends. All may be under way at once; with
+/* Cuts the messages of a side into pieces, equally at both ends. All may be in flight at once; with
    a schedule one, or as many as REDIST_FLIGHT_BYTES holds. */
 REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room) {
   const redist_priv_side *s = &p->side[own];
@@ -2247,13 +2243,13 @@ REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room
 }
 
 /* Non-contiguous messages are packed whole, since pieces of a strided message waste most of the
-   lines that they read. Where a schedule's max_buffer has no room for all, whole messages use its
-   slots round-robin; where it has none for one, pieces do. In place, everything is packed before
-   anything arrives. */
+   cache lines that they read. Where a schedule's max_buffer has no room for all messages, whole
+   messages share its slots round-robin; where it has no room for one, pieces do. In place,
+   everything is packed before anything arrives. */
 REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own) {
   const redist_priv_side *s = &p->side[own];
   const int bounded = p->options.max_buffer > 0 && p->state.lanes.steps > 0;
-  /* beside rings */
+  /* rings take the other half */
   const int64_t room = bounded ? p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX;
   redist_priv_lane *lane = &p->state.lanes.lane[own];
   redist_priv_staging *staging = &p->staging[own];
@@ -2307,8 +2303,7 @@ REDIST_PRIV int redist_priv_post(const redist_plan *p, int64_t k, int persistent
 }
 
 /* Whether a peer's memory is known when the plan is made, so that its requests can be persistent.
-   SimGrid's SMPI 3.32 loses messages when a persistent send starts again before its last one was
-   received. */
+   SimGrid's SMPI 3.32 loses messages if a persistent send restarts before the last was received. */
 REDIST_PRIV_COLD int redist_priv_is_bound(const redist_plan *p, const redist_priv_peer *peer) {
 #if defined SMPI_H
   return 0;
@@ -2377,16 +2372,15 @@ REDIST_PRIV int redist_priv_go(redist_plan *p, int own) {
   return MPI_Start(&l->request[k]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Whether the next message's slot in the staging memory is free: the message before in it is
-   complete. */
+/* Whether the next message's slot in the staging memory is free: its last message is complete. */
 REDIST_PRIV int redist_priv_has_place(const redist_priv_side *s, const redist_priv_lane *lane) {
   int64_t k = lane->at - lane->places;
   while (k >= 0 && s->peer[k].near) k -= lane->places;
   return k < 0 || s->peer[k].pending == 0;
 }
 
-/* Whether a schedule's next piece to be sent must wait for an earlier step. Without a schedule, all
-   receives are posted first. */
+/* Whether a schedule's next piece to be sent must wait for an earlier step to be received. (Without
+   a schedule, all receives are posted before.) */
 REDIST_PRIV int redist_priv_is_ahead(const redist_plan *p) {
   const redist_priv_lane *from = &p->state.lanes.lane[REDIST_PRIV_FROM],
                          *to = &p->state.lanes.lane[REDIST_PRIV_TO];
@@ -2485,7 +2479,7 @@ REDIST_PRIV int redist_priv_lanes_test(redist_plan *p, int *done) {
   return code;
 }
 
-/* A flight's request may be a persistent one; those come after the flights. */
+/* A flight's request may be a copy of a persistent one, which is freed there. */
 REDIST_PRIV_COLD void redist_priv_lanes_destroy(redist_plan *p) {
   redist_priv_lanes *l = &p->state.lanes;
   int64_t k;
@@ -2525,7 +2519,7 @@ REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code,
   return REDIST_OK;
 }
 
-/* Requests go first: some MPI libraries still read the types of a persistent collective. */
+/* Frees requests first: some MPI libraries still read the types of a persistent collective. */
 REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p) {
   redist_priv_collective *c = &p->state.collective;
   int own;
@@ -2539,8 +2533,8 @@ REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p) {
   REDIST_FREE(c->before);
 }
 
-/* MPI matches collectives by their order, which may differ from plan to plan: a plan that borrows
-   the arena's communicator gets one of its own. Collective; the same answer on all ranks. */
+/* MPI matches collectives by their order, and ranks may start plans in different orders. So a plan
+   that borrows the arena's communicator gets its own. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p) {
   MPI_Comm own = MPI_COMM_NULL;
   int code;
@@ -2581,7 +2575,7 @@ REDIST_PRIV_COLD int redist_priv_address_type(const redist_plan *p, const MPI_Ai
   return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
 }
 
-/* Makes the datatypes of several arrays, unless the arrays are those of the execution before. */
+/* Makes the datatypes of several arrays, unless the arrays are those of the last execution. */
 REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own) {
   redist_priv_collective *c = &p->state.collective;
   redist_priv_table *t = &c->table[own];
@@ -2645,9 +2639,9 @@ REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p) {
 
 /* ------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
 
-/* Counts and offsets are ints: beyond that, messages are padded to multiples of a larger unit. One
-   buffer must hold all messages of a side, so the array serves only when it is fixed and every
-   message is contiguous there. */
+/* Counts and offsets are ints; larger messages are padded to multiples of a larger unit. One buffer
+   must hold all messages of a side, so the array can be it only if every message is contiguous
+   there and the array is fixed. */
 REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own) {
   redist_priv_collective *c = &p->state.collective;
   const int64_t largest = p->agreed.largest;
@@ -2669,8 +2663,8 @@ REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes) {
   return redist_priv_become(type, MPI_Type_create_hindexed_block(1, 1, &at, *type, &made), &made);
 }
 
-/* *type n times, at distances of `stride` bytes. An hvector would be copied element by element
-   where they follow each other, and Open MPI takes a stride of -1 for the extent. */
+/* Replaces *type by n of it, `stride` bytes apart. MPI would copy an hvector element by element
+   even if they are contiguous, and Open MPI takes a stride of -1 for the extent. */
 REDIST_PRIV_COLD int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride) {
   MPI_Datatype made = MPI_DATATYPE_NULL;
   MPI_Aint lower = 0, extent = 0;
@@ -2691,7 +2685,8 @@ REDIST_PRIV_COLD int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t s
 REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
                                              int side, int64_t stride);
 
-/* *type at every element of a run; in two parts where a count would exceed REDIST_MAX_COUNT. */
+/* Replaces *type by one at every element of a run; in two halves where a count would exceed
+   REDIST_MAX_COUNT. */
 REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run,
                                             int side, int64_t stride) {
   redist_priv_run half[2];
@@ -2710,7 +2705,7 @@ REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_pri
   return code == REDIST_OK ? redist_priv_displace(type, run->at[side] * stride) : code;
 }
 
-/* The parts, one after another, replace *type. Frees them. code: of making them. */
+/* Replaces *type by types[n], one after another, and frees these. code: of making them. */
 REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *types, int n,
                                              int code) {
   MPI_Aint *at = REDIST_PRIV_ZEROED(MPI_Aint, n);
@@ -2727,7 +2722,7 @@ REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *t
   return code;
 }
 
-/* *type at every element of several runs. */
+/* Replaces *type by one at every element of several runs. */
 REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
                                              int side, int64_t stride) {
   const int n = (int)list->runs;
@@ -2743,8 +2738,8 @@ REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_pr
   return redist_priv_concatenate(type, types, n, code);
 }
 
-/* *type, one element, at all of a product's on one side, run by run, so that both ends agree on
-   their order. */
+/* Replaces *type, one element, by all elements of a product on one side, run by run, so that both
+   ends agree on their order. */
 REDIST_PRIV_COLD int redist_priv_follow_product(const redist_plan *p,
                                                 const redist_priv_shared *product, int side,
                                                 MPI_Datatype *type) {
@@ -2757,7 +2752,8 @@ REDIST_PRIV_COLD int redist_priv_follow_product(const redist_plan *p,
   return code;
 }
 
-/* The datatype of a peer's message: of its blocks of an array, or of all (-1), which are staged. */
+/* The datatype of a peer's message: of its blocks of one array, or of all its blocks, staged
+   (-1). */
 REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv_peer *peer,
                                          int array, MPI_Datatype *type) {
   const redist_priv_block *block = &p->block[peer->block], *end = block + peer->blocks;
@@ -2785,7 +2781,7 @@ REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv
   return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
 }
 
-/* Only what will be combined is staged, and in place the source: Open MPI takes equal buffers for
+/* Stages only what will be combined, and in place the source: Open MPI takes equal buffers for
    MPI_IN_PLACE. */
 REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own) {
   const int staged = own == REDIST_PRIV_FROM ? p->options.in_place : p->combines;
@@ -2832,24 +2828,25 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
 
 /* ---------------------------------------------------------------------- shared memory (private) */
 
-/* Every member has a segment: a file without a name, which the others map, or its share of an MPI
-   window. Only an arena's has arrays, and blocks of several plans.
+/* Ranks of a node should exchange through memory, not messages, but neither MPI nor the system
+   shares a rank's arrays. So every member of a home makes a segment for the others: a file without
+   a name, which they map, or its share of an MPI window. Only an arena's segments hold arrays, and
+   blocks of several plans.
 
        a notice to each member | lines  | block of a plan             | block ... | arrays
        board, slot, way, flags | probed | board | slot ring | slot ...|           |
 
    All ranks write their blocks and notices; they agree; all read their peers' (connect); they
-   agree.
-   Only then may a rank free the plan and write something else there. */
+   agree. Only then may a rank free the plan and write something else there. */
 
 #if (defined __GNUC__ || defined __clang__) && \
-    !defined SMPI_H /* SMPI 3.32 lets the ranks' parts of a window overlap */
+    !defined SMPI_H /* in SMPI 3.32, the ranks' shares of a window overlap */
 #define REDIST_PRIV_ATOMICS 1
 #ifndef REDIST_PRIV_ACQUIRE /* tests put their own in their place */
 #define REDIST_PRIV_ACQUIRE(pointer) __atomic_load_n(pointer, __ATOMIC_ACQUIRE)
 #define REDIST_PRIV_RELEASE(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
 #endif
-/* stores a value where *expected is, and says so; or reads what else is there */
+/* compare-and-swap: stores a value if *expected is there; else reads what is, and returns 0 */
 #ifndef REDIST_PRIV_EXCHANGE
 #define REDIST_PRIV_EXCHANGE(pointer, expected, value) \
   __atomic_compare_exchange_n(pointer, expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
@@ -2861,8 +2858,8 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
 #define REDIST_PRIV_EXCHANGE(pointer, expected, value) (*(pointer) = (value), (void)(expected), 1)
 #endif
 
-/* Whether shared memory seems to have so much room: pages that nobody has touched count as free. A
-   file longer than the process may write would end it by a signal. */
+/* Whether shared memory seems to have so much room; untouched pages count as free. Writing a file
+   beyond the process's limit would kill it by a signal. */
 REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes) {
 #if defined __linux__
   struct statvfs memory;
@@ -2875,9 +2872,9 @@ REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes) {
   return bytes >= 0;
 }
 
-/* Commits the pages of fresh memory, all zero; 0 where that fails. Some MPI libraries promise more
-   than there is, and the first touch of a page too many kills the process. Where the system touches
-   it, reading from a file, that merely fails. */
+/* Commits the pages of fresh memory, all zero; 0 where that fails. Some MPI libraries allocate more
+   than there is; then touching a page kills the process. If the system writes the page, as it reads
+   from a file, that merely fails. */
 REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes) {
   FILE *zeros = fopen("/dev/zero", "rb");
   size_t zeroed;
@@ -2894,8 +2891,7 @@ REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes) {
   return zeroed == bytes;
 }
 
-/* Gives everything back, also of a home that was not opened. All ranks of the node have a window,
-   or none. */
+/* Frees a home, also one that was not opened. All ranks of the node have a window, or none. */
 REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h) {
   MPI_Request request;
 #ifdef REDIST_PRIV_OWN_MEMORY
@@ -2906,7 +2902,7 @@ REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h) {
   }
 #endif
   if (h->windowed && h->window != MPI_WIN_NULL) {
-    /* the window's own barrier may not yield */
+    /* freeing a window waits, perhaps without yielding */
     redist_priv_await(MPI_Ibarrier(h->node, &request), &request);
     MPI_Win_unlock_all(h->window);
     MPI_Win_free(&h->window);
@@ -2930,7 +2926,7 @@ REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n) {
   return h->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* With options.node_ranks only ranks of the same of those nodes share memory. */
+/* Whether options.node_ranks puts a rank on this rank's node: only those may share memory. */
 REDIST_PRIV_COLD int redist_priv_same_part(const redist_plan *p, int rank) {
   const int each = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
   return rank / each == p->rank / each;
@@ -2958,8 +2954,8 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
   return REDIST_OK;
 }
 
-/* Finds the ranks that share memory with this one according to MPI. Fails on all ranks where MPI
-   fails, or `code` says so, on any; there is no home then. Collective. */
+/* Finds the ranks that share memory with this one according to MPI. Fails on all ranks if MPI, or
+   `code`, fails on any; there is no home then. Collective. */
 REDIST_PRIV_COLD int redist_priv_window_find(redist_priv_home *h, int code) {
   MPI_Group all, node;
   int r, size;
@@ -2967,7 +2963,7 @@ REDIST_PRIV_COLD int redist_priv_window_find(redist_priv_home *h, int code) {
   h->window = MPI_WIN_NULL;
   if (!REDIST_PRIV_ATOMICS || MPI_Comm_split_type(h->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
                                                   &h->node) != MPI_SUCCESS) {
-    code = REDIST_ERR_MPI; /* what a failed call leaves there is no handle */
+    code = REDIST_ERR_MPI; /* a failed call leaves no valid handle */
   } else {
     MPI_Comm_set_errhandler(h->node, MPI_ERRORS_RETURN);
     MPI_Comm_rank(h->node, &h->rank);
@@ -2993,9 +2989,9 @@ REDIST_PRIV_COLD char *redist_priv_align(void *pointer) {
   return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
 }
 
-/* Allocates a window, in which each rank's segment begins at a line, and commits this rank's pages.
-   Where one cannot have it, the others must let theirs leak, because freeing it takes all.
-   Collective over the node. */
+/* Allocates a window, in which each rank's segment begins at a cache line, and commits this rank's
+   pages. If a rank fails, the others leak the window, because only all can free it. Collective over
+   the node. */
 REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes, MPI_Info info) {
   MPI_Aint size;
   void *base = NULL;
@@ -3023,7 +3019,7 @@ enum { REDIST_PRIV_REFUSED = 1000 };
 
 #ifdef REDIST_PRIV_OWN_MEMORY
 
-/* The ranks whose machine has this one's number are an arena's members. Fails on all ranks.
+/* Lists an arena's members: the ranks with this rank's machine number. Fails on all ranks.
    Collective. */
 REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h) {
   MPI_Request request;
@@ -3047,8 +3043,7 @@ REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h) {
 }
 
 /* Makes the file that will be this rank's segment, with its token, and describes it in `identity`.
-   A file that was never given a name is gone when nobody has it open or mapped, however its ranks
-   end. */
+   A file without a name vanishes when nobody has it open or mapped, however its ranks end. */
 REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h,
                                            redist_priv_identity *identity) {
   const int file = open("/dev/shm", REDIST_PRIV_OWN_MEMORY | O_RDWR | REDIST_PRIV_CLOEXEC, 0600);
@@ -3067,9 +3062,9 @@ REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h,
   return file;
 }
 
-/* Opens another rank's file, -1 where that cannot be done. What lies there may be anything, if the
-   number of the process is one of another system's: so nothing is waited for, written or mapped
-   before the file has proved to be the one. */
+/* Opens another rank's file; -1 on failure. The process number may belong to another system, and
+   the path then name any file. So checks that it is the right file before it waits, writes or
+   maps. */
 REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_identity *identity) {
   char path[64];
   struct stat s;
@@ -3089,16 +3084,16 @@ REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_identity *identity)
   return found;
 }
 
-/* Posts a message to a member, or from it. */
+/* Posts the send of this rank's identity to a member, or the receive of the member's. */
 REDIST_PRIV_COLD int redist_priv_post_identity(redist_priv_member *m, int receives, MPI_Comm comm) {
   enum { TAG = 32767, BYTES = sizeof(redist_priv_identity) };
   return receives ? MPI_Irecv(&m->identity[1], BYTES, MPI_BYTE, m->rank, TAG, comm, &m->request[1])
                   : MPI_Isend(&m->identity[0], BYTES, MPI_BYTE, m->rank, TAG, comm, &m->request[0]);
 }
 
-/* Tells every other member which file is this rank's, and hears which is that one's. A member that
-   could not be told at first is told by a second try, for it waits; the error stays. All messages
-   are awaited, whatever failed: one left behind would be taken for a later plan's. */
+/* Exchanges the identities of segments with all other members. A send that fails is tried again,
+   because the member waits for it; the error remains. All messages are completed even on failure: a
+   later plan would receive one left behind. */
 REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h) {
   int k, posted, code = MPI_SUCCESS;
   for (k = 0; k < 2 * h->size; k++) {
@@ -3118,9 +3113,8 @@ REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h) {
   return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Finds the members that share memory with this rank, by trying: all that say to be on this machine
-   do, or REDIST_PRIV_REFUSED. Every member must call it; one with an error takes part and keeps
-   it. */
+/* Finds by trying which members share memory with this rank. Unless all with this machine's number
+   do, REDIST_PRIV_REFUSED. Every member must call it, also with an error, which it returns. */
 REDIST_PRIV_COLD int redist_priv_own_find(redist_priv_home *h, int code) {
   redist_priv_identity identity = {0, 0, -1, 0, 0, 0, 0};
   int r, introduced;
@@ -3161,8 +3155,8 @@ REDIST_PRIV_COLD int redist_priv_map(redist_priv_home *h, int r) {
   return REDIST_OK;
 }
 
-/* Makes this rank's file so long, and reserves its pages: an error, and no signal, where memory is
-   lacking. */
+/* Extends this rank's file and reserves its pages, so that lack of memory is an error, not a
+   signal. */
 REDIST_PRIV_COLD int redist_priv_grow(redist_priv_home *h, int64_t bytes) {
   const int file = h->member[h->rank].file;
   if (!redist_priv_seems_free(bytes) ||
@@ -3176,8 +3170,8 @@ REDIST_PRIV_COLD int redist_priv_grow(redist_priv_home *h, int64_t bytes) {
 
 #endif
 
-/* Finds the members of a plan's home, or of an arena's, of which none is listed, that share memory
-   with this rank. Collective; every rank must go on to open it. */
+/* Finds the members of a home that share memory with this rank: of a plan's, which are listed, or
+   of an arena's. Collective; every rank must go on to redist_priv_home_open. */
 REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, int refused,
                                            int code) {
   h->comm = comm;
@@ -3193,8 +3187,8 @@ REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, i
   return redist_priv_window_find(h, code);
 }
 
-/* Opens this rank's segment, zero at first: `room` for plans, then `bytes` for arrays. A window is
-   opened by all ranks of the node, and fails on all, also when `code` says so; the rest is
+/* Opens this rank's segment, zeroed: `room` for plans, then `bytes` for arrays. With a window,
+   collective over the node: fails on all ranks if any fails or passes an error `code`. Else
    local. */
 REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes,
                                            int code) {
@@ -3213,14 +3207,14 @@ REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, in
     code = REDIST_ERR_MEMORY;
   if (MPI_Info_create(&info) != MPI_SUCCESS ||
       MPI_Info_set(info, "alloc_shared_noncontig", "true") != MPI_SUCCESS)
-    code = REDIST_ERR_MPI; /* all ranks of a window must give the same */
+    code = REDIST_ERR_MPI; /* must be equal on all ranks of a window */
   code = redist_priv_worst(h->node, code);
   if (code == REDIST_OK) code = redist_priv_window_open(h, bytes, info);
   if (info != MPI_INFO_NULL) MPI_Info_free(&info);
   return code;
 }
 
-/* Maps the members' segments, when all ranks have opened theirs and found the others'. Local. */
+/* Maps the members' segments, after all ranks have opened theirs and found the others'. Local. */
 REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h) {
   int code = REDIST_OK;
 #ifdef REDIST_PRIV_OWN_MEMORY
@@ -3236,8 +3230,7 @@ REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h) {
   return code;
 }
 
-/* Frees the blocks of plans that are gone, once everybody is done with them: all their pieces are
-   drained. */
+/* Frees the blocks of freed plans that no rank reads any more: all their pieces are drained. */
 REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home) {
   redist_priv_rings **at = &home->first;
   while (*at != NULL) {
@@ -3256,8 +3249,8 @@ REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home) {
   }
 }
 
-/* The largest free stretch of this rank's room, or with bytes > 0 the first of so many, which is
-   then r's. Returns its bytes, or 0. */
+/* bytes 0: the size of the largest free range in this rank's room. Else gives r the first free
+   range of so many bytes; returns bytes, or 0 if there is none. */
 REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_priv_rings *r,
                                                int64_t bytes) {
   redist_priv_rings **at = &home->first;
@@ -3278,29 +3271,32 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
 
 /* ---------------------------------------------------------------------- REDIST_SHARED (private) */
 
-/* Between ranks of a node a message goes in one of three ways. Every rank takes a block of shared
-   memory for a plan, of its own or from the arena. Its board says which execution the rank has
-   started, and where its arrays lie then; a slot and its ring serve one message that it sends.
+/* Staging copies each element twice, once into a ring and once out of it. Where arrays lie in an
+   arena, one copy is enough, by whichever end is ready; but the ends must agree which. So a message
+   goes in one of three ways. Each rank has a block of shared memory for a plan. Its board announces
+   which execution the rank has started, with which arrays; each message that it sends has a slot
+   with a ring.
 
-       sender's block    board: announced, arrays | slot: filled, drained, way, found, claim, ring
+       sender's block    board: announced, arrays | slot: filled, drained, claim, direct, ring | ...
        receiver's block  board: announced, arrays | ...
 
-       way   first                 then                                      last
-       ring                        sender: claim; pack a piece, filled + 1   receiver: unpack it,
-                                                                             drained + 1
-       push  receiver: announced   sender: claim; copy all, filled + pieces  receiver: drained + all
-       pull  sender: announced     receiver: claim; copy all, drained + pieces
+       way   first                then                                        last
+       ring                       sender: claims; packs a piece, filled++     receiver: unpacks it,
+                                                                              drained++
+       push  receiver: announces  sender: claims; copies all, filled += n     receiver: drained += n
+       pull  sender: announces    receiver: claims; copies all, drained += n  sender: filled += n
 
-   Executions are numbered, equally on both ends. Claims carry the number, and a message that is not
-   claimed for it is free: of two that would claim it one does, by compare-and-swap. Its pieces
-   count in every way, so that `filled` tells the receiver that the message is claimed, and
-   `drained` that it is done with. A rank that ends an execution has copied, or seen copied, all
-   that is its own: its board may change, for nobody uses one whose message is claimed by somebody
-   else. A sender may be ahead by a ring, which has at most twice as many slots as the message has
-   pieces: that is why there are two words for claims. Arrays in ordinary memory, or of plans that
-   overwrite their source, go through the ring. */
+   Both ends number executions equally; n is the message's number of pieces. A claim holds the
+   execution's number and the way. A message without a claim for the current execution is free;
+   compare-and-swap lets only one end claim it. All pieces count in every way: `filled` tells the
+   receiver that the message is claimed, and `drained` that it has been copied. A rank ends an
+   execution when all its messages are copied; it may then change its board, because only the end
+   that claims a message reads the other's board. A ring has at most twice as many slots as the
+   message has pieces, so a sender may claim an execution while the receiver is in the one before:
+   hence two words for claims. Arrays in ordinary memory, and plans that overwrite their source, use
+   the ring. */
 
-/* The ways of a message; free: not known yet. */
+/* The ways of a message; free: not claimed yet. */
 enum redist_priv_ways {
   REDIST_PRIV_FREE,
   REDIST_PRIV_RING,
@@ -3309,11 +3305,10 @@ enum redist_priv_ways {
   REDIST_PRIV_WAYS
 };
 
-/* How a plan sends messages: the faster one of REDIST_POINT_TO_POINT and REDIST_SCHEDULED, as
-   predicted. */
+/* The faster of REDIST_POINT_TO_POINT and REDIST_SCHEDULED for a plan's messages, as predicted. */
 REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p);
 
-/* Writes, or reads, what comes with the flag of a probe. */
+/* Writes, or reads, the lines that go with the flag of a probe. */
 REDIST_PRIV_COLD void redist_priv_touch_lines(int64_t *lines, int probe, int writes) {
   enum { AT_ONCE = 256 };
   const int64_t zero[AT_ONCE] = {0};
@@ -3328,7 +3323,7 @@ REDIST_PRIV_COLD void redist_priv_touch_lines(int64_t *lines, int probe, int wri
   redist_priv_fence();
 }
 
-/* Waits for a flag; 0: it does not come soon. */
+/* Waits for a flag; returns 0 if it does not come soon. */
 REDIST_PRIV_COLD int redist_priv_await_flag(const int64_t *flag, int64_t value, int spins) {
   enum { YIELDS = 500 };
   int tries;
@@ -3339,9 +3334,9 @@ REDIST_PRIV_COLD int redist_priv_await_flag(const int64_t *flag, int64_t value, 
   return 1;
 }
 
-/* The least nanoseconds of a probe between this rank and its mirror image: the lower one writes,
-   the other reads and answers. 0: it is no member, or does not answer soon, as where ranks
-   outnumber cores. */
+/* The least nanoseconds of a probe between this rank and its mirror image: the lower rank writes,
+   the other reads and answers. 0: the image is no member, or is slow, as if ranks outnumber
+   cores. */
 REDIST_PRIV_COLD int64_t redist_priv_time_probe(const redist_priv_home *h, int rank, int mirror,
                                                 int probe) {
   enum { ROUNDS = 8, SERIES = 5 };
@@ -3370,8 +3365,8 @@ REDIST_PRIV_COLD int64_t redist_priv_time_probe(const redist_priv_home *h, int r
   return (int64_t)(least * 1e9) / rounds + 1;
 }
 
-/* How far the cores of a node are apart: means over pairs of ranks. Collective over the home's
-   communicator, the same on all its ranks. */
+/* Measures the distance between the cores of a node: means over pairs of ranks. Collective over the
+   home's communicator, the same on all its ranks. */
 REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h) {
   int64_t sum[REDIST_PRIV_PROBES + 1] = {0};
   int k, rank, size, code = redist_priv_ranks_of(h->comm, &rank, &size);
@@ -3385,9 +3380,8 @@ REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h) {
   return code;
 }
 
-/* Whether fetching takes more than so many percent of streaming. Unknown counts as more: where that
-   is wrong, short messages take twice as long; the opposite mistake costs long ones a factor of
-   3. */
+/* Whether fetching takes more than so many percent of streaming. Unknown counts as more: if wrong,
+   short messages take twice as long; the opposite mistake costs long ones a factor of 3. */
 REDIST_PRIV int redist_priv_is_beyond(const redist_priv_home *h, int64_t percent) {
   return h->distance[REDIST_PRIV_STREAM] == 0 ||
          100 * h->distance[REDIST_PRIV_FETCH] > percent * h->distance[REDIST_PRIV_STREAM];
@@ -3404,7 +3398,7 @@ REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_
          (redist_priv_is_far(p->rings->home) || touched >= REDIST_STREAM_BYTES);
 }
 
-/* Packs, or unpacks, the next piece of a message in its slot of the ring. */
+/* Packs the next piece of a message into its slot of the ring, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel *channel) {
   char *ring = (char *)(channel->slot + 1);
   redist_priv_copy_piece(p, channel->peer, ring + channel->next * channel->slot_bytes,
@@ -3452,7 +3446,7 @@ REDIST_PRIV void redist_priv_announce(const redist_plan *p) {
   REDIST_PRIV_RELEASE(&board->announced, r->announced);
 }
 
-/* What the other end of a message has announced for this execution; 0: nothing yet. */
+/* The announcement of the other end of a message for this execution; 0: none yet. */
 REDIST_PRIV int64_t redist_priv_heard(const redist_plan *p, const redist_priv_channel *channel) {
   const int64_t announced = REDIST_PRIV_ACQUIRE(&channel->board->announced);
   return announced / 4 == p->rings->execution ? announced : 0;
@@ -3466,10 +3460,10 @@ REDIST_PRIV void redist_priv_claim(const redist_plan *p, redist_priv_channel *ch
   channel->claimed = (int)(claim - now);
 }
 
-/* The way in which the sender takes a free message; free: it leaves the choice to the receiver. A
-   late receiver prefers a push, or to copy itself; but from a core that shares no cache it should
-   find the message in the ring, and a sender that waits for nothing else need not wait for the
-   receiver. Combined messages take the same way in every execution. */
+/* The way in which the sender claims a free message; free: it leaves the choice to the receiver. It
+   waits for a late receiver, which may then be pushed to or pull, unless the cores share no cache:
+   then the ring is faster. A sender that waits for nothing else takes the ring, too. Combined
+   messages take the same way in every execution. */
 REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *channel) {
   const redist_priv_rings *r = p->rings;
   const int64_t heard = redist_priv_heard(p, channel);
@@ -3481,9 +3475,8 @@ REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *cha
                                                                           : REDIST_PRIV_FREE;
 }
 
-/* Progresses a message that this rank sends: fills one slot of the ring, if one is free; only one,
-   since the next peer may need the elements between those just packed while they are cached.
-   Returns whether it did anything. */
+/* Progresses a message that this rank sends. Fills one free slot of the ring at most, because other
+   peers may need elements of the cache lines just read. Returns whether it did anything. */
 REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *channel) {
   const int64_t pieces = channel->peer->pieces;
   int64_t ahead;
@@ -3550,8 +3543,7 @@ REDIST_PRIV int redist_priv_receive(const redist_plan *p, redist_priv_channel *c
   return channel->done > done;
 }
 
-/* Pushes to receivers that have started at once, to others after the local copies, so that they
-   lose no time. */
+/* Pushes to receivers that have started before the local copies, and to others after them. */
 REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
   redist_priv_rings *r = p->rings;
   int64_t k;
@@ -3576,8 +3568,8 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
 }
 
 /* A sender is done when its arrays are free. In place, the ring must be empty, so that the next
-   execution can pack everything before it unpacks anything. While only flags are awaited, other
-   messages of this process must still progress: some MPI libraries do nothing when all requests are
+   execution can pack everything before it unpacks anything. While it waits for flags only, it must
+   let MPI progress other messages of this process: some libraries do nothing when all requests are
    complete. */
 REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done) {
   redist_priv_rings *r = p->rings;
@@ -3620,8 +3612,7 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p) {
 }
 
 /* Bytes of a ring slot. Plans take at most half of REDIST_RING_BYTES or of an arena's room; without
-   an arena no more than they send, because creating pages takes longer than exchanging what fits
-   into them. */
+   an arena no more than they send, because making pages takes longer than filling them. */
 REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p) {
   const redist_priv_rings *r = p->rings;
   const int64_t slots = redist_priv_max(r->channels - r->receives, 1) * REDIST_PRIV_SLOTS;
@@ -3636,9 +3627,9 @@ REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p) {
   return redist_priv_round_up(redist_priv_max(most, p->largest), REDIST_PRIV_LINE);
 }
 
-/* Roughly how many bytes of cache lines are visited for each byte of a product: if receivers copy
-   directly, each visits the source's lines in another core's cache; if the sender packs for all,
-   its lines are cached. */
+/* Roughly how many bytes of cache lines are read per byte of a product. Receivers that pull each
+   read the source's lines from another core's cache; a sender that packs for all has them
+   cached. */
 REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p,
                                            const redist_priv_shared *product) {
   const redist_priv_part *part = &p->part[product->part];
@@ -3659,7 +3650,7 @@ REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p,
                            part->half[side].peers[product->held].axis[d].peers);
 }
 
-/* The most of any product of a message. */
+/* The most waste of any product of a message. */
 REDIST_PRIV_COLD int64_t redist_priv_most_waste(const redist_plan *p,
                                                 const redist_priv_peer *peer) {
   const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
@@ -3715,10 +3706,10 @@ REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *
   return REDIST_OK;
 }
 
-/* Writes the slots of what is sent, from `at` on in this rank's segment, and notifies the members
-   where they and the board are. A receiver prefers to be written to where a message fills lines of
-   its own; else to copy it itself, out of the ring where cores share no cache, or are not near and
-   the ring stays cached. */
+/* Writes the slots of sent messages to this rank's segment, from `at` on, and gives the members
+   notice of them and the board. A receiver prefers a push if the message fills whole cache lines.
+   Else it prefers the ring if cores share no cache, or are not close and the ring stays cached;
+   else to pull. */
 REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) {
   redist_priv_rings *r = p->rings;
   const int far = redist_priv_is_far(r->home);
@@ -3747,7 +3738,7 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
   }
 }
 
-/* The first of the lists of places on a board. */
+/* Where the lists of places begin on a board. */
 REDIST_PRIV_COLD int64_t *redist_priv_board_lists(const redist_plan *p, redist_priv_board *board) {
   int64_t *words = board->array;
   return words + 2 * p->arrays;
@@ -3789,14 +3780,14 @@ REDIST_PRIV_COLD const redist_priv_storage *redist_priv_storage_there(const redi
   return &place->storage;
 }
 
-/* Takes a block of shared memory, from the arena or opened for this plan alone, and writes it. A
-   rank with an error only takes part in the opening. */
+/* Takes a block of shared memory from the arena, or opens one for this plan, and writes it. A rank
+   with an error only takes part in opening. */
 REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
   redist_priv_rings *r = p->rings;
   const int64_t head = redist_priv_board_bytes(p);
   int64_t k, piece, bytes;
   redist_priv_board *board;
-  /* now, when the receivers of plans that are gone have been waited for */
+  /* collective calls have waited for the receivers of freed plans */
   redist_priv_reclaim(r->home);
   piece = redist_priv_piece_bytes(p);
   for (k = r->receives; k < r->channels && code == REDIST_OK; k++) {
@@ -3818,7 +3809,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
 }
 
 /* Finds the peers on this node, and allocates shared memory for them. Fails where there is none, or
-   too little. Peers are in the order in which they must be unpacked, else in the order that suits
+   too little. Peers keep the order in which they must be unpacked, if any, else that for
    messages. */
 REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p) {
   const redist_priv_transport *messages = redist_priv_transport_of((int)redist_priv_by_messages(p));
@@ -3859,8 +3850,8 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
   return code;
 }
 
-/* Connects both ends of all messages, when all ranks have written their blocks; whoever frees the
-   plan must wait until all have. Only a sender that pushes needs compiled copies. */
+/* Connects both ends of all messages, after all ranks have written their blocks; the plan may be
+   freed only after all have connected. Of senders, only those that push need direct copies. */
 REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
   const redist_priv_home *home = p->rings->home;
   int64_t k;
@@ -3887,8 +3878,8 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
   return code;
 }
 
-/* Reaches the peers' memory, where it is the plan's own measures how far the cores are apart for
-   messages that may be streamed, and connects. Collective; fails on any rank. */
+/* Maps the peers' memory and connects. Without an arena, if messages may be streamed, also measures
+   the distance of cores. Collective; may fail on some ranks only. */
 REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p) {
   redist_priv_home *home = p->rings->home;
   int measured = REDIST_OK, code = redist_priv_home_reach(home);
@@ -3902,17 +3893,17 @@ REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p) {
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network);
 
-/* The seconds in which a rank sends `messages` of `bytes` in all at once: one is on the link while
-   the next is prepared. */
+/* The seconds in which a rank sends `messages`, of `bytes` in all, at once: while one is on the
+   link, the next is prepared. */
 REDIST_PRIV_COLD double redist_priv_transfer(const redist_priv_network *n, double messages,
                                              double bytes) {
   const double sending = messages * n->cost.per_message, moving = bytes * n->cost.per_byte;
   return n->latency + (sending > moving ? sending : moving);
 }
 
-/* The network as measured, once for all plans on an arena's ranks, or as options.cost says. Where
-   REDIST_AUTO chooses, most of per_message is latency, which concurrent messages share. A chain
-   asked for by name pays it for each message, as in redist_cost_of. Collective. */
+/* Sets the network from options.cost, or measures it, once for all plans on an arena's ranks. For
+   REDIST_AUTO, most of per_message is latency, which concurrent messages share. A chain asked for
+   by name pays it for each message, as in redist_cost_of. Collective. */
 REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p) {
   redist_priv_network *known = p->borrows ? &p->options.arena->network : &p->network;
   int code = REDIST_OK;
@@ -3932,6 +3923,12 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p) {
 
 /* ------------------------------------------------------------------ REDIST_MULTIPHASE (private) */
 
+/* The time of tiny messages is mostly latency. A chain of plans through intermediate layouts sends
+   fewer of them, so it may be faster than one exchange, although it moves elements several times.
+   The layouts are those of redist_phases (see "Routes"), or for slabs a grid of nodes x ranks of a
+   node, so that each rank sends one message per node, not per rank. One plan runs after another on
+   two scratch buffers. */
+
 #ifndef REDIST_NO_MULTIPHASE
 
 /* The layout before the k-th phase, 0 <= k <= phases. */
@@ -3940,7 +3937,7 @@ REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p,
   return k == 0 ? p->part->from : k == p->state.chain.phases ? p->part->to : &between[k - 1];
 }
 
-/* Of one exchange, inside the nodes (near), where no link is shared, or between them. */
+/* The seconds of one exchange inside the nodes (near), where no link is shared, or between them. */
 REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from,
                                             const redist_layout *to, int near) {
   redist_priv_network n = p->network;
@@ -3963,8 +3960,9 @@ REDIST_PRIV_COLD int redist_priv_slab_axis(const redist_plan *p, const redist_la
   return plain ? slab : -1;
 }
 
-/* From slabs along one axis to slabs along another by way of nodes x ranks of a node: first inside
-   the nodes, then with one message to each. 0 where that does not apply. */
+/* The layout between slabs along one axis and slabs along another that makes a grid of nodes x
+   ranks of a node: the first phase stays inside the nodes, the second sends one message to each
+   other node. Returns 0 where that does not apply. */
 REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout *between) {
   const int each = (int)p->node;
   const int outer = redist_priv_slab_axis(p, p->part->from),
@@ -3987,10 +3985,10 @@ REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout 
   return 1;
 }
 
-/* The route: between[phases - 1]. The same on all ranks, which agreed on layouts and cost. *gain:
-   the direct way's time over the route's. Collective. */
+/* Finds the route, between[phases - 1]: the same on all ranks, which agree on layouts and cost.
+   *gain: the ratio of the direct exchange's time to the route's. Collective. */
 REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *between, double *gain) {
-  /* some elements stay where they are */
+  /* some elements must not move */
   const int rests = p->options.in_place && p->combines;
   const int most = rests ? 0 : REDIST_PRIV_MOST_PHASES - 1;
   redist_priv_chain *c = &p->state.chain;
@@ -4017,7 +4015,7 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *betwe
   return code;
 }
 
-/* The plan of the k-th phase. All share what the arrays in between leave of max_buffer.
+/* Makes the plan of the k-th phase. All share what intermediate arrays leave of max_buffer.
    Collective. */
 REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout *between, int k) {
   redist_priv_chain *c = &p->state.chain;
@@ -4058,7 +4056,7 @@ REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p) {
   return code;
 }
 
-/* Starts the current phase: from the arrays of the one before to those of the next. */
+/* Starts the current phase: from the arrays of the last phase to those for the next. */
 REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p) {
   const redist_priv_chain *c = &p->state.chain;
   /* NULL on a rank that owns nothing there */
@@ -4093,8 +4091,8 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p) {
   for (k = 0; k < c->phases; k++) redist_plan_free(&c->phase[k]);
 }
 
-/* Predicts a chain, where it may win: it sends all bytes as well, and pays the latency once more,
-   if only inside the nodes. Collective. */
+/* Predicts a chain where it may win: it sends at least all bytes, and pays at least one more
+   latency, perhaps only inside the nodes. Collective. */
 REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation) {
   const double best = p->predicted[redist_priv_by_messages(p)], bytes = (double)p->agreed.bytes;
   const double again = p->network.latency / (p->node > 1 ? REDIST_PRIV_NEARER : 1);
@@ -4116,14 +4114,19 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
 
 /* ------------------------------------------------------------------ choosing a method (private) */
 
+/* Which method is fastest depends on sizes and machine, every rank must choose the same, and a
+   method may prove unavailable on some rank. So all ranks predict the seconds of each candidate
+   from facts that they have agreed on; with REDIST_MEASURE they time candidates, too. They open the
+   best one and agree whether that succeeded on all ranks; if not, they try its fallback. */
+
 #ifndef REDIST_NO_SCHEDULED
 #define REDIST_PRIV_NO_ROOM REDIST_SCHEDULED /* the fallback of REDIST_POINT_TO_POINT */
 #else
 #define REDIST_PRIV_NO_ROOM REDIST_ALLTOALLW
 #endif
 
-/* All methods, then a row without a name. From REDIST_POINT_TO_POINT on none needs more memory than
-   the one before it, and with max_buffer each needs less. */
+/* All methods, then a row without a name. From REDIST_POINT_TO_POINT on, no row needs more memory
+   than the row before it, and with max_buffer each needs less. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void) {
   static const redist_priv_transport transports[] = {
       {REDIST_SHARED, REDIST_AUTO, "REDIST_SHARED", redist_priv_shared_open,
@@ -4164,8 +4167,8 @@ REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p) {
              : REDIST_POINT_TO_POINT;
 }
 
-/* Whether an arena has a communicator of these ranks, and a tag, for one more plan. Local: a rank
-   where MPI fails says no for all. */
+/* Whether an arena has a communicator of these ranks, and a tag, for one more plan. Local: if MPI
+   fails on a rank, the answer is no for all. */
 REDIST_PRIV_COLD int redist_priv_lends_comm(const redist_arena *arena, MPI_Comm comm) {
   int same = MPI_UNEQUAL;
   return arena != NULL && arena->tags < arena->most_tags &&
@@ -4208,7 +4211,7 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(const redist_plan *p, MPI_Comm co
 }
 
 /* Predicts the seconds of an execution by every candidate but a chain. Ranks of a node are assumed
-   to be consecutive; they use rings, which take setting up. MPI's collectives send to all. */
+   to be consecutive. Rings cost set-up; MPI's collectives send to all ranks. */
 REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
   const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
   const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
@@ -4233,8 +4236,7 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
                        far * s[redist_priv_by_messages(p)] + REDIST_PRIV_SETUP * creation;
 }
 
-/* Messages to the ranks of a node share its link: messages to other nodes go between two of
-   them. */
+/* Messages to ranks of one node share its link, so orders the peers such that nodes alternate. */
 REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p) {
   const int each = (int)p->node;
   redist_priv_side *s;
@@ -4267,8 +4269,7 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p) {
 }
 
 /* Arrays to time candidates with, after the pointers to them; NULL when memory is exhausted. Those
-   that are read are zero: numbers to combine, and pages that exist, since reading others is
-   faster. */
+   that are read are zeroed: valid numbers, on pages that exist (reading others is faster). */
 REDIST_PRIV_COLD char **redist_priv_scratch(const redist_plan *p) {
   const int64_t both = p->side[REDIST_PRIV_FROM].array_bytes + p->side[REDIST_PRIV_TO].array_bytes;
   int64_t at = redist_priv_round_up(2 * p->arrays * (int64_t)sizeof(char *), REDIST_PRIV_LINE);
@@ -4294,9 +4295,9 @@ REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin, int cod
   return code == REDIST_OK && most[0] == REDIST_OK ? (double)most[1] * 1e-9 : 0;
 }
 
-/* The time of one execution on the slowest rank, of short ones the mean of many: the least of
-   several, of which the first, which warms up, only counts alone. It does, where that takes twice
-   the best so far. Collective. */
+/* The time of one execution on the slowest rank, the least of several series; in short ones, a
+   mean. The first warms up, and counts only if it takes twice the best so far: it is then the last.
+   Collective. */
 REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, double best) {
   double least = 0, seconds = 0, begin;
   int series, k, times = 1, code = REDIST_OK;
@@ -4316,8 +4317,8 @@ REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, doub
 REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, int parts, const redist_part *part,
                                         const redist_options *options, redist_plan **plan);
 
-/* Times one method; 0 when it is unavailable, and a substitute or a chain of one phase would serve.
-   The cost of creating it is divided by the number of executions. Collective. */
+/* Times one method; 0 when it is unavailable, so that a fallback or a chain of one phase would run.
+   Adds the time of creation divided by the number of executions. Collective. */
 REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *options,
                                         char **scratch, double best) {
   const double begin = MPI_Wtime();
@@ -4334,8 +4335,9 @@ REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *op
   return *seconds > 0 ? *seconds + creation : 0;
 }
 
-/* Times every candidate that fits, and returns the fastest; where none is a tenth faster than the
-   estimate, or than messages when that is unavailable, it is what is estimated. Collective. */
+/* Times every candidate that fits, and returns the fastest. Unless that is a tenth faster than the
+   estimated method (or, if this is unavailable, messages), returns the estimated one.
+   Collective. */
 REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p) {
   const redist_priv_transport *t = redist_priv_transports();
   redist_method estimate = redist_priv_estimate(p), fastest = estimate;
@@ -4374,7 +4376,7 @@ REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method me
   return method != REDIST_ALLTOALLW || !single;
 }
 
-/* Whether the ranks are on several nodes, and how many from rank 0 on share its node then.
+/* Whether the ranks are on several nodes; if so, how many from rank 0 on share its node.
    Collective. */
 REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p) {
   const int64_t own = redist_priv_node_number(p);
@@ -4386,8 +4388,8 @@ REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p) {
   return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->node, 1, MPI_MIN) : code;
 }
 
-/* Chooses the transport. All ranks have the same facts and so make the same choice. Collective when
-   it measures. */
+/* Chooses the transport, equally on all ranks, which have the same facts. Collective if it
+   measures. */
 REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p) {
   const int measures = p->options.method == REDIST_AUTO && p->options.effort == REDIST_MEASURE;
   redist_method method = measures ? redist_priv_measure(p) : redist_priv_estimate(p);
@@ -4396,7 +4398,7 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p) {
   p->transport = redist_priv_transport_of((int)method);
 }
 
-/* What is tried where the plan's transport fails, or NULL. REDIST_ALLTOALLW may lack a
+/* What to try after the plan's transport fails, or NULL. REDIST_ALLTOALLW may lack a
    communicator. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_fallback(const redist_plan *p) {
   redist_method next = p->transport->fallback;
@@ -4406,7 +4408,7 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_fallback(const redist_
              : redist_priv_transport_of((int)next);
 }
 
-/* Compiles what stays, and the messages that are staged. */
+/* Compiles the copies of what is local, and of staged messages. */
 REDIST_PRIV_COLD int redist_priv_compile_copies(redist_plan *p) {
   const redist_priv_cutting uncut = {INT64_MAX, 0};
   redist_priv_peer *peer;
@@ -4471,9 +4473,9 @@ REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p) {
   memset(&p->state, 0, sizeof p->state);
 }
 
-/* Opens what the transport needs of the system, stages, creates and connects. Where that fails on
-   any rank, or no rank needs shared memory, the plan falls back to messages; where memory for a
-   method not asked for by name is exhausted, to one that needs less. Collective. */
+/* Opens what the transport needs of the system, stages, creates and connects. If that fails on any
+   rank, or no rank needs shared memory, the plan falls back to messages; if memory for a method
+   that REDIST_AUTO chose is exhausted, to a method that needs less. Collective. */
 REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_error *v) {
   enum { UNFIT, USED, OUTCOMES };
   const redist_priv_error good = *v;
@@ -4508,7 +4510,7 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_err
 
 /* ------------------------------------------------------------------------------- plans (bodies) */
 
-/* A communicator for a plan: the arena's, with a tag, where that has comm's ranks; or its own.
+/* Gives a plan the arena's communicator, with a tag, if that has comm's ranks; else its own.
    Collective over comm. */
 REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redist_priv_error *v) {
   redist_arena *arena = p->options.arena;
@@ -4559,7 +4561,7 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   REDIST_FREE(p->peer);
   REDIST_FREE(p->pointers);
   if (p->options.arena != NULL) p->options.arena->plans--;
-  /* else a later communicator, or plan with this tag, would receive what is still under way */
+  /* if MPI failed, a later plan with this tag, or communicator, would receive what is in flight */
   if (p->borrows && !p->failed)
     p->options.arena->tags -= p->options.arena->tags == p->tag + 1;
   else if (p->comm != MPI_COMM_NULL && !p->failed)
@@ -4575,8 +4577,8 @@ REDIST_PRIV_COLD int redist_priv_same_blocks(const redist_axis *x, const redist_
   return same;
 }
 
-/* Whether two layouts differ at most in which of their ghost cells hold elements, and on other
-   ranks in where their places lie. */
+/* Whether two layouts store this rank's places alike: they differ at most in which ghost cells hold
+   elements, and in offsets on other ranks. */
 REDIST_PRIV_COLD int redist_priv_same_but_ghosts(const redist_layout *a, const redist_layout *b,
                                                  int rank) {
   redist_priv_held_place held = redist_priv_before_first(), other = held;
@@ -4601,9 +4603,8 @@ REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout) {
   return ghosts;
 }
 
-/* Derives a part's store policy, and what follows from it. In place, between layouts that differ in
-   their ghosts alone, of which one has none, nothing is overwritten; allocated extents are this
-   rank's. */
+/* Derives a part's store policy, and what follows from it. In place, nothing is overwritten early
+   between layouts that differ in ghosts only, one of which has none (for this rank's lengths). */
 REDIST_PRIV_COLD void redist_priv_set_policy(redist_plan *p, redist_priv_part *part) {
   const int several = part->from->copies > 1,
             same = redist_priv_same_but_ghosts(part->from, part->to, p->rank);
@@ -4611,7 +4612,7 @@ REDIST_PRIV_COLD void redist_priv_set_policy(redist_plan *p, redist_priv_part *p
             to_ghosts = redist_priv_has_ghosts(part->to), combines = part->policy.function != NULL;
   int level = MPI_THREAD_MULTIPLE;
   if (part->policy.function == redist_combine_op && MPI_Query_thread(&level) != MPI_SUCCESS)
-    level = MPI_THREAD_SINGLE; /* it calls MPI, which may not allow OpenMP's threads to */
+    level = MPI_THREAD_SINGLE; /* it calls MPI, which OpenMP's threads may be forbidden */
   part->policy.alone = level < MPI_THREAD_MULTIPLE;
   redist_priv_slow_to_fast(part->from, part->from->memory_order, part->order);
   p->combines |= combines;
@@ -4712,7 +4713,7 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(int rank, int size, int parts
   return p;
 }
 
-/* A new plan begins to count, and forgets what was valid during creation. */
+/* Starts the counters of a new plan, and clears what was valid during creation only. */
 REDIST_PRIV_COLD void redist_priv_created(redist_plan *p) {
   int k;
   p->given = NULL;
@@ -4849,9 +4850,8 @@ REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void
   return code == REDIST_OK ? redist_wait(p) : code;
 }
 
-/* Whether the i-th of all arrays and the j-th, which is a destination, share memory that both
-   layouts use. Arrays with allocated extents may interleave without sharing a cell, so only their
-   addresses are compared. */
+/* Whether array i and destination j, of all arrays, share memory that both layouts use. Arrays with
+   allocated lengths may interleave without a common cell, so only their addresses are compared. */
 REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int i, int j) {
   const redist_priv_part *x = redist_priv_part_of(p, i % p->arrays),
                          *y = redist_priv_part_of(p, j % p->arrays);
@@ -4868,7 +4868,7 @@ REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int i, int j) {
               : at < there + (uintptr_t)t->array_bytes && there < at + (uintptr_t)s->array_bytes);
 }
 
-/* Arrays of several parts may be the same: what is written is the caller's to keep apart. */
+/* Several parts may use one array; the caller keeps apart what they write. */
 REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p) {
   const int n = p->arrays;
   int i, j;
@@ -4888,7 +4888,7 @@ REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p) {
   return REDIST_OK;
 }
 
-/* Checks the arrays of an execution. A side that is fixed has only one. */
+/* Checks the arrays of an execution. A side with a fixed array has only one. */
 REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p) {
   const void *const fixed[2] = {p->options.fixed_from, p->options.fixed_to};
   int i;
@@ -5012,8 +5012,8 @@ REDIST_PRIV_COLD void redist_priv_print_spent(const redist_plan *p, const int64_
             what[k], (double)sum[k] * 1e-9 / p->size, p->executions, (double)most[k] * 1e-9);
 }
 
-/* Elements that stay on this rank, in place, and are copied: all but those of runs that stay where
-   they are. */
+/* Elements that stay on this rank in place but are copied, because they are not at their
+   destination. */
 REDIST_PRIV_COLD int64_t redist_priv_copied_in_place(const redist_plan *p) {
   int64_t elements = 0, k;
   int a;
@@ -5025,7 +5025,7 @@ REDIST_PRIV_COLD int64_t redist_priv_copied_in_place(const redist_plan *p) {
   return elements;
 }
 
-/* What the plan moves: of each part the layouts and its elements. */
+/* Prints what the plan moves: for each part, its layouts and elements. */
 REDIST_PRIV_COLD void redist_priv_print_parts(const redist_plan *p, FILE *file) {
   int k;
   fprintf(file, "redist plan on %d ranks, %d array%s", p->size, p->arrays,
@@ -5108,11 +5108,11 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file) {
 /* ------------------------------------------------------------------------- calibrating (bodies) */
 
 /* The shortest time of an exchange of n messages each way between this rank and its mirror image, n
-   <= REDIST_PRIV_BURST, in picoseconds; -1 when MPI fails: a rank where it does goes on, for the
-   other waits. The ring of ranks is mirrored so that most images are on other nodes and half of
-   them in the other half of the network, as when all send to all, or all of them there. Exchanges
-   follow each other, so that it does not matter who begins a trial first, with two sets of
-   requests, so that both sides are done with one. Collective. */
+   <= REDIST_PRIV_BURST, in picoseconds; -1 when MPI fails (the rank goes on, since its image
+   waits). The ring of ranks is mirrored so that most images are on other nodes, and half of them,
+   or all, in the other half of the network, as when all send to all. Exchanges follow each other
+   without a pause, so that it does not matter which rank begins first; they use two sets of
+   requests alternately. Collective. */
 REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes, int mirrored,
                                                  char *memory) {
   enum { MOST = 4 * REDIST_PRIV_BURST };
@@ -5149,8 +5149,8 @@ REDIST_PRIV_COLD int64_t redist_priv_time_mirror(MPI_Comm comm, int n, int bytes
 /* times: a small message, a burst, pairs of bursts */
 enum { REDIST_PRIV_ONE, REDIST_PRIV_TOGETHER, REDIST_PRIV_WHOLE };
 
-/* The network for measured picoseconds: time[REDIST_PRIV_WHOLE] and on of a burst whole and in
-   pieces, up to time[n], of a small message to the farther mirror image. */
+/* Fits the network to measured picoseconds. time[REDIST_PRIV_WHOLE], ...: a burst whole and in
+   pieces, alternately; time[n]: a small message to the other mirror image. */
 REDIST_PRIV_COLD void redist_priv_fit_network(const int64_t *time, int n, int bytes,
                                               redist_priv_network *network) {
   const double unit = 1e-12; /* seconds in a picosecond */
@@ -5171,9 +5171,10 @@ REDIST_PRIV_COLD void redist_priv_fit_network(const int64_t *time, int n, int by
   network->cost.per_byte = (double)more * unit / bytes;
 }
 
-/* Short messages, one and several; a long one, whole and in a schedule's pieces, alternately: the
-   fastest counts, and whole ones must never be slower, since where they are they may be twice as
-   slow. Some networks have farther images in the one mirror, some in the other. Collective. */
+/* Times one short message and several, then a long one, whole and in a schedule's pieces,
+   alternately. The fastest sets per_byte; the worst ratio sets crowding, since whole messages may
+   be twice as slow. Which of two mirrors has the farther images depends on the network.
+   Collective. */
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network) {
   enum { OPPOSITE = REDIST_PRIV_WHOLE + 2 * 3, FAILED, TIMES };
   const int piece = (int)redist_priv_clamp(REDIST_EAGER_BYTES, 2 * REDIST_PRIV_SMALL, 65536);
@@ -5218,8 +5219,8 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost) {
 
 /* ------------------------------------------------------------------------------ arenas (bodies) */
 
-/* Memory for arrays: shared, or ordinary, beside shared memory for plans. Collective; the same
-   answer on all ranks. */
+/* Allocates an arena: shared memory for plans and arrays, or, if that fails, ordinary memory for
+   arrays. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a) {
   int apart = 0, refused = 0, code = REDIST_ERR_MEMORY;
   for (; apart < 2 && code != REDIST_OK; apart += code != REDIST_PRIV_REFUSED) {
@@ -5243,7 +5244,7 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
   const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
   const int64_t machine = redist_priv_machine();
   redist_arena *a;
-  /* codes, the arena's name: where one rank has it, since when, on which machine */
+  /* a code, and the arena's name: a hash of one rank's machine, address and time */
   int64_t most[2] = {REDIST_OK, 0};
   int found = 0, code, *tags = NULL;
   if (arena == NULL || redist_priv_comm_error(comm) != NULL) return REDIST_ERR_ARGUMENT;
@@ -5300,15 +5301,16 @@ REDIST_API int redist_arena_free(redist_arena **arena) {
 
 /* ------------------------------------------------------------------------------- files (bodies) */
 
-/* A file holds the view row by row, so the elements of a place ascend in it when each axis is
-   followed in ascending order. Where a section takes steps through cyclic blocks an axis has
-   several tracks, whose segments alternate: they are followed period by period,
+/* A file type must have ascending displacements. The file holds the view row by row, so the
+   elements of a place ascend if each axis is followed in ascending order. Where a section takes
+   steps through cyclic blocks, an axis has several tracks, whose segments alternate. They are
+   followed period by period,
 
        view index     012345678901234567890123456
        tracks         ##..#.##..##..#.##..##..#.#     head, whole periods, tail:
                       |head|----------------|tail
 
-   of which the whole ones are equal, and one type repeated. */
+   where one type is repeated for the whole periods, which are equal. */
 
 /* The runs of period k of a pattern, in ascending order: local positions are their source, view
    indices their destination. REDIST_ERR_MEMORY; free them, even on failure. */
@@ -5332,7 +5334,7 @@ REDIST_PRIV_COLD int redist_priv_runs_of_period(const redist_priv_pattern *p, in
   return REDIST_OK;
 }
 
-/* *type at every element of some periods of a pattern, all like period k. */
+/* Replaces *type by one at every element of some periods of a pattern, all like period k. */
 REDIST_PRIV_COLD int redist_priv_follow_periods(MPI_Datatype *type, const redist_priv_pattern *p,
                                                 int64_t k, int64_t periods, int side,
                                                 int64_t stride) {
@@ -5350,7 +5352,7 @@ REDIST_PRIV_COLD int redist_priv_follow_periods(MPI_Datatype *type, const redist
   return code;
 }
 
-/* *type at every element of a pattern, which has some. */
+/* Replaces *type by one at every element of a pattern, which is not empty. */
 REDIST_PRIV_COLD int redist_priv_follow_pattern(MPI_Datatype *type, const redist_priv_pattern *p,
                                                 int side, int64_t stride) {
   const redist_priv_track *head = &p->track[0], *last = &p->track[p->tracks - 1];
@@ -5370,8 +5372,8 @@ REDIST_PRIV_COLD int redist_priv_follow_pattern(MPI_Datatype *type, const redist
   return redist_priv_concatenate(type, types, n, code);
 }
 
-/* *type, an element of so many bytes, at every element that a place owns in its rank's array (side
-   FROM) or in the file (TO). layout: without ghosts. */
+/* Replaces *type, an element of so many bytes, by one at every element that a place owns, in its
+   rank's array (side FROM) or in the file (TO). layout: without ghosts. */
 REDIST_PRIV_COLD int redist_priv_follow_place(MPI_Datatype *type, const redist_layout *layout,
                                               int place, int side, int64_t bytes) {
   const redist_priv_storage storage = redist_priv_storage_of(layout, place);
@@ -5393,14 +5395,14 @@ REDIST_PRIV_COLD int redist_priv_follow_place(MPI_Datatype *type, const redist_l
   return code;
 }
 
-/* Several places of a rank share rows of the file, so their pieces of rows are put in order: where
-   a piece begins in the array and in the file, in elements, and which types it has there. */
+/* Several places of a rank may share rows of the file, so their pieces of rows must be sorted. A
+   piece: where it begins in the array and in the file, in elements, and its kind. */
 typedef struct {
   int64_t at[2];
   int64_t kind;
 } redist_priv_piece;
 
-/* Pieces of equal length and stride in the array have equal types. */
+/* A kind: pieces of equal length and stride in the array have equal types. */
 typedef struct {
   int64_t length, stride;
 } redist_priv_piece_kind;
@@ -5521,7 +5523,7 @@ REDIST_PRIV_COLD int redist_priv_list_pieces(redist_priv_pieces *list, int rank)
   return code;
 }
 
-/* *type: of all pieces in their order in the file. */
+/* *type: the type of all pieces, in their order in the file. */
 REDIST_PRIV_COLD int redist_priv_join_pieces(const redist_priv_pieces *list, int side,
                                              MPI_Datatype *type) {
   const int n = (int)list->pieces;
@@ -5561,7 +5563,7 @@ REDIST_PRIV_COLD int redist_priv_types_of_places(const redist_layout *layout, in
   return code;
 }
 
-/* How many places of replica 0 that own something a rank holds; *place: the last. */
+/* The number of a rank's places in replica 0 that own elements; *place: the last of them. */
 REDIST_PRIV_COLD int redist_priv_writers_on(const redist_layout *layout, int rank, int *place) {
   int coords[REDIST_MAX_DIMS], k = -1, n = 0;
   while ((k = redist_priv_next_place(layout, NULL, rank, k)) >= 0) {
@@ -5601,7 +5603,7 @@ REDIST_PRIV_COLD int redist_priv_type_extents(const redist_layout *layout, int r
   return REDIST_OK;
 }
 
-/* Gives the types their extents and commits them. */
+/* Sets the types' extents, and commits them. */
 REDIST_PRIV_COLD int redist_priv_commit_types(const MPI_Aint *extent, MPI_Datatype *type) {
   MPI_Datatype made;
   int side, code = REDIST_OK;
