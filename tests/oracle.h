@@ -29,17 +29,11 @@ static int64_t test_stream_bytes = 4194304;
 
 /* ---- a layout as described ---- */
 
-enum { TEST_ANY = 10, TEST_OPERATIONS = TEST_ANY + 3 * TEST_DIMS + 3, TEST_MOST_REPLICAS = 8 };
+enum { TEST_WHOLE, TEST_BLOCK, TEST_CYCLIC, TEST_BLOCK_CYCLIC, TEST_BALANCED, TEST_CUTS };
+enum { TEST_KINDS = TEST_CUTS + 1, TEST_MOST_REPLICAS = 8 };
 
-enum {
-  TEST_WHOLE,
-  TEST_BLOCK,
-  TEST_CYCLIC,
-  TEST_BLOCK_CYCLIC,
-  TEST_BALANCED,
-  TEST_CUTS,
-  TEST_KINDS
-};
+/* Operations that may be drawn at random, and those together with what flags ask for. */
+enum { TEST_ANY = 10, TEST_OPERATIONS = TEST_ANY + 3 * TEST_DIMS + 3 };
 
 /* What may be done to a layout after its axes or boxes are given, in any order. */
 enum {
@@ -149,11 +143,7 @@ static inline test_axis test_axis_of(int kind, int64_t n, int64_t block, int pro
 }
 
 static inline test_operation test_operation_of(int kind, int axis) {
-  test_operation o;
-  memset(&o, 0, sizeof o);
-  o.kind = kind;
-  o.axis = axis;
-  o.step = 1;
+  const test_operation o = {kind, axis, 0, {0}, 0, 0, 1};
   return o;
 }
 
@@ -210,7 +200,7 @@ static inline void test_draw_section(test_random *r, test_operation *o, int ndim
   }
 }
 
-/* Axis d of the result shows axis axes[d] of what an operation is applied to. */
+/* Axis d of the result of an operation is axis axes[d] before. */
 static inline void test_axes(const test_operation *o, int ndim, int *axes) {
   int d;
   for (d = 0; d < ndim; d++) {
@@ -363,13 +353,14 @@ static inline int test_any_kind(test_random *r, int ghosts) {
 /* Draws an array whose view has the given shape, on at most `world` ranks. */
 static inline void test_draw(test_random *r, int world, int flags, int ndim, const int64_t *shape,
                              test_array *array) {
-  const int most = world < TEST_MOST_REPLICAS ? world : TEST_MOST_REPLICAS;
+  const int64_t most = test_one_in(r, 4) ? TEST_MOST_REPLICAS : TEST_MOST_REPLICAS / 2;
   const int boxed = flags & TEST_BOXES && test_one_in(r, 3);
   int64_t before[TEST_DIMS] = {0};
   int all[TEST_PLACES], places;
   memset(array, 0, sizeof *array);
   array->ndim = ndim;
-  array->replicas = flags & TEST_REPLICAS ? (int)test_between(r, 1, test_between(r, 1, most)) : 1;
+  array->replicas =
+      flags & TEST_REPLICAS ? (int)test_between(r, 1, world < most ? world : most) : 1;
   memcpy(before, shape, (size_t)ndim * sizeof *shape);
   test_draw_operations(r, flags, array, before);
   test_draw_axes(r, boxed ? 1 : world / array->replicas, flags, before, array);

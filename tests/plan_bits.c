@@ -317,10 +317,12 @@ static void widen(test_random *r, test_array *array) {
   int a;
   for (a = 0; a < array->ndim; a++) {
     test_axis *x = &array->axes[a];
-    x->low = test_between(r, 0, test_one_in(r, 3) ? 1 : x->n);
-    x->high = test_between(r, 0, test_one_in(r, 3) ? 1 : x->n);
-    x->edge = test_one_in(r, 8) ? REDIST_CLOSED : REDIST_PERIODIC;
-    x->ghosts = test_can_have_ghosts(x) && !test_one_in(r, 8);
+    const int dealt = x->kind == TEST_CYCLIC || x->kind == TEST_BLOCK_CYCLIC;
+    if (dealt && !test_one_in(r, 8)) x->kind = TEST_CUTS;
+    x->low = test_one_in(r, 3) ? x->n : test_between(r, 0, test_one_in(r, 3) ? 1 : x->n);
+    x->high = test_one_in(r, 3) ? x->n : test_between(r, 0, test_one_in(r, 3) ? 1 : x->n);
+    x->edge = test_one_in(r, 10) ? REDIST_CLOSED : REDIST_PERIODIC;
+    x->ghosts = test_can_have_ghosts(x) && !test_one_in(r, 10);
     x->tight = 0;
     test_draw_depth(r, x);
   }
