@@ -51,7 +51,7 @@ static inline void exchange_describe(exchange *e) {
   int side;
   for (side = 0; side < 2; side++) {
     test_tabulate(&e->arrays[side], &e->tables[side]);
-    e->layouts[side] = test_layout(&e->arrays[side], &e->tables[side], e->rank);
+    e->layouts[side] = test_layout(&e->tables[side], e->rank);
     e->place[side] = test_place_of_rank(&e->tables[side], e->rank);
   }
 }
@@ -60,7 +60,7 @@ static inline void exchange_draw(exchange *e, uint64_t seed) {
   test_random r = {seed};
   e->seed = seed;
   test_piece_bytes = test_one_in(&r, 2) ? 128 : 262144;
-  test_draw_pair(&r, e->size, 1, 0, &e->arrays[0], &e->arrays[1]);
+  test_draw_pair(&r, e->size, TEST_OWN_EXTENTS, TEST_MEDIUM, &e->arrays[0], &e->arrays[1]);
   exchange_describe(e);
 }
 

@@ -212,11 +212,11 @@ static void check(test_random *r, distributed *x, const char *what, int number) 
 
 static void check_regular(test_random *r, test_array *array, test_table *t, distributed *x, int k) {
   int64_t i;
-  int ndim = test_draw_shape(r, 0, x->shape), mine;
-  test_draw(r, test_size(), 1, ndim, x->shape, array);
+  int ndim = test_draw_shape(r, TEST_MEDIUM, x->shape), mine;
+  test_draw(r, test_size(), TEST_OWN_EXTENTS, ndim, x->shape, array);
   test_tabulate(array, t);
   mine = test_place_of_rank(t, test_rank());
-  x->layout = test_layout(array, t, test_rank());
+  x->layout = test_layout(t, test_rank());
   x->elements = t->elements;
   x->alloc = mine < 0 ? 0 : t->alloc[mine];
   x->owned = mine < 0 ? 0 : t->owned[mine];

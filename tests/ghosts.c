@@ -1,8 +1,11 @@
-/* redist tests: ghost cells, boxes, copies and combining on one process and on paper, against every
-   cell of every holder. MIT licence, see LICENSE. */
-#include "holders.h"
+/* redist tests: ghost cells, boxes, replicas and combining on one process and on paper, against
+   every cell of every place. MIT licence, see LICENSE. */
+#define TEST_LENGTH 1024
+#define TEST_ELEMENTS 1024
+#define TEST_LARGEST 2000
+#include "oracle.h"
 
-enum { CASES = 2000, MOST_ELEMENTS = 1024 };
+enum { CASES = 2000, RANKS = 8 };
 
 static int64_t initial(int side, int place, int64_t cell) {
   test_random r;
@@ -11,11 +14,11 @@ static int64_t initial(int side, int place, int64_t cell) {
 }
 
 typedef struct {
-  holders side[2];
-  int64_t *array[2][HOLDER_PROCS];
-  int64_t owner_value[MOST_ELEMENTS], sum[MOST_ELEMENTS];
-  char owned[MOST_ELEMENTS]; /* by some place of the source */
-} pair_of_holders;
+  test_model side[2];
+  int64_t *array[2][RANKS];
+  int64_t owner_value[TEST_ELEMENTS], sum[TEST_ELEMENTS];
+  char owned[TEST_ELEMENTS]; /* by some place of the source */
+} pair;
 
 static void add(void *to, const void *from, int64_t n, void *context) {
   int64_t *there = (int64_t *)to, i;
@@ -24,33 +27,33 @@ static void add(void *to, const void *from, int64_t n, void *context) {
   for (i = 0; i < n; i++) there[i] += arrived[i];
 }
 
-static void fill(pair_of_holders *p) {
+static void fill(pair *p) {
   int side, place;
   int64_t cell, e;
   memset(p->sum, 0, sizeof p->sum);
   for (side = 0; side < 2; side++)
-    for (place = 0; place < p->side[side].places; place++) {
-      const int64_t cells = holder_cells(&p->side[side], place);
+    for (place = 0; place < p->side[side].table.places; place++) {
+      const int64_t cells = p->side[side].table.alloc[place];
       p->array[side][place] = (int64_t *)malloc((size_t)cells * sizeof(int64_t) + 1);
       for (cell = 0; cell < cells; cell++) {
         int64_t *value = &p->array[side][place][cell];
         *value = initial(side, place, cell);
         if (side == 1) continue;
-        e = holder_element(&p->side[0], place, cell, 1);
+        e = test_element(&p->side[0].table, place, cell, 1);
         if (e >= 0) p->sum[e] += *value;
       }
     }
 }
 
-/* The copy that a replicated source reads is the library's choice: copies agree where nothing is
+/* Which replica of a source is read is the library's choice: replicas agree where nothing is
    combined. */
-static void agree(pair_of_holders *p) {
+static void agree(pair *p) {
   int place;
   int64_t cell, e;
   memset(p->owned, 0, sizeof p->owned);
-  for (place = 0; place < p->side[0].places; place++)
-    for (cell = 0; cell < holder_cells(&p->side[0], place); cell++) {
-      e = holder_element(&p->side[0], place, cell, 0);
+  for (place = 0; place < p->side[0].table.places; place++)
+    for (cell = 0; cell < p->side[0].table.alloc[place]; cell++) {
+      e = test_element(&p->side[0].table, place, cell, 0);
       if (e >= 0) {
         p->owner_value[e] = p->array[0][place][cell] = 7 * e + 3;
         p->owned[e] = 1;
@@ -58,12 +61,13 @@ static void agree(pair_of_holders *p) {
     }
 }
 
-static int is_right(const pair_of_holders *p, int combined) {
+static int is_right(const pair *p, int combined) {
+  const test_table *t = &p->side[1].table;
   int place;
   int64_t cell, e, wanted;
-  for (place = 0; place < p->side[1].places; place++)
-    for (cell = 0; cell < holder_cells(&p->side[1], place); cell++) {
-      e = holder_element(&p->side[1], place, cell, 1);
+  for (place = 0; place < t->places; place++)
+    for (cell = 0; cell < t->alloc[place]; cell++) {
+      e = test_element(t, place, cell, 1);
       wanted = initial(1, place, cell);
       if (e >= 0 && combined)
         wanted += p->sum[e];
@@ -75,50 +79,47 @@ static int is_right(const pair_of_holders *p, int combined) {
 }
 
 /* How often place `to` of the destination holds what place `from` of the source owns. */
-static int64_t shared(const pair_of_holders *p, int from, int to) {
+static int64_t shared(const pair *p, int from, int to) {
+  const test_table *f = &p->side[0].table, *t = &p->side[1].table;
   int64_t cell, e, count = 0;
-  char owned[MOST_ELEMENTS];
-  memset(owned, 0, sizeof owned);
-  for (cell = 0; cell < holder_cells(&p->side[0], from); cell++)
-    if ((e = holder_element(&p->side[0], from, cell, 0)) >= 0) owned[e] = 1;
-  for (cell = 0; cell < holder_cells(&p->side[1], to); cell++)
-    if ((e = holder_element(&p->side[1], to, cell, 1)) >= 0) count += owned[e];
+  for (cell = 0; cell < t->alloc[to]; cell++)
+    if ((e = test_element(t, to, cell, 1)) >= 0) count += f->place[e] == from % f->grid;
   return count;
 }
 
-static void check_paper(const pair_of_holders *p, int number) {
-  const holders *f = &p->side[0], *t = &p->side[1];
+static void check_paper(const pair *p, int number) {
+  const redist_layout *x = &p->side[0].layout, *y = &p->side[1].layout;
+  const test_table *f = &p->side[0].table, *t = &p->side[1].table;
   const redist_cost cost = {1, 0};
   redist_traffic traffic;
   redist_schedule schedule;
   int64_t total = 0, kept = 0, messages = 0, volume, most = 0;
-  int a, b, step, to = -1, from = -1, pairs = 0, right = 1, ranks[HOLDER_PROCS];
+  int a, b, step, to = -1, from = -1, pairs = 0, right = 1, ranks[RANKS];
   for (a = 0; a < f->places; a++)
     for (b = 0; b < t->places; b++) {
-      volume = redist_volume(&f->layout, f->ranks[a], &t->layout, t->ranks[b]);
-      right &= volume == shared(p, a, b) || (f->copies > 1 && volume == 0);
+      volume = redist_volume(x, f->ranks[a], y, t->ranks[b]);
+      right &= volume == shared(p, a, b) || (f->places > f->grid && volume == 0);
       total += volume;
       kept += f->ranks[a] == t->ranks[b] ? volume : 0;
       messages += volume > 0 && f->ranks[a] != t->ranks[b];
       pairs += volume > 0;
     }
   test_case(right, "case %d: volumes", number);
-  test_case(redist_traffic_between(&f->layout, &t->layout, &traffic) == REDIST_OK &&
-                traffic.total == total && traffic.kept == kept && traffic.moved == total - kept &&
+  test_case(redist_traffic_between(x, y, &traffic) == REDIST_OK && traffic.total == total &&
+                traffic.kept == kept && traffic.moved == total - kept &&
                 traffic.messages == messages,
             "case %d: traffic of %lld, kept %lld, in %lld messages", number, (long long)total,
             (long long)kept, (long long)messages);
-  test_case(redist_schedule_create(&f->layout, &t->layout, &schedule) == REDIST_OK,
-            "case %d: schedule", number);
+  test_case(redist_schedule_create(x, y, &schedule) == REDIST_OK, "case %d: schedule", number);
   for (step = 0; step < schedule.steps; step++)
-    for (a = 0; a < HOLDER_PROCS; a++) {
+    for (a = 0; a < RANKS; a++) {
       redist_schedule_step(&schedule, a, step, &to, &from);
       pairs -= to >= 0;
-      right &= to < 0 || redist_volume(&f->layout, a, &t->layout, to) > 0;
+      right &= to < 0 || redist_volume(x, a, y, to) > 0;
     }
   test_case(right && pairs == 0, "case %d: %d pairs are not in the schedule", number, pairs);
   redist_schedule_free(&schedule);
-  if (f->copies == 1 && t->copies == 1) {
+  if (f->places == f->grid && t->places == t->grid) {
     for (a = 0; a < f->places; a++) {
       int64_t sends = 0;
       for (b = 0; b < t->places; b++) sends += shared(p, a, b) > 0;
@@ -129,12 +130,10 @@ static void check_paper(const pair_of_holders *p, int number) {
       for (a = 0; a < f->places; a++) receives += shared(p, a, b) > 0;
       most = receives > most ? receives : most;
     }
-    test_case(redist_cost_of(&f->layout, &t->layout, 8, &cost) == (double)most,
-              "case %d: %g messages, not %lld", number,
-              redist_cost_of(&f->layout, &t->layout, 8, &cost), (long long)most);
+    test_case(redist_cost_of(x, y, 8, &cost) == (double)most, "case %d: %g messages, not %lld",
+              number, redist_cost_of(x, y, 8, &cost), (long long)most);
     volume = 0;
-    test_case(redist_relabel(&f->layout, &t->layout, ranks) == REDIST_OK, "case %d: relabelled",
-              number);
+    test_case(redist_relabel(x, y, ranks) == REDIST_OK, "case %d: relabelled", number);
     for (a = 0; a < f->places; a++)
       for (b = 0; b < t->places; b++) volume += f->ranks[a] == ranks[b] ? shared(p, a, b) : 0;
     test_case(volume >= kept, "case %d: relabelled keeps %lld, less than %lld", number,
@@ -142,76 +141,65 @@ static void check_paper(const pair_of_holders *p, int number) {
   }
 }
 
+/* The element that a shape visits after so many others. */
+static int64_t visited(const test_table *t, int place, const redist_shape *s, int64_t others) {
+  int64_t at = s->origin;
+  int d;
+  for (d = t->array->ndim - 1; d >= 0; d--) {
+    at += others % s->count[d] * s->stride[d];
+    others /= s->count[d];
+  }
+  return test_element(t, place, at, 0);
+}
+
 /* Shapes visit what a rank owns, in order. */
-static void check_shape(const holders *h, int number) {
-  int place, right = 1;
-  for (place = 0; place < h->places; place++) {
+static void check_shape(const test_model *m, int number) {
+  const test_table *t = &m->table;
+  int place, d, right = 1;
+  for (place = 0; place < t->places; place++) {
     redist_shape s;
-    int64_t i[3] = {0, 0, 0}, at, visited = 0, owned = 0, cell;
-    const int shaped = redist_layout_shape(&h->layout, h->ranks[place], &s), n = h->ndim;
-    int d;
-    for (cell = 0; cell < holder_cells(h, place); cell++)
-      owned += holder_element(h, place, cell, 0) >= 0;
+    const int shaped = redist_layout_shape(&m->layout, t->ranks[place], &s);
+    int64_t k, e, before = -1, first = 0;
     if (shaped < 0) continue;
-    right &= shaped == 1;
-    for (d = n; d < 3; d++) s.count[d] = 1, s.stride[d] = 0, s.first[d] = 0;
-    for (i[0] = 0; i[0] < s.count[0]; i[0]++)
-      for (i[1] = 0; i[1] < s.count[1]; i[1]++)
-        for (i[2] = 0; i[2] < s.count[2]; i[2]++, visited++) {
-          int64_t e, first = 0;
-          at = s.origin + i[0] * s.stride[0] + i[1] * s.stride[1] + i[2] * s.stride[2];
-          e = holder_element(h, place, at, 0);
-          right &= e >= 0;
-          for (d = 0; d < n; d++) first = first * h->axis[h->stored[d]].count + s.first[d];
-          right &= visited > 0 || e == first;
-        }
-    right &= visited == owned;
+    right &= shaped == 1 && test_product(m->array.ndim, s.count) == t->owned[place];
+    for (d = 0; d < m->array.ndim; d++) first = first * t->shape[d] + s.first[d];
+    for (k = 0; right && k < t->owned[place]; k++, before = e) {
+      e = visited(t, place, &s, k);
+      right &= e > before && (k > 0 || e == first);
+    }
   }
   test_case(right, "case %d: shape", number);
 }
 
 /* The owner of every element and where it lies there; -1 where no place owns it. */
-static void check_owners(const holders *h, int number) {
-  static int64_t offset[MOST_ELEMENTS];
-  static int rank[MOST_ELEMENTS];
-  int64_t cell, e, elements = 1, index[HOLDER_DIMS];
-  int d, place, right = 1;
-  for (d = 0; d < h->ndim; d++) elements *= h->axis[h->stored[d]].count;
-  for (e = 0; e < elements; e++) offset[e] = rank[e] = -1;
-  for (place = 0; place < h->places / h->copies; place++)
-    for (cell = 0; cell < holder_cells(h, place); cell++)
-      if ((e = holder_element(h, place, cell, 0)) >= 0) {
-        offset[e] = cell;
-        rank[e] = h->ranks[place];
-      }
-  for (e = 0; e < elements; e++) {
-    for (cell = e, d = h->ndim - 1; d >= 0; d--) {
-      index[d] = cell % h->axis[h->stored[d]].count;
-      cell /= h->axis[h->stored[d]].count;
+static void check_owners(const test_model *m, int number) {
+  const test_table *t = &m->table;
+  int64_t e, rest, index[TEST_DIMS];
+  int d, right = 1;
+  for (e = 0; e < t->elements; e++) {
+    for (rest = e, d = m->array.ndim - 1; d >= 0; d--) {
+      index[d] = rest % t->shape[d];
+      rest /= t->shape[d];
     }
-    right &= redist_layout_owner(&h->layout, index) == rank[e] &&
-             redist_layout_offset(&h->layout, index) == offset[e];
+    right &=
+        redist_layout_owner(&m->layout, index) == (t->place[e] < 0 ? -1 : t->ranks[t->place[e]]) &&
+        redist_layout_offset(&m->layout, index) == t->offset[e];
   }
   test_case(right, "case %d: owners and offsets", number);
 }
 
 /* An allocated length that leaves no room for the last cell that holds an element is refused. */
-static void check_room(pair_of_holders *p, int side, int number) {
-  const holders *h = &p->side[side];
+static void check_room(pair *p, int side, int number) {
+  const test_model *m = &p->side[side];
   redist_layout layout[2];
-  int64_t least = 0;
-  int d, k, place, tight, code;
+  int64_t least;
+  int d, code;
   layout[0] = p->side[0].layout;
   layout[1] = p->side[1].layout;
-  for (d = 0; d < h->ndim; d++) {
-    const int s = h->stored[d];
-    for (least = place = 0; place < h->places; place++) {
-      k = holder_coord(h, place, s);
-      least = holder_least(h, s, k) > least ? holder_least(h, s, k) : least;
-    }
-    tight = h->axis[s].allocated == least && least > 1;
-    if (!tight) continue;
-    layout[side] = redist_with_allocated(h->layout, d, least - 1);
+  for (d = 0; d < m->array.ndim; d++) {
+    least = test_most(&m->table, m->table.own[d], 1);
+    if (least <= 1) continue;
+    layout[side] = redist_with_allocated(m->layout, d, least - 1);
     code = redist_move(&layout[0], (const void *const *)p->array[0], &layout[1],
                        (void *const *)p->array[1], sizeof(int64_t));
     test_case(code == REDIST_ERR_LAYOUT, "case %d: too little room, code %d", number, code);
@@ -219,11 +207,11 @@ static void check_room(pair_of_holders *p, int side, int number) {
 }
 
 /* What is printed can be parsed, and is then the same layout. */
-static void check_text(const holders *h, int number) {
+static void check_text(const test_model *m, int number) {
   static int64_t storage[8192];
   static char text[4096], again[4096], why[200];
   redist_layout layout;
-  const int64_t length = redist_layout_format(&h->layout, text, sizeof text);
+  const int64_t length = redist_layout_format(&m->layout, text, sizeof text);
   const int code =
       redist_layout_parse(text, &layout, storage, 8 + 40 * (size_t)length, why, sizeof why);
   test_case(length < (int64_t)sizeof text && code == REDIST_OK &&
@@ -232,15 +220,15 @@ static void check_text(const holders *h, int number) {
             "case %d: '%s' is read as '%s' (%s)", number, text, again, why);
 }
 
-static void check_case(test_random *r, pair_of_holders *p, int number) {
-  const int ndim = (int)test_between(r, 1, 3);
-  int64_t count[HOLDER_DIMS], calls = 0;
+static void check_case(test_random *r, pair *p, int number) {
+  int64_t shape[TEST_DIMS], calls = 0;
   char why[200];
-  int d, side, place, code;
-  for (d = 0; d < ndim; d++)
-    count[d] = test_between(r, test_between(r, 0, 19) != 0, ndim == 1 ? 40 : ndim == 2 ? 9 : 6);
-  for (side = 0; side < 2; side++)
-    holder_draw(r, &p->side[side], ndim, count, HOLDER_PROCS, (int)test_between(r, 0, 1 + side));
+  int side, place, code, ndim = test_draw_shape(r, TEST_SMALL, shape);
+  for (side = 0; side < 2; side++) {
+    test_draw(r, RANKS, test_any_kind(r, !test_one_in(r, 2 + side)), ndim, shape,
+              &p->side[side].array);
+    test_build(&p->side[side]);
+  }
   fill(p);
   for (side = 0; side < 2; side++) {
     code = redist_layout_explain(&p->side[side].layout, why, sizeof why);
@@ -251,7 +239,7 @@ static void check_case(test_random *r, pair_of_holders *p, int number) {
                                &calls);
   test_case(code == REDIST_OK && is_right(p, 1), "case %d: combined, code %d", number, code);
   for (side = 0; side < 2; side++)
-    for (place = 0; place < p->side[side].places; place++) free(p->array[side][place]);
+    for (place = 0; place < p->side[side].table.places; place++) free(p->array[side][place]);
   fill(p);
   agree(p);
   code = redist_move(&p->side[0].layout, (const void *const *)p->array[0], &p->side[1].layout,
@@ -265,7 +253,7 @@ static void check_case(test_random *r, pair_of_holders *p, int number) {
     check_text(&p->side[side], number);
   }
   for (side = 0; side < 2; side++)
-    for (place = 0; place < p->side[side].places; place++) free(p->array[side][place]);
+    for (place = 0; place < p->side[side].table.places; place++) free(p->array[side][place]);
 }
 
 /* Mistakes are told with the axis and the values. */
@@ -364,7 +352,7 @@ static void check_large_boxes(void) {
 }
 
 int main(void) {
-  static pair_of_holders p;
+  static pair p;
   test_random r = {20261121};
   int k;
   for (k = 0; k < CASES; k++) check_case(&r, &p, k);

@@ -6,7 +6,7 @@
 
 /* ---- one layout against its tables ---- */
 
-static int same_elements(const serial_layout *l, const redist_layout *x) {
+static int same_elements(const test_model *l, const redist_layout *x) {
   int64_t index[TEST_DIMS] = {0}, e = 0;
   int same = 1;
   if (l->table.elements > 0) do {
@@ -17,7 +17,7 @@ static int same_elements(const serial_layout *l, const redist_layout *x) {
 }
 
 /* All offsets are within the allocation, and no two elements share a cell. */
-static int cells_are_distinct(const serial_layout *l, const redist_layout *x) {
+static int cells_are_distinct(const test_model *l, const redist_layout *x) {
   int64_t index[TEST_DIMS] = {0};
   char *taken[TEST_PLACES];
   int distinct = 1;
@@ -35,7 +35,7 @@ static int cells_are_distinct(const serial_layout *l, const redist_layout *x) {
 }
 
 /* Every rank, and some that hold nothing: its coordinates and back, and its allocation. */
-static int same_ranks(const serial_layout *l, const redist_layout *x) {
+static int same_ranks(const test_model *l, const redist_layout *x) {
   int same = redist_layout_places(x) == l->table.places;
   for (int rank = -2; rank < l->table.places + 10; rank++) {
     int place = test_place_of_rank(&l->table, rank), coords[TEST_DIMS], wanted[TEST_DIMS];
@@ -48,7 +48,7 @@ static int same_ranks(const serial_layout *l, const redist_layout *x) {
   return same;
 }
 
-static int no_rank_outside(const serial_layout *l, const redist_layout *x) {
+static int no_rank_outside(const test_model *l, const redist_layout *x) {
   int coords[TEST_DIMS] = {0}, nothing = 1;
   for (int d = 0; d < l->array.ndim; d++) {
     coords[d] = -1;
@@ -62,7 +62,7 @@ static int no_rank_outside(const serial_layout *l, const redist_layout *x) {
 }
 
 /* The printed line names every extent of the view. */
-static int prints_one_line(const serial_layout *l, const redist_layout *x) {
+static int prints_one_line(const test_model *l, const redist_layout *x) {
   char text[2048], number[32];
   FILE *file = tmpfile();
   size_t length;
@@ -82,7 +82,7 @@ static int prints_one_line(const serial_layout *l, const redist_layout *x) {
   return good;
 }
 
-static void check_layout(const serial_layout *l, const redist_layout *x, const char *what,
+static void check_layout(const test_model *l, const redist_layout *x, const char *what,
                          int number) {
   test_case(redist_layout_check(x) == REDIST_OK, "%s %d: check", what, number);
   test_case(same_elements(l, x), "%s %d: owner and offset", what, number);
@@ -95,7 +95,7 @@ static void check_layout(const serial_layout *l, const redist_layout *x, const c
 static void check_random(test_random *r, int number) {
   int ndim = number % 20 == 19 ? TEST_DIMS : 1 + number % 4;
   int64_t shape[TEST_DIMS];
-  serial_layout *l;
+  test_model *l;
   serial_random_shape(r, ndim, shape);
   l = serial_random(r, 24, ndim, shape);
   check_layout(l, &l->layout, "random layout", number);
@@ -116,14 +116,14 @@ static void check_storage_steps(int ndim) {
                               test_axis_of(TEST_BLOCK_CYCLIC, 7, 2, 2),
                               test_axis_of(TEST_CYCLIC, 3, 0, 2)};
     test_array array = serial_array(ndim, axes);
-    test_operation step = serial_operation(kinds[k]);
-    serial_layout *l;
+    test_operation step = test_operation_of(kinds[k], 0);
+    test_model *l;
     step.axis = k % 2 == 0 ? ndim - 1 : 0;
     step.value = 1;
     array.axes[step.axis].low = k == 0 ? 2 : 0;
     array.axes[step.axis].high = k == 0 ? 0 : 3;
     array.axes[step.axis].extra = 3;
-    serial_add(&array, step);
+    test_add(&array, step);
     array.first_rank = 4;
     array.listed = k == 6;
     test_shuffle(&r, array.ranks, test_places(&array));
@@ -304,7 +304,7 @@ static int same_volumes(const serial_matrix *m, const redist_layout *x, const re
   return same;
 }
 
-static void check_traffic(const serial_layout *from, const serial_layout *to, int number) {
+static void check_traffic(const test_model *from, const test_model *to, int number) {
   static serial_matrix m;
   redist_traffic wanted, t;
   const redist_layout *x = &from->layout, *y = &to->layout;
@@ -326,7 +326,7 @@ static void check_traffic(const serial_layout *from, const serial_layout *to, in
 static void check_random_traffic(test_random *r, int number) {
   int ndim = number % 25 == 24 ? TEST_DIMS : 1 + number % 4;
   int64_t shape[TEST_DIMS];
-  serial_layout *from, *to;
+  test_model *from, *to;
   serial_random_shape(r, ndim, shape);
   from = serial_random(r, 24, ndim, shape);
   to = serial_random(r, 24, ndim, shape);
@@ -341,9 +341,9 @@ static void check_ranks_apart(int first_rank) {
   const test_axis rows = test_axis_of(TEST_BLOCK, 13, 0, 4),
                   columns = test_axis_of(TEST_CYCLIC, 13, 0, 3);
   test_array before = serial_array(1, &rows), after = serial_array(1, &columns);
-  serial_layout *from, *to;
+  test_model *from, *to;
   after.first_rank = first_rank;
-  serial_add(&after, serial_operation(TEST_RANKS));
+  test_add(&after, test_operation_of(TEST_RANKS, 0));
   from = serial_new(&before);
   to = serial_new(&after);
   check_traffic(from, to, -first_rank);

@@ -1,5 +1,5 @@
-/* redist tests: distributed arrays drawn at random, and where each of their elements lives by
-   dealing them out one at a time. MIT licence, see LICENSE. */
+/* redist tests: layouts drawn at random, and which element each of their cells holds, by dealing
+   elements out one at a time. MIT licence, see LICENSE. */
 #ifndef ORACLE_H
 #define ORACLE_H
 
@@ -27,19 +27,15 @@ static int64_t test_stream_bytes = 4194304;
 #define TEST_PLACES 16
 #endif
 
-enum { TEST_OPERATIONS = 10 };
+/* ---- a layout as described ---- */
 
-enum {
-  TEST_WHOLE,
-  TEST_BLOCK,
-  TEST_CYCLIC,
-  TEST_BLOCK_CYCLIC,
-  TEST_BALANCED,
-  TEST_CUTS,
-  TEST_KINDS
-};
+enum { TEST_WHOLE, TEST_BLOCK, TEST_CYCLIC, TEST_BLOCK_CYCLIC, TEST_BALANCED, TEST_CUTS };
+enum { TEST_KINDS = TEST_CUTS + 1, TEST_MOST_REPLICAS = 8 };
 
-/* What may be done to a layout after its axes are given, in any order. */
+/* Operations that may be drawn at random, and those together with what flags ask for. */
+enum { TEST_ANY = 10, TEST_OPERATIONS = TEST_ANY + 3 * TEST_DIMS + 3 };
+
+/* What may be done to a layout after its axes or boxes are given, in any order. */
 enum {
   TEST_PERMUTE,
   TEST_TRANSPOSE,
@@ -51,71 +47,127 @@ enum {
   TEST_GRID_ORDER,
   TEST_MEMORY_ORDER,
   TEST_RANKS,
+  TEST_REPLICATE,
   TEST_OPERATION_KINDS
 };
+
+/* What may be drawn beyond views of an array on a grid. */
+enum {
+  TEST_OWN_EXTENTS = 1, /* not the same on every rank                                 */
+  TEST_HALOS = 2,       /* around most axes, often wide, and more sections and extents */
+  TEST_GHOSTS = 4,      /* ghost cells that hold elements                              */
+  TEST_BOXES = 8,       /* now and then, of which some leave out elements              */
+  TEST_REPLICAS = 16
+};
+
+/* Which shapes are drawn. */
+enum { TEST_MEDIUM, TEST_LARGE, TEST_SMALL };
+
+/* Which ghost cells hold elements. */
+enum { TEST_NO_GHOSTS, TEST_ALL_GHOSTS, TEST_NEAR_GHOSTS };
 
 typedef struct {
   int kind, procs, first;
   int64_t n, block, cuts[TEST_PLACES + 1];
-  int64_t low, high; /* used where a TEST_HALO names this axis                         */
-  int64_t extra;     /* used where a TEST_EXTENT names it: elements beyond the need */
-  int each;          /* the extent follows each rank's own need, not the largest one */
+  /* used where a TEST_HALO names this axis; depth: of the ghost cells that hold elements */
+  int64_t low, high, depth[2];
+  int ghosts;
+  redist_edge edge;
+  /* used where a TEST_EXTENT names it: elements beyond the need. tight: no cell is needed after the
+     last that can hold an element; each: a rank's extent follows its own need, not the largest */
+  int64_t extra;
+  int tight, each;
 } test_axis;
 
+/* axis: of the view, but of a TEST_HALO and a TEST_EXTENT the axis as given.
+   value: quarter turns, or the order. */
 typedef struct {
-  int kind, axis, value; /* value: quarter turns, or the order */
+  int kind, axis, value;
   int axes[TEST_DIMS];
   int64_t start, count, step;
 } test_operation;
 
+/* Places are on a grid, or boxes where there are any. Place k + c * (places of the grid) is replica
+   c of place k. */
 typedef struct {
-  int ndim, operations, listed, first_rank, ranks[TEST_PLACES];
+  int ndim, boxes, partial, replicas, operations, listed, first_rank, ranks[TEST_PLACES];
+  int bare; /* as with ghosts, but no ghost cell holds an element */
   test_axis axes[TEST_DIMS];
+  redist_box box[TEST_PLACES];
   test_operation list[TEST_OPERATIONS];
 } test_array;
 
-/* One axis distributed: for each index its owner and local position. */
+/* One axis distributed: for each index its owner and local position, and for each coordinate its
+   `count` indices, index[begin] and those that follow. */
 typedef struct {
   int owner[TEST_LENGTH];
-  int64_t local[TEST_LENGTH], count[TEST_PLACES];
+  int64_t local[TEST_LENGTH], index[TEST_LENGTH];
+  int64_t begin[TEST_PLACES], count[TEST_PLACES];
 } test_deal;
 
-/* The elements of a view, last axis fastest: the place that holds each, and where in that place's
-   array. */
+/* The elements of a view, last axis fastest: the place that owns each (the first of its replicas;
+   -1: none does), and which cell of that place's array it is. */
 typedef struct {
-  int64_t elements, offset[TEST_ELEMENTS];
+  const test_array *array;
+  int grid_order, memory_order, ranked; /* order 0: the last axis varies fastest, 1: the first */
+  int64_t elements, offset[TEST_ELEMENTS], shape[TEST_DIMS];
   int place[TEST_ELEMENTS];
-  int places, ranks[TEST_PLACES];
+  /* grid: the places without their replicas */
+  int grid, places, ranks[TEST_PLACES];
   int64_t owned[TEST_PLACES], alloc[TEST_PLACES];
-  int64_t shape[TEST_DIMS];
-  /* how it was found */
-  int grid_order, memory_order, ranked, axis_at[TEST_OPERATIONS];
-  int own[TEST_DIMS], halo[TEST_DIMS], extent[TEST_DIMS];
-  int64_t index[TEST_DIMS][TEST_LENGTH];
+  /* by axis as given, except axis_at, the axis of the view that an operation names */
+  int coords[TEST_PLACES][TEST_DIMS], axis_at[TEST_OPERATIONS], extent[TEST_DIMS];
+  int64_t cells[TEST_PLACES][TEST_DIMS];
+  const test_axis *halo[TEST_DIMS]; /* what says it */
   test_deal deals[TEST_DIMS];
+  /* axis d of the view is axis own[d]: how many of its indices it shows, and as which each */
+  int own[TEST_DIMS];
+  int64_t count[TEST_DIMS], seen[TEST_DIMS][TEST_LENGTH];
 } test_table;
+
+/* A layout as described, where its elements are, and as the library has it. It must not move. */
+typedef struct {
+  test_array array;
+  test_table table;
+  redist_layout layout;
+} test_model;
+
+static inline test_axis test_axis_of(int kind, int64_t n, int64_t block, int procs) {
+  test_axis x;
+  memset(&x, 0, sizeof x);
+  x.kind = kind;
+  x.n = n;
+  x.block = block;
+  x.procs = kind == TEST_WHOLE ? 1 : procs;
+  return x;
+}
+
+static inline test_operation test_operation_of(int kind, int axis) {
+  const test_operation o = {kind, axis, 0, {0}, 0, 0, 1};
+  return o;
+}
+
+static inline void test_add(test_array *array, test_operation o) {
+  array->list[array->operations++] = o;
+}
+
+/* Without replicas. */
+static inline int test_places(const test_array *array) {
+  int a, places = 1;
+  for (a = 0; a < array->ndim; a++) places *= array->axes[a].procs;
+  return array->boxes > 0 ? array->boxes : places;
+}
 
 /* ---- drawing ---- */
 
-static inline int test_one_in(test_random *r, int n) { return test_between(r, 1, n) == 1; }
-
-static inline void test_shuffle(test_random *r, int *list, int n) {
-  int k;
-  for (k = 0; k < n; k++) list[k] = k;
-  for (k = n - 1; k > 0; k--) {
-    int other = (int)test_between(r, 0, k), kept = list[k];
-    list[k] = list[other];
-    list[other] = kept;
-  }
-}
-
-/* The shape of a view: uneven, sometimes with an axis of 1 or of 0. Returns its axes. */
-static inline int test_draw_shape(test_random *r, int large, int64_t *shape) {
-  static const int64_t largest[2][TEST_DIMS] = {{400, 30, 10, 6}, {30000, 600, 70, 24}};
+/* The shape of a view: uneven, sometimes with an axis of 1 or of 0; a small one has few cells, so
+   that all can be looked at. Returns its axes. */
+static inline int test_draw_shape(test_random *r, int size, int64_t *shape) {
+  static const int64_t largest[3][4] = {{400, 30, 10, 6}, {30000, 600, 70, 24}, {40, 9, 6, 4}};
   static const int chosen[10] = {1, 1, 2, 2, 2, 2, 3, 3, 3, 4};
   int d, ndim = chosen[test_between(r, 0, 9)];
   for (d = 0; d < ndim; d++) {
-    shape[d] = test_between(r, 1, largest[large][ndim - 1]);
+    shape[d] = test_between(r, 1, largest[size][ndim - 1]);
     if (test_one_in(r, 40)) shape[d] = test_between(r, 0, 1);
   }
   return ndim;
@@ -148,27 +200,55 @@ static inline void test_draw_section(test_random *r, test_operation *o, int ndim
   }
 }
 
-/* The shape before the operation, from the shape after it. */
-static inline void test_undo(const test_operation *o, int ndim, int64_t *shape) {
-  int64_t after[TEST_DIMS];
+/* Axis d of the result of an operation is axis axes[d] before. */
+static inline void test_axes(const test_operation *o, int ndim, int *axes) {
   int d;
-  memcpy(after, shape, sizeof after);
   for (d = 0; d < ndim; d++) {
-    if (o->kind == TEST_PERMUTE) shape[o->axes[d]] = after[d];
-    if (o->kind == TEST_TRANSPOSE) shape[ndim - 1 - d] = after[d];
-    if (o->kind == TEST_ROTATE && o->value % 2 != 0 && d < 2) shape[1 - d] = after[d];
+    const int turned = o->kind == TEST_ROTATE && o->value % 2 != 0 && d < 2;
+    axes[d] = turned ? 1 - d : o->kind == TEST_TRANSPOSE ? ndim - 1 - d : d;
+    if (o->kind == TEST_PERMUTE) axes[d] = o->axes[d];
   }
 }
 
-static inline void test_draw_operation(test_random *r, int ndim, int64_t *shape,
-                                       test_operation *o) {
-  o->kind = (int)test_between(r, 0, TEST_OPERATION_KINDS - 1);
-  if (o->kind == TEST_ROTATE && ndim < 2) o->kind = TEST_FLIP;
-  o->axis = (int)test_between(r, 0, ndim - 1);
-  o->value = (int)(o->kind == TEST_ROTATE ? test_between(r, -5, 5) : test_between(r, 0, 1));
-  test_shuffle(r, o->axes, ndim);
-  if (o->kind == TEST_SECTION) test_draw_section(r, o, ndim, shape);
-  test_undo(o, ndim, shape);
+/* The shape before the operation, from the shape after it. */
+static inline void test_undo(const test_operation *o, int ndim, int64_t *shape) {
+  int64_t after[TEST_DIMS];
+  int axes[TEST_DIMS], d;
+  memcpy(after, shape, sizeof after);
+  test_axes(o, ndim, axes);
+  for (d = 0; d < ndim; d++) shape[axes[d]] = after[d];
+}
+
+/* Inserts an operation among those drawn before. */
+static inline void test_draw_operation(test_random *r, int kind, int axis, test_array *array) {
+  test_operation o = test_operation_of(kind, axis), *at;
+  if (kind == TEST_ROTATE && array->ndim < 2) o.kind = TEST_FLIP;
+  o.value = (int)(o.kind == TEST_ROTATE ? test_between(r, -5, 5) : test_between(r, 0, 1));
+  test_shuffle(r, o.axes, array->ndim);
+  at = &array->list[test_between(r, 0, array->operations)];
+  array->list[array->operations++] = *at;
+  *at = o;
+}
+
+/* Some of any kind, and those that the flags ask for. Turns the shape of the view into that of the
+   array. */
+static inline void test_draw_operations(test_random *r, int flags, test_array *array,
+                                        int64_t *shape) {
+  int a, k, ndim = array->ndim, any = test_one_in(r, 5) ? 0 : (int)test_between(r, 0, TEST_ANY);
+  for (k = 0; k < any; k++)
+    test_draw_operation(r, (int)test_between(r, 0, TEST_RANKS), (int)test_between(r, 0, ndim - 1),
+                        array);
+  for (a = 0; a < ndim && flags & TEST_HALOS; a++) {
+    test_draw_operation(r, TEST_HALO, a, array);
+    if (test_one_in(r, 4)) test_draw_operation(r, TEST_EXTENT, a, array);
+    if (test_one_in(r, 3)) test_draw_operation(r, TEST_SECTION, a, array);
+  }
+  if (flags & TEST_REPLICAS) test_draw_operation(r, TEST_REPLICATE, 0, array);
+  if (flags & ~TEST_OWN_EXTENTS) test_draw_operation(r, TEST_RANKS, 0, array);
+  for (k = array->operations - 1; k >= 0; k--) {
+    if (array->list[k].kind == TEST_SECTION) test_draw_section(r, &array->list[k], ndim, shape);
+    test_undo(&array->list[k], ndim, shape);
+  }
 }
 
 static inline void test_draw_cuts(test_random *r, test_axis *x) {
@@ -182,268 +262,362 @@ static inline void test_draw_cuts(test_random *r, test_axis *x) {
   x->cuts[x->procs] = x->n;
 }
 
-static inline test_axis test_axis_of(int kind, int64_t n, int64_t block, int procs) {
-  test_axis x;
-  memset(&x, 0, sizeof x);
-  x.kind = kind;
-  x.n = n;
-  x.block = block;
-  x.procs = kind == TEST_WHOLE ? 1 : procs;
-  return x;
+/* Whether ghost cells can hold elements: beside one interval, at most once around the axis. */
+static inline int test_can_have_ghosts(const test_axis *x) {
+  const int goes_round = x->kind == TEST_CYCLIC || x->kind == TEST_BLOCK_CYCLIC;
+  return (!goes_round || x->procs == 1) && x->low + x->high > 0 && x->low <= x->n &&
+         x->high <= x->n;
 }
 
-static inline void test_draw_axis(test_random *r, int64_t n, int room, int each, test_axis *x) {
+static inline void test_draw_depth(test_random *r, test_axis *x) {
+  if (x->ghosts != TEST_NO_GHOSTS) x->ghosts = (int)test_between(r, 1, 2);
+  x->depth[0] = x->ghosts == TEST_NEAR_GHOSTS ? test_between(r, 0, x->low) : x->low;
+  x->depth[1] =
+      x->ghosts == TEST_NEAR_GHOSTS && test_one_in(r, 2) ? test_between(r, 0, x->high) : x->high;
+}
+
+static inline int64_t test_draw_width(test_random *r, int flags, int64_t n) {
+  if (!(flags & TEST_HALOS)) return test_between(r, 0, 2);
+  return test_one_in(r, 2) ? 0 : test_between(r, 0, test_one_in(r, 5) ? n : 3);
+}
+
+static inline void test_draw_halo(test_random *r, int flags, test_axis *x) {
+  x->low = test_draw_width(r, flags, x->n);
+  x->high = test_draw_width(r, flags, x->n);
+  x->edge = test_one_in(r, 2) ? REDIST_CLOSED : REDIST_PERIODIC;
+  x->ghosts = flags & TEST_GHOSTS && test_can_have_ghosts(x) && !test_one_in(r, 4);
+  test_draw_depth(r, x);
+}
+
+static inline void test_draw_axis(test_random *r, int64_t n, int room, int flags, test_axis *x) {
   x->kind = (int)test_between(r, 0, TEST_KINDS - 1);
   x->n = n;
   x->procs = x->kind == TEST_WHOLE ? 1 : (int)test_between(r, 1, room);
-  x->first = test_one_in(r, 3) ? (int)test_between(r, 0, x->procs - 1) : 0;
+  x->first = test_one_in(r, 2) ? (int)test_between(r, 0, x->procs - 1) : 0;
   x->block = test_between(r, 1, test_one_in(r, 2) ? 4 : n + 2);
   test_draw_cuts(r, x);
-  x->low = test_between(r, 0, 2);
-  x->high = test_between(r, 0, 2);
+  test_draw_halo(r, flags, x);
   x->extra = test_between(r, 0, 3);
-  x->each = each && test_one_in(r, 2);
+  x->tight = !test_one_in(r, 3);
+  x->each = flags & TEST_OWN_EXTENTS && test_one_in(r, 2);
 }
 
-static inline int test_places(const test_array *array) {
-  int a, places = 1;
-  for (a = 0; a < array->ndim; a++) places *= array->axes[a].procs;
-  return places;
-}
-
-/* Draws an array whose view has the given shape, on at most `world` ranks. With `each`, extents may
-   differ between ranks. */
-static inline void test_draw(test_random *r, int world, int each, int ndim, const int64_t *shape,
-                             test_array *array) {
-  int64_t before[TEST_DIMS] = {0};
-  int all[TEST_PLACES], k, room = world, turn = (int)test_between(r, 0, ndim - 1);
-  memset(array, 0, sizeof *array);
-  array->ndim = ndim;
-  memcpy(before, shape, (size_t)ndim * sizeof *shape);
-  array->operations = test_one_in(r, 5) ? 0 : (int)test_between(r, 0, TEST_OPERATIONS);
-  for (k = array->operations - 1; k >= 0; k--)
-    test_draw_operation(r, ndim, before, &array->list[k]);
-  for (k = 0; k < ndim; k++) {
-    int a = (turn + k) % ndim;
-    test_draw_axis(r, before[a], room, each, &array->axes[a]);
+static inline void test_draw_axes(test_random *r, int room, int flags, const int64_t *shape,
+                                  test_array *array) {
+  int k, turn = (int)test_between(r, 0, array->ndim - 1);
+  for (k = 0; k < array->ndim; k++) {
+    int a = (turn + k) % array->ndim;
+    test_draw_axis(r, shape[a], room, flags, &array->axes[a]);
     room /= array->axes[a].procs;
   }
-  array->listed = test_one_in(r, 2);
-  array->first_rank = (int)test_between(r, 0, world - test_places(array));
+}
+
+/* What a box is along one axis: sometimes less than it could be, and, if empty, far away. */
+static inline void test_draw_interval(test_random *r, int partial, int64_t *low, int64_t *high) {
+  if (partial && test_one_in(r, 3)) *low = test_between(r, *low, *high);
+  if (partial && test_one_in(r, 3)) *high = test_between(r, *low, *high);
+  if (*low < *high || test_one_in(r, 2)) return;
+  *low = test_one_in(r, 2) ? INT64_MAX : INT64_MIN;
+  *high = INT64_MIN;
+}
+
+/* Cuts the array in two, and then again one of its boxes. */
+static inline void test_draw_boxes(test_random *r, int boxes, test_array *array) {
+  redist_box *box = array->box, kept;
+  int k, a, other;
+  for (a = 0; a < array->ndim; a++) box[0].high[a] = array->axes[a].n;
+  for (k = 1; k < boxes; k++) {
+    other = (int)test_between(r, 0, k - 1);
+    a = (int)test_between(r, 0, array->ndim - 1);
+    box[k] = box[other];
+    box[k].low[a] = box[other].high[a] = test_between(r, box[k].low[a], box[k].high[a]);
+  }
+  array->boxes = boxes;
+  array->partial = test_one_in(r, 2);
+  for (k = 0; k < boxes; k++) {
+    for (a = 0; a < array->ndim; a++)
+      test_draw_interval(r, array->partial, &box[k].low[a], &box[k].high[a]);
+    other = (int)test_between(r, 0, k);
+    kept = box[k];
+    box[k] = box[other];
+    box[other] = kept;
+  }
+}
+
+/* Flags for layouts of every kind, of which every third may have replicas. */
+static inline int test_any_kind(test_random *r, int ghosts) {
+  return TEST_HALOS | TEST_BOXES | (ghosts ? TEST_GHOSTS : 0) |
+         (test_one_in(r, 3) ? TEST_REPLICAS : 0);
+}
+
+/* Draws an array whose view has the given shape, on at most `world` ranks. */
+static inline void test_draw(test_random *r, int world, int flags, int ndim, const int64_t *shape,
+                             test_array *array) {
+  const int64_t most = test_one_in(r, 4) ? TEST_MOST_REPLICAS : TEST_MOST_REPLICAS / 2;
+  const int boxed = flags & TEST_BOXES && test_one_in(r, 3);
+  int64_t before[TEST_DIMS] = {0};
+  int all[TEST_PLACES], places;
+  memset(array, 0, sizeof *array);
+  array->ndim = ndim;
+  array->replicas =
+      flags & TEST_REPLICAS ? (int)test_between(r, 1, world < most ? world : most) : 1;
+  memcpy(before, shape, (size_t)ndim * sizeof *shape);
+  test_draw_operations(r, flags, array, before);
+  test_draw_axes(r, boxed ? 1 : world / array->replicas, flags, before, array);
+  if (boxed) test_draw_boxes(r, (int)test_between(r, 1, world / array->replicas), array);
+  places = array->replicas * test_places(array);
+  array->listed = !test_one_in(r, 3);
+  array->first_rank = (int)test_between(r, 0, world - places);
   test_shuffle(r, all, world);
-  memcpy(array->ranks, all, (size_t)test_places(array) * sizeof *all);
+  memcpy(array->ranks, all, (size_t)places * sizeof *all);
 }
 
 /* Draws two arrays whose views have one shape, and how large arrays are written; large ones need a
    larger TEST_ELEMENTS. */
-static inline void test_draw_pair(test_random *r, int world, int each, int large, test_array *from,
+static inline void test_draw_pair(test_random *r, int world, int flags, int size, test_array *from,
                                   test_array *to) {
   int64_t shape[TEST_DIMS];
-  int ndim = test_draw_shape(r, large, shape);
+  int ndim = test_draw_shape(r, size, shape);
   test_stream_bytes = test_one_in(r, 2) ? 1 : 4194304;
-  test_draw(r, world, each, ndim, shape, from);
-  test_draw(r, world, each, ndim, shape, to);
+  test_draw(r, world, flags, ndim, shape, from);
+  test_draw(r, world, flags, ndim, shape, to);
 }
 
 /* ---- dealing out ---- */
 
-/* Sizes of the blocks of an axis that has one block per process; 0 when its blocks go round
-   instead. */
-static inline int test_sizes(const test_axis *x, int64_t *sizes) {
-  int64_t i;
+/* How many indices each process gets in its turn. */
+static inline void test_sizes(const test_axis *x, int64_t *size) {
+  const int one_block = x->kind == TEST_WHOLE || x->kind == TEST_BLOCK;
+  int64_t i, block = x->kind == TEST_BLOCK_CYCLIC ? x->block : x->kind != TEST_BALANCED;
   int k;
-  memset(sizes, 0, TEST_PLACES * sizeof *sizes);
-  if (x->kind == TEST_WHOLE) sizes[0] = x->n;
-  for (i = 0; x->kind == TEST_BALANCED && i < x->n; i++) sizes[i % x->procs]++;
-  for (k = 0; x->kind == TEST_CUTS && k < x->procs; k++) sizes[k] = x->cuts[k + 1] - x->cuts[k];
-  return x->kind == TEST_WHOLE || x->kind == TEST_BALANCED || x->kind == TEST_CUTS;
+  while (one_block && block * x->procs < x->n) block++;
+  for (k = 0; k < x->procs; k++)
+    size[k] = x->kind == TEST_CUTS ? x->cuts[k + 1] - x->cuts[k] : block;
+  for (i = 0; x->kind == TEST_BALANCED && i < x->n; i++) size[i % x->procs]++;
 }
 
-static inline int64_t test_block(const test_axis *x) {
-  int64_t block = 1;
-  while (x->kind == TEST_BLOCK && block * x->procs < x->n) block++;
-  return x->kind == TEST_BLOCK_CYCLIC ? x->block : block;
+/* Lists what each coordinate has, beginning with the owner of the first block. */
+static inline void test_list(const test_axis *x, test_deal *deal) {
+  int64_t i, begin = 0;
+  int k;
+  for (k = 0; k < x->procs; k++) {
+    deal->begin[(k + x->first) % x->procs] = begin;
+    begin += deal->count[(k + x->first) % x->procs];
+  }
+  for (i = 0; i < x->n; i++) deal->index[deal->begin[deal->owner[i]] + deal->local[i]] = i;
 }
 
 static inline void test_deal_out(const test_axis *x, test_deal *deal) {
-  int64_t sizes[TEST_PLACES], i, used = 0;
-  int uneven = test_sizes(x, sizes), number = 0, owner;
-  int64_t block = test_block(x);
+  int64_t size[TEST_PLACES], i, used = 0;
+  int k = 0, owner;
+  test_sizes(x, size);
   memset(deal->count, 0, sizeof deal->count);
   for (i = 0; i < x->n; i++) {
-    while (used == (uneven ? sizes[number] : block)) {
-      used = 0;
-      number = (number + 1) % x->procs;
-    }
+    for (; used == size[k]; used = 0) k = (k + 1) % x->procs;
     used++;
-    owner = (number + x->first) % x->procs;
+    owner = (k + x->first) % x->procs;
     deal->owner[i] = owner;
     deal->local[i] = deal->count[owner]++;
   }
+  test_list(x, deal);
 }
 
-/* ---- views: each axis of the view is a list of the indices that it shows ---- */
+/* Boxes may share indices of an axis; an empty one is at one of the ends. */
+static inline void test_deal_boxes(const test_array *array, int a, test_deal *deal) {
+  const int64_t n = array->axes[a].n;
+  int64_t i;
+  int k;
+  for (k = 0; k < array->boxes; k++) {
+    const int64_t low = array->box[k].low[a], high = array->box[k].high[a];
+    deal->begin[k] = low < 0 ? 0 : low > n ? n : low;
+    deal->count[k] = high > low ? high - low : 0;
+  }
+  for (i = 0; i < n; i++) deal->index[i] = i;
+}
 
-static inline void test_exchange_axes(test_table *t, int a, int b) {
-  int own = t->own[a];
-  int64_t length = t->shape[a], i, longest = t->shape[a] > t->shape[b] ? t->shape[a] : t->shape[b];
-  t->own[a] = t->own[b];
-  t->own[b] = own;
-  t->shape[a] = t->shape[b];
-  t->shape[b] = length;
-  for (i = 0; i < longest; i++) {
-    int64_t kept = t->index[a][i];
-    t->index[a][i] = t->index[b][i];
-    t->index[b][i] = kept;
+/* ---- views: where each index of an axis as given is seen ---- */
+
+static inline void test_start(const test_array *array, test_table *t) {
+  static const test_axis without = {0};
+  int64_t i;
+  int a;
+  t->array = array;
+  t->grid_order = t->memory_order = t->ranked = 0;
+  t->places = t->grid = test_places(array);
+  for (a = 0; a < array->ndim; a++) {
+    t->own[a] = a;
+    t->count[a] = array->axes[a].n;
+    for (i = 0; i < t->count[a]; i++) t->seen[a][i] = i;
+    t->extent[a] = 0;
+    t->halo[a] = &without;
+    if (array->boxes > 0)
+      test_deal_boxes(array, a, &t->deals[a]);
+    else
+      test_deal_out(&array->axes[a], &t->deals[a]);
   }
 }
 
-/* Axis d of the result is axis axes[d], reached by exchanging two at a time. */
-static inline void test_permute(test_table *t, int ndim, const int *axes) {
-  int at[TEST_DIMS], d, k;
-  for (d = 0; d < ndim; d++) at[d] = d;
-  for (d = 0; d < ndim; d++) {
-    for (k = d; at[k] != axes[d]; k++) continue;
-    if (k == d) continue;
-    test_exchange_axes(t, d, k);
-    at[k] = at[d];
-    at[d] = axes[d];
-  }
+static inline void test_permute(test_table *t, const test_operation *o) {
+  int own[TEST_DIMS], axes[TEST_DIMS], d;
+  memcpy(own, t->own, sizeof own);
+  test_axes(o, t->array->ndim, axes);
+  for (d = 0; d < t->array->ndim; d++) t->own[d] = own[axes[d]];
 }
 
+/* Of the indices seen until now every step-th one, so many. */
 static inline void test_pick(test_table *t, int axis, int64_t start, int64_t count, int64_t step) {
-  static const int64_t none = -1;
-  int64_t i, length = t->shape[axis];
-  int64_t *list = t->index[axis], *old = malloc((size_t)(length + 1) * sizeof *old);
-  memcpy(old, list, (size_t)length * sizeof *old);
-  for (i = 0; i < count; i++) {
-    int64_t at = start + i * step;
-    list[i] = at >= 0 && at < length ? old[at] : none;
+  const int a = t->own[axis];
+  int64_t i;
+  for (i = 0; i < t->array->axes[a].n; i++) {
+    const int64_t distance = t->seen[a][i] - start, at = distance / step;
+    if (t->seen[a][i] >= 0) t->seen[a][i] = distance % step == 0 && at >= 0 && at < count ? at : -1;
   }
-  free(old);
-  t->shape[axis] = count;
+  t->count[a] = count;
 }
 
 static inline void test_flip(test_table *t, int axis) {
-  test_pick(t, axis, t->shape[axis] - 1, t->shape[axis], -1);
+  const int64_t count = t->count[t->own[axis]];
+  test_pick(t, axis, count - 1, count, -1);
 }
 
-/* One quarter turn: result[i][j] = a[j][n1-1-i]. */
-static inline void test_turn(test_table *t) {
-  test_flip(t, 1);
-  test_exchange_axes(t, 0, 1);
+/* One quarter turn: result[i][j] = a[j][n1-1-i]; two: a[n0-1-i][n1-1-j]; three: a[n0-1-j][i]. */
+static inline void test_turn(test_table *t, const test_operation *o) {
+  const int quarters = (o->value + 12) % 4;
+  if (quarters == 1 || quarters == 2) test_flip(t, 1);
+  if (quarters == 2 || quarters == 3) test_flip(t, 0);
+  test_permute(t, o);
 }
 
-static inline void test_apply(const test_array *array, int k, test_table *t) {
-  const test_operation *o = &array->list[k];
-  int d, own = t->own[o->axis];
-  t->axis_at[k] = own;
+static inline void test_apply(test_table *t, int k) {
+  const test_operation *o = &t->array->list[k];
+  for (t->axis_at[k] = 0; t->own[t->axis_at[k]] != o->axis;) t->axis_at[k]++;
   switch (o->kind) {
-  case TEST_PERMUTE: test_permute(t, array->ndim, o->axes); break;
-  case TEST_TRANSPOSE:
-    for (d = 0; d < array->ndim - 1 - d; d++) test_exchange_axes(t, d, array->ndim - 1 - d);
-    break;
+  case TEST_PERMUTE:
+  case TEST_TRANSPOSE: test_permute(t, o); break;
   case TEST_FLIP: test_flip(t, o->axis); break;
-  case TEST_ROTATE:
-    for (d = 0; d < (o->value + 12) % 4; d++) test_turn(t);
-    break;
+  case TEST_ROTATE: test_turn(t, o); break;
   case TEST_SECTION: test_pick(t, o->axis, o->start, o->count, o->step); break;
-  case TEST_HALO: t->halo[own] = 1; break;
-  case TEST_EXTENT: t->extent[own] = 1; break;
+  case TEST_HALO: t->halo[o->axis] = &t->array->axes[o->axis]; break;
+  case TEST_EXTENT: t->extent[o->axis] = 1; break;
   case TEST_GRID_ORDER: t->grid_order = o->value; break;
   case TEST_MEMORY_ORDER: t->memory_order = o->value; break;
+  case TEST_REPLICATE: t->places = t->grid * t->array->replicas; break;
   default: t->ranked = 1; break;
   }
 }
 
+/* ---- cells ---- */
+
+/* The index of axis a at a position of a coordinate's memory; -1 where none is. */
+static inline int64_t test_index(const test_table *t, int a, int coord, int64_t position,
+                                 int ghosts) {
+  const test_deal *deal = &t->deals[a];
+  const test_axis *x = t->halo[a];
+  const int64_t local = position - x->low, n = t->array->axes[a].n;
+  int64_t i = deal->begin[coord] + local;
+  if (local >= 0 && local < deal->count[coord]) return deal->index[i];
+  if (!ghosts || x->ghosts == TEST_NO_GHOSTS) return -1;
+  if (local < -x->depth[0] || local >= deal->count[coord] + x->depth[1]) return -1;
+  if (x->edge == REDIST_PERIODIC) i = (i + n) % n;
+  return i >= 0 && i < n ? i : -1;
+}
+
+/* How many cells a coordinate of axis a has along it, and with `least` how many it cannot do
+   without. */
+static inline int64_t test_need(const test_table *t, int a, int coord, int least) {
+  const int64_t owned = t->halo[a]->low + t->deals[a].count[coord];
+  int64_t need = owned + t->halo[a]->high;
+  while (least && need > owned && test_index(t, a, coord, need - 1, 1) < 0) need--;
+  return need;
+}
+
+/* The most that a place needs along axis a. */
+static inline int64_t test_most(const test_table *t, int a, int least) {
+  int64_t most = 0, need;
+  int k;
+  for (k = 0; k < t->grid; k++) {
+    need = test_need(t, a, t->coords[k][a], least);
+    most = need > most ? need : most;
+  }
+  return most;
+}
+
+/* Cells that a coordinate of axis a allocates along it. */
+static inline int64_t test_extent(const test_table *t, int a, int coord) {
+  const test_axis *x = &t->array->axes[a];
+  const int64_t whole = test_need(t, a, coord, 0);
+  int64_t named;
+  if (!t->extent[a]) return whole;
+  named = x->extra + (x->each ? test_need(t, a, coord, x->tight) : test_most(t, a, x->tight));
+  return named > 0 ? named : whole;
+}
+
+/* What is stored at a cell of a place's array: positions along the axes as given. */
+static inline void test_positions(const test_table *t, int place, int64_t cell, int64_t *position) {
+  int k;
+  for (k = 0; k < t->array->ndim; k++) {
+    const int a = t->memory_order ? k : t->array->ndim - 1 - k;
+    position[a] = cell % t->cells[place][a];
+    cell /= t->cells[place][a];
+  }
+}
+
+/* The element in a cell of a place's array; -1 where none is. ghosts: also as a ghost cell. */
+static inline int64_t test_element(const test_table *t, int place, int64_t cell, int ghosts) {
+  int64_t position[TEST_DIMS], element = 0, i;
+  int d;
+  if (cell >= t->alloc[place]) return -1;
+  test_positions(t, place, cell, position);
+  for (d = 0; d < t->array->ndim; d++) {
+    const int a = t->own[d];
+    i = test_index(t, a, t->coords[place][a], position[a], ghosts && !t->array->bare);
+    i = i < 0 ? -1 : t->seen[a][i];
+    if (i < 0) return -1;
+    element = element * t->shape[d] + i;
+  }
+  return element;
+}
+
 /* ---- the table ---- */
 
-/* Order 0: the last axis varies fastest. Order 1: the first. Returns the k-th slowest axis. */
-static inline int test_axis_in_order(int order, int ndim, int k) {
-  return order ? ndim - 1 - k : k;
-}
-
-static inline void test_coordinates(const test_array *array, const test_table *t, int place,
-                                    int *coordinates) {
-  int k;
-  for (k = array->ndim - 1; k >= 0; k--) {
-    int a = test_axis_in_order(t->grid_order, array->ndim, k);
-    coordinates[a] = place % array->axes[a].procs;
-    place /= array->axes[a].procs;
-  }
-}
-
-static inline int test_place(const test_array *array, const test_table *t, const int *coordinates) {
-  int k, place = 0;
+static inline void test_set_place(test_table *t, int place) {
+  const test_array *array = t->array;
+  int k, rest = place % t->grid;
   for (k = 0; k < array->ndim; k++) {
-    int a = test_axis_in_order(t->grid_order, array->ndim, k);
-    place = place * array->axes[a].procs + coordinates[a];
+    const int a = t->grid_order ? k : array->ndim - 1 - k;
+    t->coords[place][a] = array->boxes > 0 ? rest : rest % array->axes[a].procs;
+    if (array->boxes == 0) rest /= array->axes[a].procs;
   }
-  return place;
-}
-
-static inline int64_t test_need(const test_array *array, const test_table *t, int a,
-                                int coordinate) {
-  const test_axis *x = &array->axes[a];
-  return t->deals[a].count[coordinate] + (t->halo[a] ? x->low + x->high : 0);
-}
-
-/* Elements that a coordinate of axis a allocates along it. */
-static inline int64_t test_extent(const test_array *array, const test_table *t, int a,
-                                  int coordinate) {
-  int64_t need = test_need(array, t, a, coordinate), largest = need;
-  int c;
-  if (!t->extent[a]) return need;
-  for (c = 0; c < array->axes[a].procs && !array->axes[a].each; c++)
-    if (test_need(array, t, a, c) > largest) largest = test_need(array, t, a, c);
-  return largest + array->axes[a].extra;
-}
-
-static inline void test_locate(const test_array *array, test_table *t, int64_t element) {
-  int64_t own[TEST_DIMS], rest = element, offset = 0;
-  int coordinates[TEST_DIMS], d, k;
-  for (d = array->ndim - 1; d >= 0; d--) {
-    own[t->own[d]] = t->index[d][rest % t->shape[d]];
-    rest /= t->shape[d];
-  }
-  for (k = 0; k < array->ndim; k++) {
-    int a = test_axis_in_order(t->memory_order, array->ndim, k);
-    coordinates[a] = t->deals[a].owner[own[a]];
-    offset = offset * test_extent(array, t, a, coordinates[a]) + t->deals[a].local[own[a]] +
-             (t->halo[a] ? array->axes[a].low : 0);
-  }
-  t->place[element] = test_place(array, t, coordinates);
-  t->offset[element] = offset;
-  t->owned[t->place[element]]++;
-}
-
-static inline void test_locate_place(const test_array *array, test_table *t, int place) {
-  int coordinates[TEST_DIMS], a;
-  test_coordinates(array, t, place, coordinates);
-  t->owned[place] = 0;
-  t->alloc[place] = 1;
-  for (a = 0; a < array->ndim; a++) t->alloc[place] *= test_extent(array, t, a, coordinates[a]);
   t->ranks[place] = !t->ranked      ? place
                     : array->listed ? array->ranks[place]
                                     : array->first_rank + place;
 }
 
-static inline void test_tabulate(const test_array *array, test_table *t) {
-  int64_t i;
-  int a, k;
-  t->grid_order = t->memory_order = t->ranked = 0;
-  for (a = 0; a < array->ndim; a++) {
-    test_deal_out(&array->axes[a], &t->deals[a]);
-    t->own[a] = a;
-    t->halo[a] = t->extent[a] = 0;
-    t->shape[a] = array->axes[a].n;
-    for (i = 0; i < t->shape[a]; i++) t->index[a][i] = i;
+/* Looks into all cells of a place. */
+static inline void test_look(test_table *t, int place) {
+  int64_t cell, e;
+  int a;
+  for (t->alloc[place] = 1, a = 0; a < t->array->ndim; a++)
+    t->alloc[place] *= t->cells[place][a] = test_extent(t, a, t->coords[place][a]);
+  for (t->owned[place] = cell = 0; cell < t->alloc[place]; cell++) {
+    e = test_element(t, place, cell, 0);
+    if (e < 0) continue;
+    t->owned[place]++;
+    t->place[e] = place % t->grid;
+    t->offset[e] = cell;
   }
-  for (k = 0; k < array->operations; k++) test_apply(array, k, t);
-  t->places = test_places(array);
-  for (k = 0; k < t->places; k++) test_locate_place(array, t, k);
+}
+
+static inline void test_tabulate(const test_array *array, test_table *t) {
+  int64_t e;
+  int k;
+  test_start(array, t);
+  for (k = 0; k < array->operations; k++) test_apply(t, k);
+  for (k = 0; k < array->ndim; k++) t->shape[k] = t->count[t->own[k]];
   t->elements = test_product(array->ndim, t->shape);
-  for (i = 0; i < t->elements; i++) test_locate(array, t, i);
+  for (e = 0; e < t->elements; e++) t->place[e] = -1, t->offset[e] = -1;
+  for (k = 0; k < t->places; k++) test_set_place(t, k);
+  for (k = 0; k < t->places; k++) test_look(t, k);
 }
 
 /* The place that a rank holds, or -1. */
@@ -452,6 +626,13 @@ static inline int test_place_of_rank(const test_table *t, int rank) {
   for (k = 0; k < t->places; k++)
     if (t->ranks[k] == rank) return k;
   return -1;
+}
+
+static inline int64_t test_most_cells(const test_table *t) {
+  int64_t most = 0;
+  int k;
+  for (k = 0; k < t->places; k++) most = t->alloc[k] > most ? t->alloc[k] : most;
+  return most;
 }
 
 /* volumes[a * world + b]: elements that rank a holds and rank b is to hold. */
@@ -478,66 +659,78 @@ static inline void test_fill(const test_table *t, int place, size_t element_byte
   int64_t i;
   for (b = 0; b < bytes; b++) array[b] = test_byte(background, place, b);
   for (i = 0; i < t->elements; i++)
-    for (b = 0; t->place[i] == place && b < element_bytes; b++)
+    for (b = 0; t->place[i] == place % t->grid && b < element_bytes; b++)
       array[(size_t)t->offset[i] * element_bytes + b] = test_byte(seed, i, b);
 }
 
-/* ---- the same array for the library ---- */
+/* ---- the same for the library ---- */
 
 static inline redist_axis test_library_axis(const test_axis *x) {
-  redist_axis axis;
-  switch (x->kind) {
-  case TEST_WHOLE: axis = redist_whole(x->n); break;
-  case TEST_BLOCK: axis = redist_block(x->n, x->procs); break;
-  case TEST_CYCLIC: axis = redist_cyclic(x->n, x->procs); break;
-  case TEST_BLOCK_CYCLIC: axis = redist_block_cyclic(x->n, x->block, x->procs); break;
-  case TEST_BALANCED: axis = redist_balanced(x->n, x->procs); break;
-  default: axis = redist_cuts(x->cuts, x->procs); break;
-  }
+  redist_axis axis = redist_whole(x->n);
+  if (x->kind == TEST_BLOCK) axis = redist_block(x->n, x->procs);
+  if (x->kind == TEST_CYCLIC) axis = redist_cyclic(x->n, x->procs);
+  if (x->kind == TEST_BLOCK_CYCLIC) axis = redist_block_cyclic(x->n, x->block, x->procs);
+  if (x->kind == TEST_BALANCED) axis = redist_balanced(x->n, x->procs);
+  if (x->kind == TEST_CUTS) axis = redist_cuts(x->cuts, x->procs);
   return x->first > 0 ? redist_starting_at(axis, x->first) : axis;
 }
 
-/* The extent that a rank names along axis a; a rank outside the grid names any. */
-static inline int64_t test_named_extent(const test_array *array, const test_table *t, int a,
-                                        int rank) {
-  int coordinates[TEST_DIMS], place = test_place_of_rank(t, rank);
-  test_coordinates(array, t, place < 0 ? 0 : place, coordinates);
-  return test_extent(array, t, a, coordinates[a]);
+static inline redist_layout test_library_halo(const test_table *t, int a, int d,
+                                              redist_layout layout) {
+  const test_axis *x = &t->array->axes[a];
+  layout = redist_with_halo(layout, d, x->low, x->high);
+  if (x->ghosts == TEST_NO_GHOSTS || t->array->bare) return layout;
+  layout = redist_with_ghosts(layout, d, x->edge);
+  if (x->ghosts == TEST_ALL_GHOSTS) return layout;
+  return redist_ghost_depth(layout, d, x->depth[0], x->depth[1]);
 }
 
-static inline redist_layout test_library_operation(const test_array *array, const test_table *t,
-                                                   int k, int rank, redist_layout layout) {
-  static const redist_order orders[2] = {REDIST_ROW_MAJOR, REDIST_COLUMN_MAJOR};
+/* Operation k; the extents are those of a place. Of replicas the last number counts. */
+static inline redist_layout test_library_operation(const test_table *t, int k, int place,
+                                                   redist_layout layout) {
+  const test_array *array = t->array;
   const test_operation *o = &array->list[k];
-  int own = t->axis_at[k];
+  const int d = t->axis_at[k];
   switch (o->kind) {
   case TEST_PERMUTE: return redist_permuted(layout, o->axes);
   case TEST_TRANSPOSE: return redist_transposed(layout);
   case TEST_FLIP: return redist_flipped(layout, o->axis);
   case TEST_ROTATE: return redist_rotated(layout, o->value);
   case TEST_SECTION: return redist_section(layout, o->axis, o->start, o->count, o->step);
-  case TEST_HALO:
-    return redist_with_halo(layout, o->axis, array->axes[own].low, array->axes[own].high);
-  case TEST_EXTENT:
-    return redist_with_allocated(layout, o->axis, test_named_extent(array, t, own, rank));
-  case TEST_GRID_ORDER: return redist_grid_order(layout, orders[o->value]);
-  case TEST_MEMORY_ORDER: return redist_memory_order(layout, orders[o->value]);
+  case TEST_HALO: return test_library_halo(t, o->axis, d, layout);
+  case TEST_EXTENT: return redist_with_allocated(layout, d, t->cells[place][o->axis]);
+  case TEST_GRID_ORDER: return redist_grid_order(layout, (redist_order)o->value);
+  case TEST_MEMORY_ORDER: return redist_memory_order(layout, (redist_order)o->value);
+  case TEST_REPLICATE: return redist_replicated(redist_replicated(layout, 7), array->replicas);
   default:
     return array->listed ? redist_on_ranks(layout, array->ranks)
                          : redist_from_rank(layout, array->first_rank);
   }
 }
 
-/* The layout as `rank` describes it. It refers to `array`. */
-static inline redist_layout test_layout(const test_array *array, const test_table *t, int rank) {
+/* The layout as `rank` describes it; outside the grid it describes what place 0 has. It refers to
+   the table's array. */
+static inline redist_layout test_layout(const test_table *t, int rank) {
+  const test_array *array = t->array;
+  const int place = test_place_of_rank(t, rank);
   redist_axis axes[TEST_DIMS];
   redist_layout layout;
-  int a;
-  for (a = 0; a < array->ndim; a++) axes[a] = test_library_axis(&array->axes[a]);
-  layout = redist_layout_nd(array->ndim, axes);
-  for (a = 0; a < array->operations; a++)
-    layout = test_library_operation(array, t, a, rank, layout);
+  int64_t extents[TEST_DIMS];
+  int k;
+  for (k = 0; k < array->ndim; k++) axes[k] = test_library_axis(&array->axes[k]);
+  for (k = 0; k < array->ndim; k++) extents[k] = array->axes[k].n;
+  layout = array->boxes > 0 ? redist_layout_boxes(array->ndim, extents, array->boxes, array->box)
+                            : redist_layout_nd(array->ndim, axes);
+  if (array->partial) layout = redist_partial(layout);
+  for (k = 0; k < array->operations; k++)
+    layout = test_library_operation(t, k, place < 0 ? 0 : place, layout);
   return layout;
+}
+
+/* Finds where the elements of the described array are, and what the library has for it. */
+static inline void test_build(test_model *m) {
+  test_tabulate(&m->array, &m->table);
+  m->layout = test_layout(&m->table, -1);
 }
 
 #endif

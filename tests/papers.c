@@ -10,7 +10,7 @@ typedef struct {
   int64_t block[3];
 } distribution;
 
-static serial_layout *deal(int ndim, const int64_t *shape, const distribution *d) {
+static test_model *deal(int ndim, const int64_t *shape, const distribution *d) {
   test_axis axes[3];
   test_array array;
   for (int k = 0; k < ndim; k++)
@@ -21,8 +21,7 @@ static serial_layout *deal(int ndim, const int64_t *shape, const distribution *d
 
 /* Compares the traffic with a loop over elements, and moves the array by redist_move; returns the
    traffic. */
-static redist_traffic check_pair(const serial_layout *from, const serial_layout *to,
-                                 const char *what) {
+static redist_traffic check_pair(const test_model *from, const test_model *to, const char *what) {
   static serial_matrix m;
   redist_traffic wanted, t;
   memset(&t, 0, sizeof t);
@@ -45,7 +44,7 @@ static void check_kalns_three_axes(void) {
   const int64_t shape[] = {20, 12, 10};
   const distribution before = {{BLOCK, WHOLE, CYCLE}, {4, 1, 10}, {0, 0, 0}};
   const distribution after = {{CYCLE, CYCLE, BLOCK}, {5, 4, 2}, {0, 0, 0}};
-  serial_layout *from = deal(3, shape, &before), *to = deal(3, shape, &after);
+  test_model *from = deal(3, shape, &before), *to = deal(3, shape, &after);
   int sixty = redist_layout_places(&from->layout) == 40 && redist_layout_places(&to->layout) == 40;
   for (int rank = 0; rank < 40; rank++)
     sixty = sixty && redist_layout_alloc(&from->layout, rank) == 60 &&
@@ -87,8 +86,8 @@ static void check_kalns_table(int64_t n) {
   const int64_t shape[] = {n, n};
   char what[80];
   for (int k = 0; k < 8; k++) {
-    serial_layout *from = deal(2, shape, &kalns_cases[k].before),
-                  *to = deal(2, shape, &kalns_cases[k].after);
+    test_model *from = deal(2, shape, &kalns_cases[k].before),
+               *to = deal(2, shape, &kalns_cases[k].after);
     snprintf(what, sizeof what, "Kalns, table 6.1, case %d, %lld x %lld", k + 1, (long long)n,
              (long long)n);
     check_pair(from, to, what);
@@ -134,8 +133,8 @@ static const struct {
 
 static void check_hits(void) {
   for (size_t k = 0; k < sizeof hits / sizeof *hits; k++) {
-    serial_layout *from = deal(hits[k].ndim, hits[k].shape, &hits[k].before),
-                  *to = deal(hits[k].ndim, hits[k].shape, &hits[k].after);
+    test_model *from = deal(hits[k].ndim, hits[k].shape, &hits[k].before),
+               *to = deal(hits[k].ndim, hits[k].shape, &hits[k].after);
     redist_traffic t = check_pair(from, to, hits[k].what);
     test_case(t.kept == hits[k].kept, "%s: kept %lld of %lld", hits[k].what, (long long)t.kept,
               (long long)hits[k].kept);
@@ -359,9 +358,9 @@ typedef enum { RESHAPE, TRANSPOSE, ROTATE, ROTATE_BACK, OPERATIONS } operation;
 
 /* The new matrix is filled from a view of the old one. */
 static void add_operation(operation what, test_array *before) {
-  test_operation view = serial_operation(what == TRANSPOSE ? TEST_TRANSPOSE : TEST_ROTATE);
+  test_operation view = test_operation_of(what == TRANSPOSE ? TEST_TRANSPOSE : TEST_ROTATE, 0);
   view.value = what == ROTATE ? -1 : 1;
-  if (what != RESHAPE) serial_add(before, view);
+  if (what != RESHAPE) test_add(before, view);
 }
 
 static void check_operation(operation what, const int64_t *shape, const int *old_grid,
@@ -370,7 +369,7 @@ static void check_operation(operation what, const int64_t *shape, const int *old
                                                 "rotation back"};
   char text[120];
   test_array before = matrix_on_grid(shape, old_grid, rule), after;
-  serial_layout *from, *to;
+  test_model *from, *to;
   add_operation(what, &before);
   from = serial_new(&before);
   after = matrix_on_grid(from->table.shape, new_grid, rule);

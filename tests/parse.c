@@ -67,10 +67,10 @@ static void check_round_trip(test_random *r, int number) {
   int64_t shape[TEST_DIMS];
   char text[PARSE_TEXT];
   redist_layout x;
-  int ndim = test_draw_shape(r, 0, shape);
+  int ndim = test_draw_shape(r, TEST_MEDIUM, shape);
   test_draw(r, TEST_PLACES, 0, ndim, shape, &array);
   test_tabulate(&array, &t);
-  x = test_layout(&array, &t, 0);
+  x = test_layout(&t, 0);
   test_case(redist_layout_format(&x, text, sizeof text) == (int64_t)strlen(text),
             "random layout %d: format", number);
   parse(text, &p);

@@ -338,13 +338,13 @@ static void draw_line(test_random *r, int along, test_array *array) {
 
 /* Now and then rows and columns, or slabs, which pass other process grids. */
 static void draw(pair *p, test_random *r) {
-  test_draw_pair(r, (int)test_between(r, 1, WORLD), 0, 0, &p->arrays[0], &p->arrays[1]);
+  test_draw_pair(r, (int)test_between(r, 1, WORLD), 0, TEST_MEDIUM, &p->arrays[0], &p->arrays[1]);
   if (test_one_in(r, 5))
     for (int side = 0; side < 2; side++)
       draw_line(r, side * (p->arrays[0].ndim - 1), &p->arrays[side]);
   for (int side = 0; side < 2; side++) {
     test_tabulate(&p->arrays[side], &p->tables[side]);
-    p->layouts[side] = test_layout(&p->arrays[side], &p->tables[side], -1);
+    p->layouts[side] = test_layout(&p->tables[side], -1);
   }
 }
 

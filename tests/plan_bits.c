@@ -5,7 +5,10 @@
 static long long test_piece_bytes = 262144;
 #define REDIST_PIECE_BYTES test_piece_bytes
 
-#include "holders.h"
+#define TEST_LENGTH 1024
+#define TEST_ELEMENTS 1024
+#define TEST_LARGEST 1000
+#include "oracle.h"
 #include "redist_plan.h"
 #include "test_mpi.h"
 
@@ -53,18 +56,12 @@ typedef struct {
 } contribution;
 
 typedef struct {
-  holders side[2];
+  test_model side[2];
   int place[2], same; /* same: in place */
   int64_t cells[2], contributions, element[MOST_CELLS];
   contribution *list;
   uint64_t *own[2][PLANS], *array[2][PLANS], *bits[SETTINGS];
 } run;
-
-static int place_on(const holders *h, int rank) {
-  int k;
-  for (k = 0; k < h->places && h->ranks[k] != rank; k++) continue;
-  return k < h->places ? k : -1;
-}
 
 static uint64_t initial(int side, int place, int64_t cell) {
   test_random r;
@@ -86,21 +83,21 @@ static void combine(void *to, const void *from, int64_t n, void *context) {
 /* ---- the model ---- */
 
 /* 0: between the ends of the axis; 1: in ghost cells past its low end, 2: past its high end. */
-static int image_along(const holders *h, int s, int place, int64_t position) {
-  const int coord = holder_coord(h, place, s);
-  const int64_t l = position - h->axis[s].low, g = holder_begin(h, s, coord) + l;
-  if (h->axis[s].edge != (int)REDIST_PERIODIC) return 0;
-  if (l >= 0 && l < holder_before(h, s, coord, h->axis[s].n)) return 0;
-  return g < 0 ? 1 : g >= h->axis[s].n ? 2 : 0;
+static int image_along(const test_table *t, int a, int place, int64_t position) {
+  const test_axis *x = &t->array->axes[a];
+  const int64_t local = position - t->halo[a]->low;
+  const int64_t i = t->deals[a].begin[t->coords[place][a]] + local;
+  if (x->ghosts == TEST_NO_GHOSTS || x->edge != REDIST_PERIODIC) return 0;
+  return i < 0 ? 1 : i >= x->n ? 2 : 0;
 }
 
 /* The images of axis 0 follow each other within one of axis 1, and so on. */
-static int image_of(const holders *h, int place, int64_t cell) {
-  int64_t position[HOLDER_DIMS];
+static int image_of(const test_table *t, int place, int64_t cell) {
+  int64_t position[TEST_DIMS];
   int d, image = 0;
-  holder_position(h, place, cell, position);
-  for (d = h->ndim - 1; d >= 0; d--)
-    image = 3 * image + image_along(h, h->stored[d], place, position[h->stored[d]]);
+  test_positions(t, place, cell, position);
+  for (d = t->array->ndim - 1; d >= 0; d--)
+    image = 3 * image + image_along(t, t->own[d], place, position[t->own[d]]);
   return image;
 }
 
@@ -111,14 +108,14 @@ static int compare(const void *a, const void *b) {
 }
 
 static void list_contributions(run *u) {
-  const holders *from = &u->side[0];
+  const test_table *from = &u->side[0].table;
   int place;
   int64_t cell;
   u->contributions = 0;
   for (place = 0; place < from->places; place++)
-    for (cell = 0; cell < holder_cells(from, place); cell++) {
+    for (cell = 0; cell < from->alloc[place]; cell++) {
       contribution *c = &u->list[u->contributions];
-      c->element = holder_element(from, place, cell, 1);
+      c->element = test_element(from, place, cell, 1);
       c->rank = from->ranks[place];
       c->image = image_of(from, place, cell);
       c->cell = cell;
@@ -315,62 +312,57 @@ static void check_setting(run *u, int number, int the_case) {
 
 /* ---- cases ---- */
 
-static int64_t most_cells(const holders *h) {
-  int64_t most = 0, cells;
-  int place;
-  for (place = 0; place < h->places; place++) {
-    cells = holder_cells(h, place);
-    most = cells > most ? cells : most;
-  }
-  return most;
-}
-
 /* Ghost cells that show an element several times: mostly periodic, often far around the axis. */
-static void widen(test_random *r, holders *h) {
-  int s;
-  for (s = 0; s < h->ndim; s++) {
-    holder_axis *x = &h->axis[s];
-    if (x->cyclic && h->boxes == 0 && x->procs > 1) continue;
-    x->cyclic = 0;
-    x->cut[x->procs] = x->n;
-    x->low = test_between(r, 0, test_between(r, 0, 2) ? x->n : 1);
-    x->high = test_between(r, 0, test_between(r, 0, 2) ? x->n : 1);
-    x->edge = test_between(r, 0, 3) == 0 ? (int)test_between(r, -1, 0) : (int)REDIST_PERIODIC;
-    x->edge = x->low + x->high > 0 ? x->edge : -1;
-    x->allocated = 0;
-    holder_draw_depth(r, x);
+static void widen(test_random *r, test_array *array) {
+  int a;
+  for (a = 0; a < array->ndim; a++) {
+    test_axis *x = &array->axes[a];
+    const int dealt = x->kind == TEST_CYCLIC || x->kind == TEST_BLOCK_CYCLIC;
+    if (dealt && !test_one_in(r, 8)) x->kind = TEST_CUTS;
+    x->low = test_one_in(r, 3) ? x->n : test_between(r, 0, test_one_in(r, 3) ? 1 : x->n);
+    x->high = test_one_in(r, 3) ? x->n : test_between(r, 0, test_one_in(r, 3) ? 1 : x->n);
+    x->edge = test_one_in(r, 10) ? REDIST_CLOSED : REDIST_PERIODIC;
+    x->ghosts = test_can_have_ghosts(x) && !test_one_in(r, 10);
+    x->tight = 0;
+    test_draw_depth(r, x);
   }
 }
 
-/* Every fourth source has no ghosts, but as many copies as there are ranks. */
-static void draw(test_random *r, run *u, int number) {
+static void draw_sides(test_random *r, run *u, int number) {
   const int ndim = 1 + number % 3, halo = number / 3 % 2, copied = number % 4 == 3;
-  int64_t count[HOLDER_DIMS];
+  test_array *from = &u->side[0].array, *to = &u->side[1].array;
+  int64_t shape[TEST_DIMS];
   int d, side;
-  do {
-    for (d = 0; d < ndim; d++) count[d] = test_between(r, 1, ndim == 1 ? 60 : ndim == 2 ? 8 : 4);
-    for (side = 0; side < 2; side++)
-      holder_draw(r, &u->side[side], ndim, count, test_size(), side == 0 || test_between(r, 0, 1));
-    widen(r, &u->side[0]);
-    for (d = 0; d < ndim && copied; d++) u->side[0].axis[d].edge = -1;
-    u->same = halo && test_between(r, 0, 2) != 0;
-    if (halo) u->side[1] = u->side[0];
-    for (d = 0; d < ndim && halo && test_between(r, 0, 3) != 0; d++)
-      u->side[1].axis[d].edge = -1; /* its ghost cells, or some of them, receive nothing */
-    for (side = 0; side < 2; side++) holder_build(&u->side[side]);
-  } while (most_cells(&u->side[0]) > MOST_CELLS || most_cells(&u->side[1]) > MOST_CELLS ||
-           (copied && u->side[0].copies < test_size()));
+  for (d = 0; d < ndim; d++) shape[d] = test_between(r, 1, ndim == 1 ? 60 : ndim == 2 ? 8 : 4);
+  test_draw(r, test_size(), test_any_kind(r, 1) | (copied ? TEST_REPLICAS : 0), ndim, shape, from);
+  test_draw(r, test_size(), test_any_kind(r, test_one_in(r, 2)), ndim, shape, to);
+  widen(r, from);
+  for (d = 0; d < ndim && copied; d++) from->axes[d].ghosts = TEST_NO_GHOSTS;
+  u->same = halo && !test_one_in(r, 3);
+  if (halo) *to = *from;
+  for (d = 0; d < ndim && halo && !test_one_in(r, 4); d++)
+    to->axes[d].ghosts = TEST_NO_GHOSTS; /* its ghost cells, or some of them, receive nothing */
+  for (side = 0; side < 2; side++) test_build(&u->side[side]);
+}
+
+/* Every fourth source has no ghosts, but as many replicas as there are ranks. */
+static void draw(test_random *r, run *u, int number) {
+  do draw_sides(r, u, number);
+  while (test_most_cells(&u->side[0].table) > MOST_CELLS ||
+         test_most_cells(&u->side[1].table) > MOST_CELLS ||
+         (number % 4 == 3 && u->side[0].array.replicas < test_size()));
 }
 
 static void check_case(run *u, int number) {
   int64_t cell;
   int s, side;
   for (side = 0; side < 2; side++) {
-    u->place[side] = place_on(&u->side[side], test_rank());
-    u->cells[side] = u->place[side] < 0 ? 0 : holder_cells(&u->side[side], u->place[side]);
+    const test_table *t = &u->side[side].table;
+    u->place[side] = test_place_of_rank(t, test_rank());
+    u->cells[side] = u->place[side] < 0 ? 0 : t->alloc[u->place[side]];
   }
   for (cell = 0; cell < u->cells[1]; cell++)
-    u->element[cell] = holder_element(&u->side[1], u->place[1], cell, 1);
+    u->element[cell] = test_element(&u->side[1].table, u->place[1], cell, 1);
   list_contributions(u);
   for (s = 0; s < SETTINGS; s++) check_setting(u, s, number);
   for (s = 0; s < SETTINGS; s++) {

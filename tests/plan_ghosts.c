@@ -1,52 +1,49 @@
-/* redist tests: plans between layouts with ghost cells, boxes and copies, moving and combining, by
-   every method: every cell of every holder against a model. MIT licence, see LICENSE. */
+/* redist tests: plans between layouts with ghost cells, boxes and replicas, moving and combining,
+   by every method: every cell of every place against a model. MIT licence, see LICENSE. */
 static long long test_piece_bytes = 262144;
 #define REDIST_PIECE_BYTES test_piece_bytes
 
-#include "holders.h"
+#define TEST_LENGTH 1024
+#define TEST_ELEMENTS 1024
+#define TEST_LARGEST 2000
+#include "oracle.h"
 #include "settings.h"
 #include "test_mpi.h"
 
-enum { ARRAYS = 3, ROUNDS = 2, ARENA = 1 << 18, MOST_ELEMENTS = 1024 };
+enum { ARRAYS = 3, ROUNDS = 2, MOST_CELLS = 1 << 15, ARENA = MOST_CELLS * 8, RANKS = 8 };
 
 static redist_arena *arena;
 static char *slot[2 * ARRAYS]; /* of the arena */
 
 /* One plan on this rank. */
 typedef struct {
-  holders side[2];
+  test_model side[2];
   int place[2], arrays, in_place, combine, same; /* same: the arrays of both sides are one */
   /* a halo exchange or its transpose, which overwrites nothing it sends */
   int halo;
-  int64_t cells[2], room[2], sum[ARRAYS][MOST_ELEMENTS];
-  char sent[MOST_ELEMENTS]; /* by some holder */
+  int64_t cells[2], room[2], sum[ARRAYS][TEST_ELEMENTS];
+  char sent[TEST_ELEMENTS]; /* by some place */
   int64_t *array[2][ARRAYS];
   redist_plan *plan;
 } run;
 
-static int place_on(const holders *h, int rank) {
-  int k;
-  for (k = 0; k < h->places; k++)
-    if (h->ranks[k] == rank) return k;
-  return -1;
-}
-
-/* What a cell of a place holds before an execution. Where nothing is combined, copies agree. */
+/* What a cell of a place holds before an execution. Where nothing is combined, replicas agree. */
 static int64_t initial(const run *u, int side, int array, int place, int64_t cell) {
   test_random r;
-  const int64_t e = side == 0 && !u->combine ? holder_element(&u->side[0], place, cell, 0) : -1;
+  const int64_t e = side == 0 && !u->combine ? test_element(&u->side[0].table, place, cell, 0) : -1;
   r.state = (uint64_t)(array + 7 * (e >= 0 ? e : 1000 + (side * 64 + place) * 100003 + cell));
   return (int64_t)(test_next(&r) >> 20);
 }
 
 static void sum_up(run *u) {
+  const test_table *t = &u->side[0].table;
   int place, a;
   int64_t cell, e;
   memset(u->sum, 0, sizeof u->sum);
   memset(u->sent, 0, sizeof u->sent);
-  for (place = 0; place < u->side[0].places; place++)
-    for (cell = 0; cell < holder_cells(&u->side[0], place); cell++) {
-      e = holder_element(&u->side[0], place, cell, u->combine);
+  for (place = 0; place < t->places; place++)
+    for (cell = 0; cell < t->alloc[place]; cell++) {
+      e = test_element(t, place, cell, u->combine);
       if (e >= 0) u->sent[e] = 1;
       for (a = 0; a < u->arrays && e >= 0; a++)
         u->sum[a][e] = (u->combine ? u->sum[a][e] : 0) + initial(u, 0, a, place, cell);
@@ -63,14 +60,14 @@ static void fill(run *u) {
 }
 
 static int is_right(const run *u) {
-  const holders *from = &u->side[0], *to = &u->side[1];
+  const test_table *from = &u->side[0].table, *to = &u->side[1].table;
   int a, rests;
   int64_t cell, e, before, wanted;
   for (a = 0; a < u->arrays && u->place[1] >= 0; a++)
     for (cell = 0; cell < u->cells[1]; cell++) {
-      e = holder_element(to, u->place[1], cell, 1);
+      e = test_element(to, u->place[1], cell, 1);
       before = initial(u, u->same ? 0 : 1, a, u->place[u->same ? 0 : 1], cell);
-      rests = u->same && e >= 0 && holder_element(from, u->place[0], cell, u->combine) == e;
+      rests = u->same && e >= 0 && test_element(from, u->place[0], cell, u->combine) == e;
       wanted = e < 0 || !u->sent[e] ? before
                : !u->combine        ? u->sum[a][e]
                                     : before + u->sum[a][e] - (rests ? before : 0);
@@ -82,8 +79,9 @@ static int is_right(const run *u) {
 static void take_arrays(run *u, int in_arena) {
   int side, a;
   for (side = 0; side < 2; side++) {
-    u->place[side] = place_on(&u->side[side], test_rank());
-    u->cells[side] = u->place[side] < 0 ? 0 : holder_cells(&u->side[side], u->place[side]);
+    const test_table *t = &u->side[side].table;
+    u->place[side] = test_place_of_rank(t, test_rank());
+    u->cells[side] = u->place[side] < 0 ? 0 : t->alloc[u->place[side]];
     test_case_all(u->cells[side] == redist_layout_alloc(&u->side[side].layout, test_rank()),
                   "cells to allocate");
   }
@@ -187,40 +185,45 @@ static void check_plan(run *u, const setting *s, int number) {
   drop_arrays(u, s->arena);
 }
 
-/* Every other pair is a halo exchange or its transpose: one layout, with ghosts on one side, or on
-   both to different depths. */
-static void draw(test_random *r, run *u, int number) {
-  const int ndim = (int)test_between(r, 1, 3), halo = number % 2,
-            both = halo && test_between(r, 0, 4) == 0;
-  int64_t count[HOLDER_DIMS];
-  int d, side;
+/* A halo exchange or its transpose: one layout, with ghosts on one side, or on both to different
+   depths. Sometimes one side has more room: in place, elements move. */
+static void draw_halo(test_random *r, run *u, int both) {
+  test_array *const array[2] = {&u->side[0].array, &u->side[1].array};
+  const int ndim = array[0]->ndim, roomy = test_one_in(r, 4), a = (int)test_between(r, 0, ndim - 1);
+  test_array *wide = array[test_between(r, 0, 1)];
+  int d;
+  for (d = 0; d < ndim && both; d++) array[u->combine]->axes[d].tight = 0;
+  *array[!u->combine] = *array[u->combine];
+  for (d = 0; d < ndim && both; d++) test_draw_depth(r, &array[0]->axes[d]);
+  array[u->combine]->bare = !both;
+  u->halo = !both && !roomy && array[0]->replicas == 1;
+  if (!roomy) return;
+  wide->axes[a].extra += 1 + wide->axes[a].low + wide->axes[a].n + wide->axes[a].high;
+  test_add(wide, test_operation_of(TEST_EXTENT, a));
+}
+
+static void draw_sides(test_random *r, run *u, int number) {
+  const int halo = number % 2, both = halo && test_one_in(r, 5);
+  int64_t shape[TEST_DIMS];
+  int side, ndim;
   u->combine = (int)test_between(r, 0, 1);
   u->arrays = (int)test_between(r, 1, ARRAYS);
-  u->same = halo && test_between(r, 0, 3) != 0;
-  u->in_place = u->same || test_between(r, 0, 7) == 0;
-  for (d = 0; d < ndim; d++)
-    count[d] = test_between(r, test_between(r, 0, 19) != 0, ndim == 1 ? 40 : ndim == 2 ? 9 : 6);
-  for (side = 0; side < 2; side++)
-    holder_draw(r, &u->side[side], ndim, count,
-                test_size() < HOLDER_PROCS ? test_size() : HOLDER_PROCS,
-                halo || (int)test_between(r, 0, 1));
+  u->same = halo && !test_one_in(r, 4);
+  u->in_place = u->same || test_one_in(r, 8);
   u->halo = 0;
-  if (!halo) return;
-  u->side[!u->combine] = u->side[u->combine];
-  u->halo = !both && u->side[0].copies == 1;
-  for (d = 0; d < ndim && !both; d++) /* a halo exchange's source, its transpose's destination */
-    u->side[u->combine].axis[d].edge = -1;
-  for (d = 0; d < ndim && both; d++) {
-    u->side[0].axis[d].allocated = u->side[1].axis[d].allocated = 0;
-    holder_draw_depth(r, &u->side[0].axis[d]);
-  }
-  if (test_between(r, 0, 3) == 0) { /* one side has more room: in place, elements move */
-    holder_axis *wide = &u->side[test_between(r, 0, 1)].axis[test_between(r, 0, ndim - 1)];
-    wide->allocated =
-        1 + (wide->allocated > 0 ? wide->allocated : wide->low + wide->n + wide->high);
-    u->halo = 0;
-  }
-  for (side = 0; side < 2; side++) holder_build(&u->side[side]);
+  ndim = test_draw_shape(r, TEST_SMALL, shape);
+  for (side = 0; side < 2; side++)
+    test_draw(r, test_size() < RANKS ? test_size() : RANKS,
+              test_any_kind(r, halo || test_one_in(r, 2)), ndim, shape, &u->side[side].array);
+  if (halo) draw_halo(r, u, both);
+  for (side = 0; side < 2; side++) test_build(&u->side[side]);
+}
+
+/* Every other pair is a halo exchange or its transpose. */
+static void draw(test_random *r, run *u, int number) {
+  do draw_sides(r, u, number);
+  while (test_most_cells(&u->side[0].table) > MOST_CELLS ||
+         test_most_cells(&u->side[1].table) > MOST_CELLS);
 }
 
 /* A halo exchange in place, where one rank's rows become longer, so that only its elements move. */
@@ -307,8 +310,8 @@ static void check_staggered(int nodes, int64_t depth) {
   redist_plan_free(&plan);
 }
 
-/* Two patches with a gap between them, periodic: each fills its ghost cells from the other, and from
-   itself around the array; the gap keeps what it had. The whole array, received from patches, keeps
+/* Two patches with a gap between them, periodic: each fills its ghost cells from the other, and
+   from itself around the array; the gap keeps what it had. The whole array, received from patches, keeps
    its gaps too. */
 static void check_patches(void) {
   enum { N = 12, HALO = 3 };

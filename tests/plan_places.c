@@ -1,108 +1,106 @@
 /* redist tests: several places on a rank: random layouts, ranks and offsets against a model, by
    every method, alone and in parts, in place and combining; on paper; tiles and patches; bad input.
    MIT licence, see LICENSE. */
-#include "holders.h"
+#define TEST_LENGTH 1024
+#define TEST_ELEMENTS 1024
+#define TEST_LARGEST 1000
+#include "oracle.h"
 #include "settings.h"
 #include "test_mpi.h"
 
-enum { PARTS = 2, ROUNDS = 2, PLACES = HOLDER_BOXES * 2, MOST_CELLS = 3000, ARENA_BYTES = 1 << 20 };
+enum { PARTS = 2, ROUNDS = 2, MOST_CELLS = 3000, ARENA_BYTES = 1 << 20, RANKS = 8 };
 static const int64_t background = -77;
 
 static redist_arena *arena;
 
 /* A layout, where its places begin in their ranks' arrays, and this rank's array. */
 typedef struct {
-  holders h;
+  test_model m;
   int listed; /* its offsets are given */
-  int64_t begin[PLACES], cells;
+  int64_t begin[TEST_PLACES], cells;
   int64_t *array, *wanted;
 } side;
 
 typedef struct {
   side s[2];
   int in_place, combine;
-  int64_t elements;
 } exchange;
 
 /* ---- random ones ---- */
 
 /* Any rank for any place, but no two replicas of one on the same rank. */
-static void draw_ranks(test_random *r, holders *h) {
-  const int grid = h->places / h->copies, spread = (int)test_between(r, 1, test_size());
+static void draw_ranks(test_random *r, test_array *array) {
+  const int grid = test_places(array), spread = (int)test_between(r, 1, test_size());
   int k;
-  for (k = 0; k < h->places; k++)
-    h->ranks[k] = h->copies > 1 ? (int)((k % grid + k / grid) % test_size())
-                                : (int)test_between(r, 0, spread - 1);
+  for (k = 0; k < grid * array->replicas; k++)
+    array->ranks[k] = array->replicas > 1 ? (k % grid + k / grid) % test_size()
+                                          : (int)test_between(r, 0, spread - 1);
+  array->listed = 1;
 }
 
 /* One after another, or anywhere apart. */
 static void draw_begins(test_random *r, side *s) {
-  int64_t end[HOLDER_PROCS] = {0};
+  const test_table *t = &s->m.table;
+  int64_t end[RANKS] = {0};
   int i, k, backwards = (int)test_between(r, 0, 1);
   s->listed = (int)test_between(r, 0, 1);
-  for (i = 0; i < s->h.places; i++) {
-    const int place = s->listed && backwards ? s->h.places - 1 - i : i, rank = s->h.ranks[place];
+  for (i = 0; i < t->places; i++) {
+    const int place = s->listed && backwards ? t->places - 1 - i : i, rank = t->ranks[place];
     end[rank] += s->listed ? test_between(r, 0, 5) : 0;
     s->begin[place] = end[rank];
-    end[rank] += holder_cells(&s->h, place);
+    end[rank] += t->alloc[place];
   }
   /* what other ranks are told of a rank's places does not matter to it */
-  for (k = 0; k < s->h.places && s->listed; k++)
-    if (s->h.ranks[k] != test_rank()) s->begin[k] = -(int64_t)k;
+  for (k = 0; k < t->places && s->listed; k++)
+    if (t->ranks[k] != test_rank()) s->begin[k] = -(int64_t)k;
 }
 
 static void build(side *s) {
-  holder_build(&s->h);
-  if (s->listed) s->h.layout = redist_at_offsets(s->h.layout, s->begin);
+  test_build(&s->m);
+  if (s->listed) s->m.layout = redist_at_offsets(s->m.layout, s->begin);
 }
 
-static int64_t most_cells(const side *s) {
+static int64_t all_cells(const side *s) {
   int64_t all = 0;
   int k;
-  for (k = 0; k < s->h.places; k++) all += holder_cells(&s->h, k);
+  for (k = 0; k < s->m.table.places; k++) all += s->m.table.alloc[k];
   return all;
 }
 
-static void draw(test_random *r, exchange *e, int number) {
-  const int ndim = 1 + number % 3;
-  int64_t count[HOLDER_DIMS];
+/* As many replicas as there can be on different ranks. */
+static void draw_side(test_random *r, side *s, int flags, int ndim, const int64_t *shape) {
+  do test_draw(r, RANKS, flags, ndim, shape, &s->m.array);
+  while (s->m.array.replicas > test_size());
+  draw_ranks(r, &s->m.array);
+  test_build(&s->m);
+  draw_begins(r, s);
+}
+
+static void draw_sides(test_random *r, exchange *e, int number) {
+  const int ndim = 1 + number % 3, replicated = number % 6 == 3 && test_size() > 1;
+  const int kinds = test_any_kind(r, e->combine) | (replicated ? TEST_REPLICAS : 0);
+  int64_t shape[TEST_DIMS];
   int d, i;
+  for (d = 0; d < ndim; d++) shape[d] = test_between(r, 1, ndim == 1 ? 40 : ndim == 2 ? 9 : 5);
+  draw_side(r, &e->s[0], kinds, ndim, shape);
+  draw_side(r, &e->s[1], test_any_kind(r, 1) & (e->in_place ? ~TEST_REPLICAS : ~0), ndim, shape);
+  if (e->in_place) e->s[0] = e->s[1];
+  for (i = 0; i < 2; i++) build(&e->s[i]);
+}
+
+static void draw(test_random *r, exchange *e, int number) {
   e->in_place = number % 5 == 4;
   e->combine = !e->in_place && number % 4 == 1;
-  do {
-    for (d = 0, e->elements = 1; d < ndim; d++) {
-      count[d] = test_between(r, 1, ndim == 1 ? 40 : ndim == 2 ? 9 : 5);
-      e->elements *= count[d];
-    }
-    for (i = 0; i < 2; i++) {
-      holder_draw(r, &e->s[i].h, ndim, count, HOLDER_PROCS, i == 1 || e->combine);
-      if (e->s[i].h.copies > test_size()) {
-        e->s[i].h.places /= e->s[i].h.copies;
-        e->s[i].h.copies = 1;
-      }
-      draw_ranks(r, &e->s[i].h);
-    }
-    if (e->in_place) {
-      e->s[1].h.copies = 1;
-      e->s[1].h.places = e->s[1].h.boxes > 0 ? e->s[1].h.boxes : 1;
-      for (d = 0; d < ndim && e->s[1].h.boxes == 0; d++)
-        e->s[1].h.places *= e->s[1].h.axis[d].procs;
-      e->s[0] = e->s[1];
-    }
-    draw_begins(r, &e->s[0]);
-    draw_begins(r, &e->s[1]);
-    if (e->in_place) e->s[0] = e->s[1];
-    build(&e->s[0]);
-    build(&e->s[1]);
-  } while (most_cells(&e->s[0]) > MOST_CELLS || most_cells(&e->s[1]) > MOST_CELLS ||
-           (number % 6 == 3 && !e->in_place && test_size() > 1 && e->s[0].h.copies == 1));
+  do draw_sides(r, e, number);
+  while (all_cells(&e->s[0]) > MOST_CELLS || all_cells(&e->s[1]) > MOST_CELLS ||
+         (number % 6 == 3 && !e->in_place && test_size() > 1 && e->s[0].m.array.replicas == 1));
 }
 
 static void allocate(exchange *e) {
   int i;
   for (i = 0; i < 2; i++) {
     side *s = &e->s[i];
-    s->cells = redist_layout_alloc(&s->h.layout, test_rank());
+    s->cells = redist_layout_alloc(&s->m.layout, test_rank());
     s->array = i == 1 && e->in_place ? e->s[0].array : malloc(((size_t)s->cells + 1) * 8);
     s->wanted = malloc(((size_t)s->cells + 1) * 8);
   }
@@ -125,13 +123,13 @@ static int64_t value_of(const exchange *e, int place, int64_t cell, int64_t elem
 
 /* By element, what the source sends: the sum of what its holders contribute; INT64_MIN: nothing. */
 static int64_t *contributions(const exchange *e, int round) {
-  const side *s = &e->s[0];
-  int64_t *sent = malloc((size_t)e->elements * sizeof *sent), i, cell;
+  const test_table *t = &e->s[0].m.table;
+  int64_t *sent = malloc((size_t)t->elements * sizeof *sent), i, cell;
   int k;
-  for (i = 0; i < e->elements; i++) sent[i] = INT64_MIN;
-  for (k = 0; k < s->h.places; k++)
-    for (cell = 0; cell < holder_cells(&s->h, k); cell++) {
-      const int64_t element = holder_element(&s->h, k, cell, e->combine);
+  for (i = 0; i < t->elements; i++) sent[i] = INT64_MIN;
+  for (k = 0; k < t->places; k++)
+    for (cell = 0; cell < t->alloc[k]; cell++) {
+      const int64_t element = test_element(t, k, cell, e->combine);
       if (element >= 0)
         sent[element] = value_of(e, k, cell, element, round) +
                         (e->combine && sent[element] != INT64_MIN ? sent[element] : 0);
@@ -140,25 +138,24 @@ static int64_t *contributions(const exchange *e, int round) {
 }
 
 static void prepare(exchange *e, int round) {
+  const test_table *from = &e->s[0].m.table, *to = &e->s[1].m.table;
   int64_t *sent = contributions(e, round), i, cell;
   int k, ghosts;
   for (k = 0; k < 2; k++)
     for (i = 0; i < e->s[k].cells; i++) e->s[k].array[i] = background - i;
   for (ghosts = 1; ghosts >= 0; ghosts--)
-    for (k = 0; k < e->s[0].h.places; k++)
-      for (cell = 0; e->s[0].h.ranks[k] == test_rank() && cell < holder_cells(&e->s[0].h, k);
-           cell++) {
-        const int64_t element = holder_element(&e->s[0].h, k, cell, ghosts && e->combine);
+    for (k = 0; k < from->places; k++)
+      for (cell = 0; from->ranks[k] == test_rank() && cell < from->alloc[k]; cell++) {
+        const int64_t element = test_element(from, k, cell, ghosts && e->combine);
         if (element >= 0)
           e->s[0].array[e->s[0].begin[k] + cell] = value_of(e, k, cell, element, round);
       }
   for (k = 0; k < 2; k++) memcpy(e->s[k].wanted, e->s[k].array, (size_t)e->s[k].cells * 8);
-  for (k = 0; k < e->s[1].h.places; k++)
-    for (cell = 0; e->s[1].h.ranks[k] == test_rank() && cell < holder_cells(&e->s[1].h, k);
-         cell++) {
-      const int64_t element = holder_element(&e->s[1].h, k, cell, 1);
-      int64_t *to = &e->s[1].wanted[e->s[1].begin[k] + cell];
-      if (element >= 0 && sent[element] != INT64_MIN) *to = (e->combine ? *to : 0) + sent[element];
+  for (k = 0; k < to->places; k++)
+    for (cell = 0; to->ranks[k] == test_rank() && cell < to->alloc[k]; cell++) {
+      const int64_t element = test_element(to, k, cell, 1);
+      int64_t *at = &e->s[1].wanted[e->s[1].begin[k] + cell];
+      if (element >= 0 && sent[element] != INT64_MIN) *at = (e->combine ? *at : 0) + sent[element];
     }
   free(sent);
 }
@@ -181,7 +178,7 @@ static int64_t count_sends(const exchange *e, int parts) {
   for (r = 0; r < test_size(); r++) {
     int64_t elements = 0;
     for (k = 0; k < parts && r != test_rank(); k++)
-      elements += redist_volume(&e[k].s[0].h.layout, test_rank(), &e[k].s[1].h.layout, r);
+      elements += redist_volume(&e[k].s[0].m.layout, test_rank(), &e[k].s[1].m.layout, r);
     messages += elements > 0;
   }
   return messages;
@@ -199,8 +196,8 @@ static void check_plan(const setting *s, exchange *e, int parts, int number) {
   memset(&options, 0, sizeof options);
   memset((void *)part, 0, sizeof part);
   for (k = 0; k < parts; k++) {
-    part[k].from = &e[k].s[0].h.layout;
-    part[k].to = &e[k].s[1].h.layout;
+    part[k].from = &e[k].s[0].m.layout;
+    part[k].to = &e[k].s[1].m.layout;
     part[k].element = MPI_INT64_T;
     part[k].combine = e[k].combine ? add : NULL;
     from[k] = e[k].s[0].array;
@@ -236,34 +233,30 @@ static void check_plan(const setting *s, exchange *e, int parts, int number) {
 
 /* What rank a sends rank b, of elements that only one place owns. */
 static int64_t volume_of(const exchange *e, int a, int b) {
-  const holders *from = &e->s[0].h, *to = &e->s[1].h;
-  char *owned = calloc((size_t)e->elements, 1);
+  const test_table *from = &e->s[0].m.table, *to = &e->s[1].m.table;
   int64_t cell, element, n = 0;
   int k;
-  for (k = 0; k < from->places; k++)
-    for (cell = 0; from->ranks[k] == a && cell < holder_cells(from, k); cell++)
-      if ((element = holder_element(from, k, cell, 0)) >= 0) owned[element] = 1;
   for (k = 0; k < to->places; k++)
-    for (cell = 0; to->ranks[k] == b && cell < holder_cells(to, k); cell++)
-      n += (element = holder_element(to, k, cell, 1)) >= 0 && owned[element];
-  free(owned);
+    for (cell = 0; to->ranks[k] == b && cell < to->alloc[k]; cell++) {
+      element = test_element(to, k, cell, 1);
+      n += element >= 0 && from->place[element] >= 0 && from->ranks[from->place[element]] == a;
+    }
   return n;
 }
 
 /* A replica on a destination's own rank serves it. */
 static void check_replicas(const exchange *e, int number) {
-  const holders *from = &e->s[0].h, *to = &e->s[1].h;
-  int64_t kept[HOLDER_PROCS] = {0}, cell, element;
+  const test_table *from = &e->s[0].m.table, *to = &e->s[1].m.table;
+  int64_t kept[RANKS] = {0}, cell, element;
   int a, i, k, good = 1;
   for (k = 0; k < to->places; k++)
     for (i = 0; i < from->places; i++)
-      for (a = 0; a < (int)holder_cells(to, k) && from->ranks[i] == to->ranks[k]; a++) {
-        element = holder_element(to, k, a, 1);
-        for (cell = 0; element >= 0 && cell < holder_cells(from, i); cell++)
-          kept[to->ranks[k]] += holder_element(from, i, cell, 0) == element;
+      for (cell = 0; cell < to->alloc[k] && from->ranks[i] == to->ranks[k]; cell++) {
+        element = test_element(to, k, cell, 1);
+        kept[to->ranks[k]] += element >= 0 && from->place[element] == i % from->grid;
       }
   for (a = 0; a < test_size(); a++)
-    good = good && redist_volume(&from->layout, a, &to->layout, a) == kept[a];
+    good = good && redist_volume(&e->s[0].m.layout, a, &e->s[1].m.layout, a) == kept[a];
   test_case(good, "case %d: what replicas on the same rank serve", number);
 }
 
@@ -306,7 +299,7 @@ static int shares_ranks(const redist_layout *layout) {
 }
 
 static void check_traffic(const exchange *e, int number) {
-  const redist_layout *from = &e->s[0].h.layout, *to = &e->s[1].h.layout;
+  const redist_layout *from = &e->s[0].m.layout, *to = &e->s[1].m.layout;
   const redist_cost cost = {1000, 1};
   redist_traffic own, wanted = traffic_of(e, &own), found;
   int a, b, good = redist_traffic_between(from, to, &found) == REDIST_OK;
@@ -327,62 +320,62 @@ static void check_traffic(const exchange *e, int number) {
 
 /* redist_move, whose arrays are those of places. */
 static void check_move(const exchange *e, int number) {
-  int64_t *held[2][PLACES], *sent = contributions(e, 0), cell;
+  const test_table *const t[2] = {&e->s[0].m.table, &e->s[1].m.table};
+  int64_t *held[2][TEST_PLACES], *sent = contributions(e, 0), cell;
   int i, k, code, good = 1;
   for (i = 0; i < 2; i++)
-    for (k = 0; k < e->s[i].h.places; k++) {
-      held[i][k] = malloc(((size_t)holder_cells(&e->s[i].h, k) + 1) * 8);
-      for (cell = 0; cell < holder_cells(&e->s[i].h, k); cell++) {
-        const int64_t element = holder_element(&e->s[i].h, k, cell, e->combine);
+    for (k = 0; k < t[i]->places; k++) {
+      held[i][k] = malloc(((size_t)t[i]->alloc[k] + 1) * 8);
+      for (cell = 0; cell < t[i]->alloc[k]; cell++) {
+        const int64_t element = test_element(t[i], k, cell, e->combine);
         held[i][k][cell] =
             i == 0 && element >= 0 ? value_of(e, k, cell, element, 0) : background - cell;
       }
     }
-  code = redist_move_combining(&e->s[0].h.layout, (const void *const *)held[0], &e->s[1].h.layout,
+  code = redist_move_combining(&e->s[0].m.layout, (const void *const *)held[0], &e->s[1].m.layout,
                                (void *const *)held[1], 8, e->combine ? add : NULL, NULL);
-  for (k = 0; k < e->s[1].h.places; k++)
-    for (cell = 0; cell < holder_cells(&e->s[1].h, k); cell++) {
-      const int64_t element = holder_element(&e->s[1].h, k, cell, 1);
+  for (k = 0; k < t[1]->places; k++)
+    for (cell = 0; cell < t[1]->alloc[k]; cell++) {
+      const int64_t element = test_element(t[1], k, cell, 1);
       const int arrives = element >= 0 && sent[element] != INT64_MIN;
       good = good && held[1][k][cell] == (arrives ? sent[element] : 0) +
                                              (e->combine || !arrives ? background - cell : 0);
     }
   test_case(code == REDIST_OK && good, "case %d: moving on one process, code %d", number, code);
   for (i = 0; i < 2; i++)
-    for (k = 0; k < e->s[i].h.places; k++) free(held[i][k]);
+    for (k = 0; k < t[i]->places; k++) free(held[i][k]);
   free(sent);
 }
 
 /* Whether redist_layout_place_shape points at the elements of a place. */
 static int shape_is_right(const side *s, int place) {
+  const test_table *t = &s->m.table;
   redist_shape shape;
-  int64_t cell, element, left;
-  int d, code = redist_layout_place_shape(&s->h.layout, place, &shape);
+  int64_t left = 0;
+  int d, code = redist_layout_place_shape(&s->m.layout, place, &shape);
   if (code != 1) return code == -1; /* steps through cyclic blocks */
-  for (d = 0; d < s->h.ndim; d++)
-    if (shape.allocated[d] != holder_length(&s->h, s->h.stored[d], place)) return 0;
-  for (d = 0; d < s->h.ndim; d++)
+  for (d = 0; d < s->m.array.ndim; d++)
+    if (shape.allocated[d] != t->cells[place][t->own[d]]) return 0;
+  for (d = 0; d < s->m.array.ndim; d++)
     if (shape.count[d] == 0) return 1;
-  cell = shape.origin - s->begin[place];
-  for (d = 0, left = 0; d < s->h.ndim; d++)
-    left = left * s->h.axis[s->h.stored[d]].count + shape.first[d];
-  element = holder_element(&s->h, place, cell, 0);
-  return element == left;
+  for (d = 0; d < s->m.array.ndim; d++) left = left * t->shape[d] + shape.first[d];
+  return test_element(t, place, shape.origin - s->begin[place], 0) == left;
 }
 
 static void check_queries(const side *s, int number) {
-  int places[PLACES], k, n, rank, good = 1;
+  const test_table *t = &s->m.table;
+  int places[TEST_PLACES], k, n, rank, good = 1;
   for (rank = 0; rank < test_size(); rank++) {
-    int coords[HOLDER_DIMS], at = 0;
-    for (k = 0, n = 0; k < s->h.places; k++) n += s->h.ranks[k] == rank;
-    good = good && redist_layout_on_rank(&s->h.layout, rank, PLACES, places) == n &&
-           redist_layout_on_rank(&s->h.layout, rank, 0, NULL) == n;
-    for (k = 0; k < s->h.places; k++) good = good && (s->h.ranks[k] != rank || places[at++] == k);
-    good = good && redist_layout_coords(&s->h.layout, rank, coords) == (n > 0);
+    int coords[TEST_DIMS], at = 0;
+    for (k = 0, n = 0; k < t->places; k++) n += t->ranks[k] == rank;
+    good = good && redist_layout_on_rank(&s->m.layout, rank, TEST_PLACES, places) == n &&
+           redist_layout_on_rank(&s->m.layout, rank, 0, NULL) == n;
+    for (k = 0; k < t->places; k++) good = good && (t->ranks[k] != rank || places[at++] == k);
+    good = good && redist_layout_coords(&s->m.layout, rank, coords) == (n > 0);
   }
   test_case(good, "case %d: places by rank", number);
-  for (k = 0, good = 1; k < s->h.places; k++)
-    good = good && (s->h.ranks[k] != test_rank() || shape_is_right(s, k));
+  for (k = 0, good = 1; k < t->places; k++)
+    good = good && (t->ranks[k] != test_rank() || shape_is_right(s, k));
   test_case(good, "case %d: shapes of places", number);
 }
 
@@ -390,20 +383,20 @@ static void check_text(const side *s, int number) {
   char text[8192], again[8192], message[256] = "";
   static int64_t storage[8192];
   redist_layout read;
-  const int64_t length = redist_layout_format(&s->h.layout, text, sizeof text);
+  const int64_t length = redist_layout_format(&s->m.layout, text, sizeof text);
   int code = length < 0 ? -1
                         : redist_layout_parse(text, &read, storage, sizeof storage, message,
                                               sizeof message);
   if (code == REDIST_OK) redist_layout_format(&read, again, sizeof again);
   test_case(code == REDIST_OK && strcmp(text, again) == 0 &&
                 redist_layout_alloc(&read, test_rank()) ==
-                    redist_layout_alloc(&s->h.layout, test_rank()),
+                    redist_layout_alloc(&s->m.layout, test_rank()),
             "case %d: %s: code %d, %s", number, text, code, message);
 }
 
 static void check_paper(const exchange *e, int number) {
   int i;
-  if (e->s[0].h.copies == 1 && !e->combine)
+  if (e->s[0].m.array.replicas == 1 && !e->combine)
     check_traffic(e, number);
   else if (!e->combine)
     check_replicas(e, number);

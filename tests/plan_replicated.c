@@ -1,5 +1,5 @@
-/* redist tests: plans between replicated layouts, every method: each rank gets what the copy that
-   serves it holds.
+/* redist tests: plans between replicated layouts, every method: each rank gets what the replica
+   that serves it holds.
    MIT licence, see LICENSE. */
 #include <sched.h>
 #include <stdint.h>
@@ -28,15 +28,9 @@ typedef struct {
   char message[400];
 } run;
 
-static int place_here(const replicas *x) {
-  int k;
-  for (k = 0; k < x->places; k++)
-    if (x->ranks[k] == test_rank()) return k;
-  return -1;
-}
-
 static size_t held_bytes(const run *e, int side) {
-  return e->place[side] < 0 ? 0 : replicas_bytes(&e->pair->side[side], e->place[side], e->bytes);
+  return e->place[side] < 0 ? 0
+                            : (size_t)e->pair->side[side].table.alloc[e->place[side]] * e->bytes;
 }
 
 static void allocate(run *e, const setting *s) {
@@ -64,8 +58,7 @@ static void prepare(const run *e, int round) {
   int k;
   for (k = 0; k < e->count; k++) {
     if (e->place[1] >= 0)
-      test_fill(&e->pair->side[1].table, e->place[1] % e->pair->side[1].grid, e->bytes, 0, 8,
-                e->held[1][k]);
+      test_fill(&e->pair->side[1].table, e->place[1], e->bytes, 0, 8, e->held[1][k]);
     if (e->place[0] >= 0)
       replicated_fill_source(e->pair, e->place[0], e->bytes, contents(e, round, k), e->held[0][k]);
   }
@@ -73,16 +66,16 @@ static void prepare(const run *e, int round) {
 
 /* Whether the elements of the destination are right; and, but in place, everything around them. */
 static int arrived(const run *e, int round) {
-  const replicas *to = &e->pair->side[1];
+  const test_table *to = &e->pair->side[1].table;
   int k, good = 1;
   for (k = 0; k < e->count && e->place[1] >= 0; k++) {
     unsigned char *expected = malloc(held_bytes(e, 1) + 1);
     int64_t i;
     replicated_expect(e->pair, e->place[1], e->bytes, contents(e, round, k), expected);
     good = good && (e->in_place || memcmp(expected, e->held[1][k], held_bytes(e, 1)) == 0);
-    for (i = 0; i < to->table.elements; i++)
-      if (to->table.place[i] == e->place[1] % to->grid) {
-        const size_t at = (size_t)to->table.offset[i] * e->bytes;
+    for (i = 0; i < to->elements; i++)
+      if (to->place[i] == e->place[1] % to->grid) {
+        const size_t at = (size_t)to->offset[i] * e->bytes;
         good = good && memcmp(expected + at, e->held[1][k] + at, e->bytes) == 0;
       }
     free(expected);
@@ -168,10 +161,10 @@ static void check(run *e, const setting *s) {
   for (round = 0; round < ROUNDS && code == REDIST_OK; round++) good = execute(e, round) && good;
   if (code == REDIST_OK) good = redist_plan_free(&e->plan) == REDIST_OK && good;
   release(e, s);
-  test_case_all(good, "seed %lu, %s, %d to %d copies, %d bytes, %d arrays%s%s: code %d %s",
-                (unsigned long)e->seed, s->name, e->pair->side[0].copies, e->pair->side[1].copies,
-                (int)e->bytes, e->count, e->in_place ? ", in place" : "", e->fixed ? ", fixed" : "",
-                code, e->message);
+  test_case_all(good, "seed %lu, %s, %d to %d replicas, %d bytes, %d arrays%s%s: code %d %s",
+                (unsigned long)e->seed, s->name, e->pair->side[0].array.replicas,
+                e->pair->side[1].array.replicas, (int)e->bytes, e->count,
+                e->in_place ? ", in place" : "", e->fixed ? ", fixed" : "", code, e->message);
 }
 
 /* Ranks that do not agree on the copies are told so; a copy outside the communicator is refused. */
@@ -245,7 +238,7 @@ int main(int count, char **arguments) {
     test_random r = {(uint64_t)(test_size() * 1000 + k)};
     replicated_draw(&r, test_size(), &pair);
     e.pair = &pair;
-    for (s = 0; s < 2; s++) e.place[s] = place_here(&pair.side[s]);
+    for (s = 0; s < 2; s++) e.place[s] = test_place_of_rank(&pair.side[s].table, test_rank());
     for (s = 0; s < SETTINGS; s++)
       if (is_due(&settings[s], k, pairs)) {
         draw_run(&e, &settings[s], (uint64_t)k);

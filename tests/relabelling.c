@@ -61,12 +61,12 @@ static int are_legal(const char *usable, int places, const int *ranks) {
 
 /* ---- small layouts: all properties ---- */
 
-static serial_layout *deal_axes(int ndim, const test_axis *axes) {
+static test_model *deal_axes(int ndim, const test_axis *axes) {
   test_array array = serial_array(ndim, axes);
   return serial_new(&array);
 }
 
-static volumes count_volumes(const serial_layout *from, const serial_layout *to, char *usable) {
+static volumes count_volumes(const test_model *from, const test_model *to, char *usable) {
   static serial_matrix m;
   volumes v;
   v.places = to->table.places;
@@ -136,7 +136,7 @@ static int64_t library_keeps(const redist_layout *from, const redist_layout *to,
 }
 
 /* Returns what is kept; ranks[TEST_PLACES]. */
-static int64_t check_relabel(const serial_layout *from, const serial_layout *to, int exhaustive,
+static int64_t check_relabel(const test_model *from, const test_model *to, int exhaustive,
                              int *ranks, const char *what) {
   static char usable[MOST];
   volumes v = count_volumes(from, to, usable);
@@ -161,7 +161,7 @@ static int64_t check_relabel(const serial_layout *from, const serial_layout *to,
 
 /* ---- random layouts ---- */
 
-static int union_size(const serial_layout *from, const serial_layout *to) {
+static int union_size(const test_model *from, const test_model *to) {
   int size = from->table.places;
   for (int t = 0; t < to->table.places; t++) {
     int found = 0;
@@ -177,7 +177,7 @@ static int union_size(const serial_layout *from, const serial_layout *to) {
 static void check_random(test_random *r, int number) {
   int64_t shape[TEST_DIMS];
   int ranks[TEST_PLACES], ndim = (int)test_between(r, 1, 4), tries = 0, small = number % 4 != 0;
-  serial_layout *from, *to;
+  test_model *from, *to;
   char what[80];
   for (;;) {
     serial_random_shape(r, ndim, shape);
@@ -202,11 +202,11 @@ static void check_rank_sets(int sources, int places, int first) {
   const test_axis before = test_axis_of(TEST_BLOCK, 31, 0, sources),
                   after = test_axis_of(TEST_CYCLIC, 31, 0, places);
   test_array array = serial_array(1, &before);
-  serial_layout *from, *to = deal_axes(1, &after);
+  test_model *from, *to = deal_axes(1, &after);
   int ranks[TEST_PLACES];
   char what[80];
   array.first_rank = first;
-  serial_add(&array, serial_operation(TEST_RANKS));
+  test_add(&array, test_operation_of(TEST_RANKS, 0));
   from = serial_new(&array);
   snprintf(what, sizeof what, "%d ranks from %d on to %d ranks", sources, first, places);
   check_relabel(from, to, union_size(from, to) <= SMALL, ranks, what);
@@ -289,7 +289,7 @@ static const struct {
     {"Hsu, M=7 k=3", 1, {42}, {{BLOCKS}, {7}, {6}}, {{BLOCKS}, {7}, {2}}, 6, 14, 0, {0}},
 };
 
-static serial_layout *deal(int ndim, const int64_t *shape, const distribution *d) {
+static test_model *deal(int ndim, const int64_t *shape, const distribution *d) {
   test_axis axes[2];
   for (int k = 0; k < ndim; k++)
     axes[k] = test_axis_of(d->kind[k], shape[k], d->block[k], d->procs[k]);
@@ -298,8 +298,8 @@ static serial_layout *deal(int ndim, const int64_t *shape, const distribution *d
 
 static void check_figures(void) {
   for (size_t k = 0; k < sizeof figures / sizeof *figures; k++) {
-    serial_layout *from = deal(figures[k].ndim, figures[k].shape, &figures[k].before);
-    serial_layout *to = deal(figures[k].ndim, figures[k].shape, &figures[k].after);
+    test_model *from = deal(figures[k].ndim, figures[k].shape, &figures[k].before);
+    test_model *to = deal(figures[k].ndim, figures[k].shape, &figures[k].after);
     int ranks[TEST_PLACES];
     int64_t kept = check_relabel(from, to, to->table.places <= 7, ranks, figures[k].what);
     test_case(kept == figures[k].best, "%s: keeps %lld, the paper %lld", figures[k].what,

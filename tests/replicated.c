@@ -1,4 +1,4 @@
-/* redist tests: replicated layouts on paper, against every element and every copy looked at.
+/* redist tests: replicated layouts on paper, against every element and every replica looked at.
    MIT licence, see LICENSE. */
 #include <limits.h>
 
@@ -9,27 +9,27 @@ enum { WORLD = TEST_PLACES, TEXT = 2000 };
 
 /* ---- what a layout answers ---- */
 
-static void check_places(const replicas *x, int number) {
+static void check_places(const test_model *x, int number) {
+  const test_table *t = &x->table;
   int k, rank, coords[TEST_DIMS], other[TEST_DIMS],
       good = redist_layout_check(&x->layout) == REDIST_OK;
-  good = good && redist_layout_places(&x->layout) == x->places;
+  good = good && redist_layout_places(&x->layout) == t->places;
   for (rank = 0; rank < WORLD + 2; rank++) {
-    for (k = 0; k < x->places && x->ranks[k] != rank; k++) continue;
-    good = good && redist_layout_coords(&x->layout, rank, coords) == (k < x->places);
-    good = good && redist_layout_alloc(&x->layout, rank) ==
-                       (k < x->places ? x->table.alloc[k % x->grid] : 0);
-    /* the same coordinates in every copy, and their rank is that of copy 0 */
-    if (k < x->places) {
-      good = good && redist_layout_rank(&x->layout, coords) == x->ranks[k % x->grid];
-      good = good && redist_layout_coords(&x->layout, x->ranks[k % x->grid], other) &&
+    k = test_place_of_rank(t, rank);
+    good = good && redist_layout_coords(&x->layout, rank, coords) == (k >= 0);
+    good = good && redist_layout_alloc(&x->layout, rank) == (k >= 0 ? t->alloc[k] : 0);
+    /* the same coordinates in every replica, and their rank is that of replica 0 */
+    if (k >= 0) {
+      good = good && redist_layout_rank(&x->layout, coords) == t->ranks[k % t->grid];
+      good = good && redist_layout_coords(&x->layout, t->ranks[k % t->grid], other) &&
              memcmp(coords, other, (size_t)x->array.ndim * sizeof *coords) == 0;
     }
   }
-  test_case(good, "pair %d: places, coordinates and ranks of %d copies of %d places", number,
-            x->copies, x->grid);
+  test_case(good, "pair %d: places, coordinates and ranks of %d replicas of %d places", number,
+            x->array.replicas, t->grid);
 }
 
-static void check_text(const replicas *x, int number) {
+static void check_text(const test_model *x, int number) {
   static int64_t storage[TEXT];
   char text[TEXT], again[TEXT], message[200];
   redist_layout y;
@@ -53,20 +53,21 @@ static void check_volumes(const replicated *p, int number) {
   test_case(same, "pair %d: volumes between ranks", number);
 }
 
-/* What the rule promises, whatever it is in detail: who has a copy reads it, and no copy serves
+/* What the rule promises, whatever it is in detail: who has a replica reads it, and none serves
    more of the others than an even share of all, rounded up; all serve evenly where nobody reads
    their own. */
 static void check_evenness(const replicated *p, int number) {
-  const replicas *from = &p->side[0], *to = &p->side[1];
+  const redist_layout *x = &p->side[0].layout, *y = &p->side[1].layout;
+  const test_table *from = &p->side[0].table, *to = &p->side[1].table;
+  const int replicas = p->side[0].array.replicas;
   int k, c, t, good = 1;
   for (k = 0; k < from->grid; k++) {
-    int served[COPIES] = {0}, least = INT_MAX, most = 0, all = 0, owners = 0;
+    int served[TEST_MOST_REPLICAS] = {0}, least = INT_MAX, most = 0, all = 0, owners = 0;
     for (t = 0; t < to->places; t++) {
       const int own = replicas_held(from, k, to->ranks[t]);
       int readers = 0;
-      for (c = 0; c < from->copies; c++) {
-        const int reads = redist_volume(&from->layout, from->ranks[k + c * from->grid], &to->layout,
-                                        to->ranks[t]) > 0;
+      for (c = 0; c < replicas; c++) {
+        const int reads = redist_volume(x, from->ranks[k + c * from->grid], y, to->ranks[t]) > 0;
         readers += reads;
         served[c] += reads && own < 0;
         good = good && (own < 0 || reads == (p->shared[k][t % to->grid] > 0 && c == own));
@@ -75,15 +76,15 @@ static void check_evenness(const replicated *p, int number) {
       all += readers;
       owners += readers > 0 && own >= 0;
     }
-    for (c = 0; c < from->copies; c++) {
+    for (c = 0; c < replicas; c++) {
       least = served[c] < least ? served[c] : least;
       most = served[c] > most ? served[c] : most;
     }
-    good = good && most * from->copies < all + from->copies && (owners > 0 || most - least <= 1);
+    good = good && most * replicas < all + replicas && (owners > 0 || most - least <= 1);
   }
   test_case(
       good,
-      "pair %d: one copy serves, one's own if there is one, and none serves more than its share",
+      "pair %d: one replica serves, one's own if there is one, and none serves more than its share",
       number);
 }
 
@@ -111,7 +112,7 @@ static redist_traffic expected_traffic(const replicated *p, int64_t *degree) {
     t.max_received = larger(t.max_received, received);
     *degree = larger(*degree, larger(sends, receives) + self);
   }
-  t.total = p->side[1].table.elements * p->side[1].copies;
+  t.total = p->side[1].table.elements * p->side[1].array.replicas;
   return t;
 }
 
@@ -133,13 +134,13 @@ static void check_traffic(const replicated *p, int number) {
       number, (long)found.moved, (long)expected.moved, (long)found.kept, (long)expected.kept,
       (long)found.messages, (long)expected.messages, (long)found.max_sends,
       (long)expected.max_sends);
-  test_case(cost == (double)degree || (p->side[0].copies > 1 && cost == (double)degree + 1),
+  test_case(cost == (double)degree || (p->side[0].array.replicas > 1 && cost == (double)degree + 1),
             "pair %d: cost of %g messages for %ld", number, cost, (long)degree);
-  test_case((p->side[0].copies == 1 && p->side[1].copies == 1) ||
+  test_case((p->side[0].array.replicas == 1 && p->side[1].array.replicas == 1) ||
                 (redist_phases(&p->side[0].layout, &p->side[1].layout, 1, &messages, 4,
                                (redist_layout[4]){0}, &stops) == REDIST_OK &&
                  stops == 0),
-            "pair %d: no phases with copies", number);
+            "pair %d: no phases with replicas", number);
 }
 
 static void check_schedule(const replicated *p, int number) {
@@ -174,15 +175,15 @@ static void fill_arrays(const replicated *p, int number, size_t bytes,
                         unsigned char *held[2][TEST_PLACES]) {
   int side, k;
   for (side = 0; side < 2; side++)
-    for (k = 0; k < p->side[side].places; k++) {
-      const replicas *x = &p->side[side];
+    for (k = 0; k < p->side[side].table.places; k++) {
+      const test_model *x = &p->side[side];
       held[side][k] = NULL;
-      if (x->table.owned[k % x->grid] == 0 && number % 2 == 0) continue;
-      held[side][k] = malloc(replicas_bytes(x, k, bytes) + 1);
+      if (x->table.owned[k] == 0 && number % 2 == 0) continue;
+      held[side][k] = malloc((size_t)x->table.alloc[k] * bytes + 1);
       if (side == 0)
         replicated_fill_source(p, k, bytes, 5, held[side][k]);
       else
-        test_fill(&x->table, k % x->grid, bytes, 12345, 8, held[side][k]);
+        test_fill(&x->table, k, bytes, 12345, 8, held[side][k]);
     }
 }
 
@@ -195,25 +196,24 @@ static void check_move(const replicated *p, int number) {
   int k, side, code, good = 1;
   fill_arrays(p, number, bytes, held);
   for (k = 0; k < TEST_PLACES; k++) {
-    from[k] = k < p->side[0].places ? held[0][k] : NULL;
-    to[k] = k < p->side[1].places ? held[1][k] : NULL;
+    from[k] = k < p->side[0].table.places ? held[0][k] : NULL;
+    to[k] = k < p->side[1].table.places ? held[1][k] : NULL;
   }
   code = redist_move(&p->side[0].layout, from, &p->side[1].layout, to, bytes);
   for (side = 0; side < 2; side++)
-    for (k = 0; k < p->side[side].places; k++) {
-      unsigned char *expected = malloc(replicas_bytes(&p->side[side], k, bytes) + 1);
+    for (k = 0; k < p->side[side].table.places; k++) {
+      const size_t size = (size_t)p->side[side].table.alloc[k] * bytes;
+      unsigned char *expected = malloc(size + 1);
       if (side == 0)
         replicated_fill_source(p, k, bytes, 5, expected);
       else
         replicated_expect(p, k, bytes, 5, expected);
-      good =
-          good && (held[side][k] == NULL ||
-                   memcmp(expected, held[side][k], replicas_bytes(&p->side[side], k, bytes)) == 0);
+      good = good && (held[side][k] == NULL || memcmp(expected, held[side][k], size) == 0);
       free(expected);
       free(held[side][k]);
     }
-  test_case(code == REDIST_OK && good, "pair %d: move of %d to %d copies: code %d", number,
-            p->side[0].copies, p->side[1].copies, code);
+  test_case(code == REDIST_OK && good, "pair %d: move of %d to %d replicas: code %d", number,
+            p->side[0].array.replicas, p->side[1].array.replicas, code);
 }
 
 /* ---- relabelling ---- */
@@ -221,25 +221,25 @@ static void check_move(const replicated *p, int number) {
 /* The most that places t, t + 1, ... keep on ranks not yet used. */
 static int64_t best_numbering(const replicated *p, const int *candidates, int n, unsigned used,
                               int t) {
-  const replicas *from = &p->side[0];
+  const test_table *from = &p->side[0].table, *to = &p->side[1].table;
   int64_t best = 0;
   int c, k;
-  if (t == p->side[1].places) return 0;
+  if (t == to->places) return 0;
   for (c = 0; c < n; c++) {
     int64_t kept = 0;
     if (used >> c & 1) continue;
     for (k = 0; k < from->places; k++)
-      if (from->ranks[k] == candidates[c]) kept = p->shared[k % from->grid][t % p->side[1].grid];
+      if (from->ranks[k] == candidates[c]) kept = p->shared[k % from->grid][t % to->grid];
     best = larger(best, kept + best_numbering(p, candidates, n, used | 1u << c, t + 1));
   }
   return best;
 }
 
 static int list_candidates(const replicated *p, int *candidates) {
-  int rank, side, k, n = 0, holds;
+  int rank, side, n = 0, holds;
   for (rank = 0; rank < WORLD; rank++) {
     for (side = holds = 0; side < 2; side++)
-      for (k = 0; k < p->side[side].places; k++) holds |= p->side[side].ranks[k] == rank;
+      holds |= test_place_of_rank(&p->side[side].table, rank) >= 0;
     candidates[n] = rank;
     n += holds;
   }
@@ -251,11 +251,11 @@ static void check_relabel(const replicated *p, int number) {
   redist_traffic now = {0, 0, 0, 0, 0, 0, 0, 0};
   redist_layout renumbered;
   int64_t best;
-  if (p->side[1].places > 5 || n > 7) return;
+  if (p->side[1].table.places > 5 || n > 7) return;
   best = best_numbering(p, candidates, n, 0, 0);
   test_case(redist_relabel(&p->side[0].layout, &p->side[1].layout, ranks) == REDIST_OK,
             "pair %d: relabelling", number);
-  for (k = 0; k < p->side[1].places; k++) {
+  for (k = 0; k < p->side[1].table.places; k++) {
     for (c = 0; c < n && candidates[c] != ranks[k]; c++) continue;
     legal = legal && c < n;
   }
@@ -265,8 +265,8 @@ static void check_relabel(const replicated *p, int number) {
             "pair %d: relabelled, %ld stay of at most %ld", number, (long)now.kept, (long)best);
 }
 
-/* More places than are assigned exactly: every axis is matched for itself, and copies with
-   copies. */
+/* More places than are assigned exactly: every axis is matched for itself, and replicas with
+   replicas. */
 static void check_large_relabel(void) {
   enum { N = 1200, PROCS = 600 };
   static int ranks[3 * PROCS];
@@ -292,7 +292,7 @@ static int call_all(const replicated *p, const void *const *from, void *const *t
   redist_traffic traffic;
   redist_schedule schedule;
   int ranks[TEST_PLACES], code[4], k, good = 1;
-  int64_t volume = redist_volume(x, p->side[0].ranks[0], y, p->side[1].ranks[0]);
+  int64_t volume = redist_volume(x, p->side[0].table.ranks[0], y, p->side[1].table.ranks[0]);
   code[0] = redist_traffic_between(x, y, &traffic);
   code[1] = redist_schedule_create(x, y, &schedule);
   redist_schedule_free(&schedule);
@@ -314,8 +314,8 @@ static void check_memory(const replicated *p, int number) {
   int k, side, lacked = 1, good = 1;
   fill_arrays(p, 1, 1, held);
   for (k = 0; k < TEST_PLACES; k++) {
-    from[k] = k < p->side[0].places ? held[0][k] : NULL;
-    to[k] = k < p->side[1].places ? held[1][k] : NULL;
+    from[k] = k < p->side[0].table.places ? held[0][k] : NULL;
+    to[k] = k < p->side[1].table.places ? held[1][k] : NULL;
   }
   for (n = 0; lacked && good; n++) {
     until_failure = n;
@@ -323,7 +323,7 @@ static void check_memory(const replicated *p, int number) {
   }
   until_failure = -1;
   for (side = 0; side < 2; side++)
-    for (k = 0; k < p->side[side].places; k++) free(held[side][k]);
+    for (k = 0; k < p->side[side].table.places; k++) free(held[side][k]);
   test_case(good, "pair %d: without its allocation %ld", number, (long)n - 1);
 }
 

@@ -57,8 +57,7 @@ static int nothing_left(const serial_matrix *left) {
 
 /* The most coordinates of an axis with which any coordinate of the other side shares elements, both
    ways, counted element by element; returns whether all do. */
-static int axis_degrees(const serial_layout *from, const serial_layout *to, int d,
-                        int64_t *degree) {
+static int axis_degrees(const test_model *from, const test_model *to, int d, int64_t *degree) {
   static unsigned char meets[TEST_PLACES][TEST_PLACES];
   int coords[2][TEST_DIMS], last[2] = {0, 0}, pairs = 0;
   memset(meets, 0, sizeof meets);
@@ -83,8 +82,8 @@ static int axis_degrees(const serial_layout *from, const serial_layout *to, int 
   return degree[0] * degree[1] == pairs;
 }
 
-static void count_kinds(const serial_layout *from, const serial_layout *to,
-                        const redist_schedule *s, int tables) {
+static void count_kinds(const test_model *from, const test_model *to, const redist_schedule *s,
+                        int tables) {
   int64_t degree[2], steps = 1;
   int out = 0, in = 0, complete = 0;
   for (int d = 0; d < from->array.ndim; d++) {
@@ -102,7 +101,7 @@ static void count_kinds(const serial_layout *from, const serial_layout *to,
   in_turn += s->steps == steps && steps > 1 && from->array.ndim > 1;
 }
 
-static void check_schedule(const serial_layout *from, const serial_layout *to, const char *what,
+static void check_schedule(const test_model *from, const test_model *to, const char *what,
                            int number) {
   const redist_layout *x = &from->layout, *y = &to->layout;
   const int64_t before = live_blocks;
@@ -129,7 +128,7 @@ static void check_schedule(const serial_layout *from, const serial_layout *to, c
 
 /* Pairs of every view, halo, order and kind of axis, on few places. */
 static void check_random_views(int number) {
-  serial_layout *from, *to;
+  test_model *from, *to;
   test_random r;
   int64_t shape[TEST_DIMS];
   int ndim;
@@ -198,7 +197,7 @@ static void draw_axes(test_random *r, family f, int64_t n, int most, test_axis *
 /* A section of both sides, often backward, that starts at the same index or at another. */
 static void draw_sections(test_random *r, int ndim, const int64_t *shape, test_operation *s) {
   int same = (int)test_between(r, 0, 1);
-  s[0] = serial_operation(TEST_SECTION);
+  s[0] = test_operation_of(TEST_SECTION, 0);
   s[0].axis = (int)test_between(r, 0, ndim - 1);
   s[0].count = test_between(r, (shape[s[0].axis] + 1) / 2, shape[s[0].axis]);
   s[0].step = test_between(r, 0, 1) ? 1 : -1;
@@ -210,21 +209,21 @@ static void draw_sections(test_random *r, int ndim, const int64_t *shape, test_o
 }
 
 static void add_views(test_random *r, int ndim, const int64_t *shape, test_array *arrays) {
-  test_operation sections[2], flip = serial_operation(TEST_FLIP),
-                              order = serial_operation(TEST_GRID_ORDER);
+  test_operation sections[2], flip = test_operation_of(TEST_FLIP, 0),
+                              order = test_operation_of(TEST_GRID_ORDER, 0);
   int sectioned = (int)test_between(r, 0, 1), side = (int)test_between(r, 0, 1);
   draw_sections(r, ndim, shape, sections);
   flip.axis = sections[0].axis;
   order.value = 1;
-  for (int k = 0; k < 2 && sectioned; k++) serial_add(&arrays[k], sections[k]);
-  if (test_between(r, 0, 3) == 0) serial_add(&arrays[side], flip);
-  if (test_between(r, 0, 1)) serial_add(&arrays[side], order);
+  for (int k = 0; k < 2 && sectioned; k++) test_add(&arrays[k], sections[k]);
+  if (test_between(r, 0, 3) == 0) test_add(&arrays[side], flip);
+  if (test_between(r, 0, 1)) test_add(&arrays[side], order);
 }
 
 static void check_family(family f, int number) {
   test_axis axes[2][TEST_DIMS], pair[2];
   test_array arrays[2];
-  serial_layout *layouts[2];
+  test_model *layouts[2];
   int64_t shape[TEST_DIMS];
   test_random r;
   int ndim;
@@ -325,7 +324,7 @@ static const struct {
     {"nothing", {5, 0}, {TEST_BLOCK, TEST_BLOCK}, {TEST_BLOCK, TEST_CYCLIC}, {2, 2}, {2, 3}, 0},
 };
 
-static serial_layout *on_grid(int ndim, const int64_t *shape, const int *kinds, const int *grid) {
+static test_model *on_grid(int ndim, const int64_t *shape, const int *kinds, const int *grid) {
   test_axis axes[3];
   test_array array;
   for (int d = 0; d < ndim; d++) axes[d] = test_axis_of(kinds[d], shape[d], 1, grid[d]);
@@ -336,9 +335,9 @@ static serial_layout *on_grid(int ndim, const int64_t *shape, const int *kinds, 
 static void check_reshapes(void) {
   for (size_t k = 0; k < sizeof reshapes / sizeof *reshapes; k++) {
     const int ndim = reshapes[k].grid_before[2] ? 3 : 2;
-    serial_layout *from =
+    test_model *from =
         on_grid(ndim, reshapes[k].shape, reshapes[k].before, reshapes[k].grid_before);
-    serial_layout *to = on_grid(ndim, reshapes[k].shape, reshapes[k].after, reshapes[k].grid_after);
+    test_model *to = on_grid(ndim, reshapes[k].shape, reshapes[k].after, reshapes[k].grid_after);
     redist_schedule s;
     int code;
     check_schedule(from, to, reshapes[k].what, 0);

@@ -13,13 +13,6 @@
 
 enum { SERIAL_RANKS = 320 };
 
-/* A layout of the library, from what it was made, and where its elements are. */
-typedef struct {
-  test_array array;
-  test_table table;
-  redist_layout layout;
-} serial_layout;
-
 static inline void *serial_malloc(int64_t count, size_t size) {
   void *memory = calloc((size_t)(count + 1), size);
   if (memory == NULL) {
@@ -30,12 +23,11 @@ static inline void *serial_malloc(int64_t count, size_t size) {
 }
 
 /* Free it with free. */
-static inline serial_layout *serial_new(const test_array *array) {
-  serial_layout *l = (serial_layout *)serial_malloc(1, sizeof *l);
-  l->array = *array;
-  test_tabulate(&l->array, &l->table);
-  l->layout = test_layout(&l->array, &l->table, -1);
-  return l;
+static inline test_model *serial_new(const test_array *array) {
+  test_model *m = (test_model *)serial_malloc(1, sizeof *m);
+  m->array = *array;
+  test_build(m);
+  return m;
 }
 
 static inline test_array serial_array(int ndim, const test_axis *axes) {
@@ -46,18 +38,6 @@ static inline test_array serial_array(int ndim, const test_axis *axes) {
   return array;
 }
 
-static inline test_operation serial_operation(int kind) {
-  test_operation o;
-  memset(&o, 0, sizeof o);
-  o.kind = kind;
-  o.step = 1;
-  return o;
-}
-
-static inline void serial_add(test_array *array, test_operation o) {
-  array->list[array->operations++] = o;
-}
-
 /* On listed ranks, some of 0 .. places + 4, or on consecutive ones. */
 static inline void serial_draw_ranks(test_random *r, test_array *array) {
   int all[TEST_PLACES + 5], places = test_places(array);
@@ -65,12 +45,11 @@ static inline void serial_draw_ranks(test_random *r, test_array *array) {
   array->first_rank = (int)test_between(r, 0, 5);
   test_shuffle(r, all, places + 5);
   memcpy(array->ranks, all, (size_t)places * sizeof *all);
-  serial_add(array, serial_operation(TEST_RANKS));
+  test_add(array, test_operation_of(TEST_RANKS, 0));
 }
 
 /* A random layout on at most `world` ranks whose view has the given shape. */
-static inline serial_layout *serial_random(test_random *r, int world, int ndim,
-                                           const int64_t *shape) {
+static inline test_model *serial_random(test_random *r, int world, int ndim, const int64_t *shape) {
   test_array array;
   test_draw(r, world, 0, ndim, shape, &array);
   return serial_new(&array);
@@ -92,10 +71,8 @@ static inline int serial_next(int ndim, const int64_t *shape, int64_t *index) {
 }
 
 /* The coordinates of a place in the order of the view's axes. */
-static inline void serial_coords(const serial_layout *l, int place, int *coords) {
-  int own[TEST_DIMS];
-  test_coordinates(&l->array, &l->table, place, own);
-  for (int d = 0; d < l->array.ndim; d++) coords[d] = own[l->table.own[d]];
+static inline void serial_coords(const test_model *l, int place, int *coords) {
+  for (int d = 0; d < l->array.ndim; d++) coords[d] = l->table.coords[place][l->table.own[d]];
 }
 
 /* ---- what moves between two layouts, element by element ---- */
@@ -104,8 +81,7 @@ typedef struct {
   int64_t volume[SERIAL_RANKS][SERIAL_RANKS];
 } serial_matrix;
 
-static inline void serial_volumes(const serial_layout *from, const serial_layout *to,
-                                  serial_matrix *m) {
+static inline void serial_volumes(const test_model *from, const test_model *to, serial_matrix *m) {
   test_volumes(&from->table, &to->table, SERIAL_RANKS, m->volume[0]);
 }
 
@@ -149,7 +125,7 @@ static inline int serial_same_traffic(const redist_traffic *a, const redist_traf
 /* ---- redist_move ---- */
 
 /* The array of every place, filled with these contents; NULL where there is nothing to allocate. */
-static inline void serial_fill(const serial_layout *l, uint64_t contents, uint64_t background,
+static inline void serial_fill(const test_model *l, uint64_t contents, uint64_t background,
                                unsigned char **arrays) {
   for (int k = 0; k < l->table.places; k++) {
     arrays[k] = l->table.alloc[k] > 0 ? (unsigned char *)serial_malloc(l->table.alloc[k], 4) : NULL;
@@ -158,7 +134,7 @@ static inline void serial_fill(const serial_layout *l, uint64_t contents, uint64
 }
 
 /* Moves with the library, and compares every byte, padding included. */
-static inline int serial_check_move(const serial_layout *from, const serial_layout *to) {
+static inline int serial_check_move(const test_model *from, const test_model *to) {
   unsigned char *source[TEST_PLACES], *target[TEST_PLACES], *wanted[TEST_PLACES];
   const void *read_only[TEST_PLACES];
   void *written[TEST_PLACES];

@@ -56,4 +56,16 @@ static inline int64_t test_between(test_random *r, int64_t low, int64_t high) {
   return low + (int64_t)(test_next(r) % (uint64_t)(high - low + 1));
 }
 
+static inline int test_one_in(test_random *r, int n) { return test_between(r, 1, n) == 1; }
+
+static inline void test_shuffle(test_random *r, int *list, int n) {
+  int k;
+  for (k = 0; k < n; k++) list[k] = k;
+  for (k = n - 1; k > 0; k--) {
+    int other = (int)test_between(r, 0, k), kept = list[k];
+    list[k] = list[other];
+    list[other] = kept;
+  }
+}
+
 #endif

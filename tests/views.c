@@ -5,7 +5,7 @@
 
 /* ---- one layout against its tables ---- */
 
-static int same_element(const serial_layout *l, const redist_layout *x, const int64_t *index,
+static int same_element(const test_model *l, const redist_layout *x, const int64_t *index,
                         int64_t element) {
   int place = l->table.place[element], coords[TEST_DIMS];
   serial_coords(l, place, coords);
@@ -15,7 +15,7 @@ static int same_element(const serial_layout *l, const redist_layout *x, const in
 }
 
 /* One step outside along every axis, both ways. */
-static int nothing_outside(const serial_layout *l, const redist_layout *x) {
+static int nothing_outside(const test_model *l, const redist_layout *x) {
   int64_t index[TEST_DIMS] = {0};
   int nothing = 1;
   for (int d = 0; d < l->array.ndim; d++) {
@@ -30,7 +30,7 @@ static int nothing_outside(const serial_layout *l, const redist_layout *x) {
   return nothing;
 }
 
-static int same_view(const serial_layout *l, const redist_layout *x) {
+static int same_view(const test_model *l, const redist_layout *x) {
   int64_t index[TEST_DIMS] = {0}, e = 0;
   int same = redist_layout_check(x) == REDIST_OK && nothing_outside(l, x);
   if (l->table.elements == 0) return same && redist_layout_owner(x, index) == -1;
@@ -56,10 +56,10 @@ static void make_axes(int ndim, test_axis *axes) {
 static void check_steps(int ndim, const test_operation *steps, int count, const char *what) {
   test_axis axes[TEST_DIMS];
   test_array array;
-  serial_layout *l;
+  test_model *l;
   make_axes(ndim, axes);
   array = serial_array(ndim, axes);
-  for (int k = 0; k < count; k++) serial_add(&array, steps[k]);
+  for (int k = 0; k < count; k++) test_add(&array, steps[k]);
   l = serial_new(&array);
   test_case(same_view(l, &l->layout), "%s of %d axes (axis %d, value %d, section %d:%d:%d)", what,
             ndim, steps[0].axis, steps[0].value, (int)steps[0].start, (int)steps[0].count,
@@ -74,7 +74,7 @@ static int is_permutation(const int *axes, int ndim) {
 }
 
 static void check_permutations(int ndim) {
-  test_operation s = serial_operation(TEST_PERMUTE);
+  test_operation s = test_operation_of(TEST_PERMUTE, 0);
   const int64_t digits[TEST_DIMS] = {ndim, ndim, ndim, ndim};
   int64_t number[TEST_DIMS] = {0};
   do {
@@ -84,7 +84,7 @@ static void check_permutations(int ndim) {
 }
 
 static void check_sections(int ndim) {
-  test_operation s = serial_operation(TEST_SECTION);
+  test_operation s = test_operation_of(TEST_SECTION, 0);
   for (s.axis = 0; s.axis < ndim; s.axis++)
     for (s.step = -3; s.step <= 3; s.step++)
       for (s.start = 0; s.start < 7 - s.axis; s.start++)
@@ -96,8 +96,8 @@ static void check_sections(int ndim) {
 }
 
 static void check_single_steps(int ndim) {
-  test_operation transpose = serial_operation(TEST_TRANSPOSE), flip = serial_operation(TEST_FLIP),
-                 rotate = serial_operation(TEST_ROTATE);
+  test_operation transpose = test_operation_of(TEST_TRANSPOSE, 0),
+                 flip = test_operation_of(TEST_FLIP, 0), rotate = test_operation_of(TEST_ROTATE, 0);
   check_steps(ndim, &transpose, 0, "identity");
   check_steps(ndim, &transpose, 1, "transpose");
   check_permutations(ndim);
@@ -111,11 +111,11 @@ static void check_single_steps(int ndim) {
 static void check_pairs(int ndim) {
   test_operation steps[5], pair[2];
   int kinds = ndim >= 2 ? 5 : 3;
-  steps[0] = serial_operation(TEST_TRANSPOSE);
-  steps[1] = serial_operation(TEST_FLIP);
-  steps[2] = serial_operation(TEST_SECTION);
-  steps[3] = serial_operation(TEST_ROTATE);
-  steps[4] = serial_operation(TEST_PERMUTE);
+  steps[0] = test_operation_of(TEST_TRANSPOSE, 0);
+  steps[1] = test_operation_of(TEST_FLIP, 0);
+  steps[2] = test_operation_of(TEST_SECTION, 0);
+  steps[3] = test_operation_of(TEST_ROTATE, 0);
+  steps[4] = test_operation_of(TEST_PERMUTE, 0);
   steps[2].start = 3;
   steps[2].count = 4;
   steps[2].step = -1;
@@ -168,7 +168,7 @@ static void check_numpy_rotations(void) {
 static void check_random(test_random *r, int number) {
   int ndim = 1 + number % 4;
   int64_t shape[TEST_DIMS];
-  serial_layout *l;
+  test_model *l;
   serial_random_shape(r, ndim, shape);
   l = serial_random(r, 12, ndim, shape);
   test_case(same_view(l, &l->layout), "composition %d, %d axes", number, ndim);
@@ -179,7 +179,7 @@ static void check_random(test_random *r, int number) {
 static void check_inverse(test_random *r, int number) {
   int64_t shape[TEST_DIMS];
   int turns = (int)test_between(r, -5, 5), permutation[3], inverse[3];
-  serial_layout *l;
+  test_model *l;
   redist_layout undone[4];
   serial_random_shape(r, 3, shape);
   l = serial_random(r, 12, 3, shape);
