@@ -1498,32 +1498,32 @@ REDIST_PRIV_COLD void *redist_priv_find(const void *array, int64_t n, size_t byt
   return bsearch(&wanted, array, (size_t)n, bytes, redist_priv_compare_ints);
 }
 
-/* *listed: all places, sorted by rank, if a layout lists its ranks; else NULL.
+/* *by_rank: all places, sorted by rank, if a layout lists its ranks; else NULL.
    REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout,
-                                            redist_priv_rank_place **listed) {
+                                            redist_priv_rank_place **by_rank) {
   const int places = redist_layout_places(layout);
-  const size_t bytes = sizeof **listed;
+  const size_t bytes = sizeof **by_rank;
   int k;
-  *listed =
+  *by_rank =
       layout->ranks == NULL ? NULL : (redist_priv_rank_place *)redist_priv_alloc(places, bytes);
-  if (*listed == NULL) return layout->ranks == NULL ? REDIST_OK : REDIST_ERR_MEMORY;
+  if (*by_rank == NULL) return layout->ranks == NULL ? REDIST_OK : REDIST_ERR_MEMORY;
   for (k = 0; k < places; k++) {
-    (*listed)[k].rank = layout->ranks[k];
-    (*listed)[k].place = k;
+    (*by_rank)[k].rank = layout->ranks[k];
+    (*by_rank)[k].place = k;
   }
-  qsort(*listed, (size_t)places, bytes, redist_priv_compare_rank_places);
+  qsort(*by_rank, (size_t)places, bytes, redist_priv_compare_rank_places);
   return REDIST_OK;
 }
 
 /* Whether any rank holds several places; -1 when memory is exhausted. */
 REDIST_PRIV_COLD int redist_priv_has_several(const redist_layout *layout) {
-  redist_priv_rank_place *listed;
-  const int code = redist_priv_list_ranks(layout, &listed);
+  redist_priv_rank_place *by_rank;
+  const int code = redist_priv_list_ranks(layout, &by_rank);
   int k, several = code == REDIST_OK ? 0 : -1;
-  for (k = 1; listed != NULL && k < redist_layout_places(layout); k++)
-    several |= listed[k].rank == listed[k - 1].rank;
-  REDIST_FREE(listed);
+  for (k = 1; by_rank != NULL && k < redist_layout_places(layout); k++)
+    several |= by_rank[k].rank == by_rank[k - 1].rank;
+  REDIST_FREE(by_rank);
   return several;
 }
 
@@ -1707,10 +1707,10 @@ REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int pl
   }
 }
 
-/* The first place after `place` that a rank holds; -1: none. listed: redist_priv_list_ranks of the
+/* The first place after `place` that a rank holds; -1: none. by_rank: redist_priv_list_ranks of the
    layout; or NULL, which takes O(places) with redist_on_ranks. */
 REDIST_PRIV int redist_priv_next_place(const redist_layout *layout,
-                                       const redist_priv_rank_place *listed, int rank, int place) {
+                                       const redist_priv_rank_place *by_rank, int rank, int place) {
   const int places = redist_layout_places(layout);
   const redist_priv_rank_place last = {rank, place};
   int low = 0, high = places, middle;
@@ -1718,18 +1718,18 @@ REDIST_PRIV int redist_priv_next_place(const redist_layout *layout,
     const int64_t only = (int64_t)rank - layout->first_rank;
     return place < only && only < places ? (int)only : -1;
   }
-  if (listed == NULL) {
+  if (by_rank == NULL) {
     for (place++; place < places && layout->ranks[place] != rank; place++) continue;
     return place < places ? place : -1;
   }
   while (low < high) {
     middle = low + (high - low) / 2;
-    if (redist_priv_compare_rank_places(&listed[middle], &last) > 0)
+    if (redist_priv_compare_rank_places(&by_rank[middle], &last) > 0)
       high = middle;
     else
       low = middle + 1;
   }
-  return low < places && listed[low].rank == rank ? listed[low].place : -1;
+  return low < places && by_rank[low].rank == rank ? by_rank[low].place : -1;
 }
 
 REDIST_API int redist_layout_rank(const redist_layout *layout, const int *coords) {
@@ -2432,7 +2432,7 @@ typedef struct {
 typedef struct {
   int own, ndim;
   /* the other side has boxes: message k is exchanged with peer k of every axis, a box's number */
-  int listed;
+  int boxes;
   int64_t messages; /* places of one replica that it shares elements with */
   redist_priv_axis_peers axis[REDIST_MAX_DIMS];
 } redist_priv_place_peers;
@@ -2521,7 +2521,7 @@ REDIST_PRIV void redist_priv_place_peers_free(redist_priv_place_peers *n) {
     redist_priv_axis_peers *p = &n->axis[d];
     for (k = 0; p->runs != NULL && k < p->peers * p->images; k++) REDIST_FREE(p->runs[k].run);
     REDIST_FREE(p->runs);
-    REDIST_FREE(n->listed && d > 0 ? NULL : p->coord); /* of boxes all axes share a list */
+    REDIST_FREE(n->boxes && d > 0 ? NULL : p->coord); /* boxes: shared by all axes */
   }
   memset(n, 0, sizeof *n);
 }
@@ -2538,13 +2538,13 @@ REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coo
   memset(pattern, 0, sizeof pattern);
   n->own = own;
   n->ndim = mine->ndim;
-  n->listed = other->boxes > 0;
+  n->boxes = other->boxes > 0;
   n->messages = 1;
   for (d = 0; d < n->ndim && code == REDIST_OK; d++)
     code =
         redist_priv_pattern_of(&mine->dim[d].axis, coords[d], REDIST_PRIV_ALL_IMAGES, &pattern[d]);
-  if (code == REDIST_OK && n->listed) code = redist_priv_list_boxes(pattern, other, n);
-  for (d = 0; d < n->ndim && code == REDIST_OK && !n->listed; d++) {
+  if (code == REDIST_OK && n->boxes) code = redist_priv_list_boxes(pattern, other, n);
+  for (d = 0; d < n->ndim && code == REDIST_OK && !n->boxes; d++) {
     code =
         redist_priv_peers(&pattern[d], &other->dim[d].axis, &n->axis[d].coord, &n->axis[d].peers);
     n->messages *= n->axis[d].peers;
@@ -2561,7 +2561,7 @@ REDIST_PRIV void redist_priv_peers_at(const redist_priv_place_peers *n, int64_t 
   int d;
   for (d = n->ndim - 1; d >= 0; d--) {
     peer[d] = k % n->axis[d].peers;
-    k /= n->listed ? 1 : n->axis[d].peers;
+    k /= n->boxes ? 1 : n->axis[d].peers;
   }
 }
 
@@ -3998,7 +3998,7 @@ REDIST_PRIV_COLD int64_t redist_priv_receiver_number(redist_priv_pairs *p, int p
   redist_priv_coords_of_place(from, place, coords);
   redist_priv_coords_of_place(to, receiver, own);
   p->code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, to, 0, &receivers);
-  for (d = 0; p->code == REDIST_OK && d < (receivers.listed ? 1 : receivers.ndim); d++) {
+  for (d = 0; p->code == REDIST_OK && d < (receivers.boxes ? 1 : receivers.ndim); d++) {
     for (at = 0; at < receivers.axis[d].peers && receivers.axis[d].coord[at] < own[d]; at++)
       continue;
     number = number * receivers.axis[d].peers + at;
