@@ -15,7 +15,7 @@ serial_tests() {
 arguments_of() {
     case $1 in
         move | portable) echo 60 0 1 ;;
-        phases) echo 100 60 ;;
+        phases) echo 300 60 ;;
         plan_random | files) echo 5 40 ;;
         plan_ghosts | plan_places) echo 10 ;;
         plan_parts) echo 4 ;;
