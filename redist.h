@@ -365,9 +365,10 @@ REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y);
 REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
 REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
 
-/* Place k owns box[k], 0 <= k < boxes, of an array of extents[ndim]; boxes may be empty. Every
-   element lies in exactly one box: redist_layout_explain names two boxes that overlap, or an
-   element in none (which redist_partial allows).
+/* Place k owns box[k], 0 <= k < boxes, of an array of extents[ndim]. Along each axis a box lies in
+   the array, or is empty (low >= high, both anywhere); then it has no elements. Every element lies
+   in exactly one box: redist_layout_explain names two boxes that overlap, or an element in none
+   (which redist_partial allows).
    box[boxes] is kept by reference: it must outlive the layout. Boxes form no grid: along every
    axis, a place's coordinate is its box's number; redist_grid_order has no effect. Finding peers
    takes O(boxes). */
@@ -460,14 +461,15 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
 
 /* REDIST_OK, or why the layout is invalid: REDIST_ERR_ARGUMENT (NULL), REDIST_ERR_LAYOUT,
    REDIST_ERR_RANK, REDIST_ERR_OVERFLOW, REDIST_ERR_MEMORY. O(axes); O(places log places) with
-   redist_on_ranks. */
+   redist_on_ranks; with boxes also O(pairs that overlap along the array's first axis). */
 REDIST_API int redist_layout_check(const redist_layout *layout);
 /* The same code, and a sentence that names the axis and the value. text[size]: cut short to fit,
    always terminated; empty when all is well; may be NULL when size is 0. */
 REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size);
 
 /* Queries of a layout. On a layout that redist_layout_check refuses, redist_layout_rank, _owner and
-   _offset return -1, the others 0; but the ranks of redist_on_ranks are not checked here. */
+   _offset return -1, the others 0; but they do not check the ranks of redist_on_ranks, nor whether
+   boxes overlap or leave out elements. */
 
 /* Processes in the grid, times its replicas. */
 REDIST_API int redist_layout_places(const redist_layout *layout);

@@ -316,6 +316,19 @@ static void check_answers_with_listed_ranks(void) {
             "rank 8 twice: what rank 7 allocates");
 }
 
+/* Nor do they check that boxes share no elements, and hold all. */
+static void check_answers_with_boxes(void) {
+  static const redist_box shared[2] = {{{0, 0}, {4, 3}}, {{0, 2}, {4, 5}}};
+  static const redist_box far_away[2] = {{{0, 0}, {4, 5}}, {{2, 0}, {2, 9}}};
+  const int64_t extents[2] = {4, 5}, index[2] = {1, 2};
+  const redist_layout x = redist_layout_boxes(2, extents, 2, shared);
+  test_case(redist_layout_check(&x) == REDIST_ERR_LAYOUT && redist_layout_places(&x) == 2 &&
+                redist_layout_owner(&x, index) == 0 && redist_layout_alloc(&x, 1) == 12,
+            "boxes that overlap: the first owns what both hold");
+  expect("empty along axis 0, outside along axis 1", redist_layout_boxes(2, extents, 2, far_away),
+         REDIST_ERR_LAYOUT, 1, "outside the extent 5");
+}
+
 static void expect_overflow(void) {
   const int64_t half = INT64_C(1) << 32;
   redist_axis most[3];
@@ -481,6 +494,7 @@ int main(void) {
   expect_bad_sections();
   expect_bad_ranks();
   check_answers_with_listed_ranks();
+  check_answers_with_boxes();
   expect_overflow();
   expect_bad_scalapack();
   expect_fault_to_stay();
