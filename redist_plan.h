@@ -1147,11 +1147,11 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w,
   const redist_axis *x = &dim->axis;
   int64_t k;
   redist_priv_list(w, sizeof name / sizeof name[0], name, value);
-  for (k = 0; x->kind == REDIST_PRIV_LISTED && k < x->procs; k++) {
-    redist_priv_word(w, x->apart == 1 ? "the beginning of block" : "the low end of box", k,
-                     x->begin[k * x->apart]);
-    redist_priv_word(w, x->apart == 1 ? "the end of block" : "the high end of box", k,
-                     x->end[k * x->apart]);
+  for (k = 0; x->kind == REDIST_PRIV_LISTED && x->apart == 1 && k <= x->procs; k++)
+    redist_priv_word(w, "cut", k, x->begin[k]);
+  for (k = 0; x->kind == REDIST_PRIV_LISTED && x->apart > 1 && k < x->procs; k++) {
+    redist_priv_word(w, "the low end of box", k, x->begin[k * x->apart]);
+    redist_priv_word(w, "the high end of box", k, x->end[k * x->apart]);
   }
 }
 

@@ -334,7 +334,7 @@ static const struct {
   void (*make)(request *, int odd);
   const char *says;
 } differences[] = {
-    {listed_cuts, "destination axis 1: the end of block 0 is 6, but 4 on rank 0"},
+    {listed_cuts, "destination axis 1: cut 1 is 6, but 4 on rank 0"},
     {listed_boxes, "destination axis 1: the high end of box 0 is 5, but 4 on rank 0"},
     {listed_ranks, "destination: the rank of place 0 is 1, but 0 on rank 0"},
     {odd_cost, "cost.per_byte"},
