@@ -774,6 +774,13 @@ typedef struct redist_priv_rings {
   redist_priv_channel channel[1]; /* channel[channels], first those that receive */
 } redist_priv_rings;
 
+/* What REDIST_SHARED knows before it opens, and whether it has opened. */
+typedef struct {
+  redist_priv_home home; /* of a plan without an arena */
+  int refused;           /* the system refused the library's own shared memory: use an MPI window */
+  redist_priv_rings *rings; /* NULL: it is not open */
+} redist_priv_sharing;
+
 /* What messages cost between ranks, in seconds. Concurrent messages cost the latency once. */
 typedef struct {
   double latency;
@@ -948,10 +955,8 @@ struct redist_plan {
     redist_priv_lanes lanes; /* REDIST_SHARED's, too */
     redist_priv_collective collective;
     redist_priv_chain chain;
-  } state;               /* of the transport; zero when it opens */
-  redist_priv_home home; /* of REDIST_SHARED, without an arena */
-  int refused;           /* the system refused the library's own shared memory: use an MPI window */
-  redist_priv_rings *rings;
+  } state; /* of the transport; zero when it opens */
+  redist_priv_sharing sharing;
   redist_plan *next;  /* started in the same arena */
   int64_t executions; /* completed */
   /* when the execution in progress began; seconds that one took on this rank */
@@ -1093,7 +1098,7 @@ REDIST_PRIV_COLD int64_t redist_priv_machine(void) {
 
 /* The same for this rank's node. */
 REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p) {
-  return p->options.node_ranks > 0 ? p->rank / p->options.node_ranks : p->home.machine;
+  return p->options.node_ranks > 0 ? p->rank / p->options.node_ranks : p->sharing.home.machine;
 }
 
 /* Whatever must be the same on every rank, as a sequence of named numbers. Ranks compare hashes of
@@ -1901,7 +1906,7 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_arr
 }
 
 REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p) {
-  int64_t bytes = p->rings != NULL ? p->rings->ring_bytes : 0;
+  int64_t bytes = p->sharing.rings != NULL ? p->sharing.rings->ring_bytes : 0;
   int side;
   for (side = 0; side < REDIST_PRIV_SIDES; side++) bytes += p->staging[side].bytes;
   return bytes;
@@ -2095,7 +2100,7 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
   const redist_priv_chain *c = &p->state.chain;
   int k;
   stats->buffer_bytes += redist_priv_buffer_bytes(p);
-  stats->shared_bytes += p->rings != NULL ? p->rings->bytes : 0;
+  stats->shared_bytes += p->sharing.rings != NULL ? p->sharing.rings->bytes : 0;
   if (p->transport->method == REDIST_MULTIPHASE) {
     for (k = 0; k < c->phases; k++) redist_priv_add_stats(c->phase[k], stats);
     return;
@@ -2250,7 +2255,8 @@ REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own) {
   const redist_priv_side *s = &p->side[own];
   const int bounded = p->options.max_buffer > 0 && p->state.lanes.steps > 0;
   /* rings take the other half */
-  const int64_t room = bounded ? p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX;
+  const int64_t room =
+      bounded ? p->options.max_buffer / (p->sharing.rings != NULL ? 4 : 2) : INT64_MAX;
   redist_priv_lane *lane = &p->state.lanes.lane[own];
   redist_priv_staging *staging = &p->staging[own];
   int64_t k, place = REDIST_PRIV_LINE, places;
@@ -2418,7 +2424,7 @@ REDIST_PRIV int redist_priv_lanes_start(redist_plan *p) {
         0;
     code = redist_priv_fill(p, own);
   }
-  if (!p->overwrites && p->rings == NULL) redist_priv_copy_local(p);
+  if (!p->overwrites && p->sharing.rings == NULL) redist_priv_copy_local(p);
   return code;
 }
 
@@ -2934,7 +2940,7 @@ REDIST_PRIV_COLD int redist_priv_same_part(const redist_plan *p, int rank) {
 
 /* Lists the members of the plan's home, if it may have one of its own. */
 REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
-  redist_priv_home *h = &p->home;
+  redist_priv_home *h = &p->sharing.home;
   int64_t k;
   int n = 0;
   h->machine = redist_priv_machine();
@@ -3395,7 +3401,7 @@ REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h) {
 REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_peer *peer,
                                         int64_t touched) {
   return peer->bytes >= REDIST_PRIV_STREAMED &&
-         (redist_priv_is_far(p->rings->home) || touched >= REDIST_STREAM_BYTES);
+         (redist_priv_is_far(p->sharing.rings->home) || touched >= REDIST_STREAM_BYTES);
 }
 
 /* Packs the next piece of a message into its slot of the ring, or unpacks it. */
@@ -3429,7 +3435,7 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
 /* Announces where this execution's arrays lie, and which of them are in the arena. */
 REDIST_PRIV void redist_priv_announce(const redist_plan *p) {
   const redist_arena *arena = p->options.arena;
-  redist_priv_rings *r = p->rings;
+  redist_priv_rings *r = p->sharing.rings;
   redist_priv_board *board =
       (redist_priv_board *)(void *)(r->home->segment[r->home->rank] + r->begin);
   int64_t *offsets = board->array;
@@ -3449,13 +3455,14 @@ REDIST_PRIV void redist_priv_announce(const redist_plan *p) {
 /* The announcement of the other end of a message for this execution; 0: none yet. */
 REDIST_PRIV int64_t redist_priv_heard(const redist_plan *p, const redist_priv_channel *channel) {
   const int64_t announced = REDIST_PRIV_ACQUIRE(&channel->board->announced);
-  return announced / 4 == p->rings->execution ? announced : 0;
+  return announced / 4 == p->sharing.rings->execution ? announced : 0;
 }
 
 /* Claims a message for a way, or finds that the other end has. */
 REDIST_PRIV void redist_priv_claim(const redist_plan *p, redist_priv_channel *channel, int way) {
-  const int64_t now = p->rings->execution * REDIST_PRIV_WAYS;
-  int64_t *word = &channel->slot->claim[p->rings->execution % 2], claim = REDIST_PRIV_ACQUIRE(word);
+  const int64_t now = p->sharing.rings->execution * REDIST_PRIV_WAYS;
+  int64_t *word = &channel->slot->claim[p->sharing.rings->execution % 2],
+          claim = REDIST_PRIV_ACQUIRE(word);
   if (claim < now && REDIST_PRIV_EXCHANGE(word, &claim, now + way)) claim = now + way;
   channel->claimed = (int)(claim - now);
 }
@@ -3465,7 +3472,7 @@ REDIST_PRIV void redist_priv_claim(const redist_plan *p, redist_priv_channel *ch
    then the ring is faster. A sender that waits for nothing else takes the ring, too. Combined
    messages take the same way in every execution. */
 REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *channel) {
-  const redist_priv_rings *r = p->rings;
+  const redist_priv_rings *r = p->sharing.rings;
   const int64_t heard = redist_priv_heard(p, channel);
   const int far = redist_priv_is_far(r->home), fits = channel->peer->pieces <= channel->slots;
   if (heard & 2 && channel->way == REDIST_PRIV_PUSH) return REDIST_PRIV_PUSH;
@@ -3503,7 +3510,7 @@ REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *chan
 
 /* Progresses all messages that this rank sends, round-robin. Returns whether it did anything. */
 REDIST_PRIV int redist_priv_send_all(const redist_plan *p) {
-  redist_priv_rings *r = p->rings;
+  redist_priv_rings *r = p->sharing.rings;
   int64_t k;
   int any = 0, sent = 1;
   while (sent)
@@ -3514,7 +3521,7 @@ REDIST_PRIV int redist_priv_send_all(const redist_plan *p) {
 
 /* Whether the receiver should copy a free message itself. */
 REDIST_PRIV int redist_priv_may_pull(const redist_plan *p, redist_priv_channel *channel) {
-  const redist_priv_rings *r = p->rings;
+  const redist_priv_rings *r = p->sharing.rings;
   const int unreachable =
       channel->way == REDIST_PRIV_PUSH && !(r->announced & 2) && !redist_priv_is_far(r->home);
   return redist_priv_heard(p, channel) & 1 &&
@@ -3545,7 +3552,7 @@ REDIST_PRIV int redist_priv_receive(const redist_plan *p, redist_priv_channel *c
 
 /* Pushes to receivers that have started before the local copies, and to others after them. */
 REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
-  redist_priv_rings *r = p->rings;
+  redist_priv_rings *r = p->sharing.rings;
   int64_t k;
   int code;
   r->execution++;
@@ -3572,7 +3579,7 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
    let MPI progress other messages of this process: some libraries do nothing when all requests are
    complete. */
 REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done) {
-  redist_priv_rings *r = p->rings;
+  redist_priv_rings *r = p->sharing.rings;
   int64_t k;
   int all = 1, code, flag, progress = redist_priv_send_all(p);
   r->received = 1;
@@ -3598,13 +3605,13 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done) {
 
 /* Resets the peers for a fallback method. A block that receivers still read stays allocated. */
 REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p) {
-  redist_priv_rings *r = p->rings;
+  redist_priv_rings *r = p->sharing.rings;
   int64_t k;
   redist_priv_lanes_destroy(p);
   for (k = 0; k < p->peers; k++) p->peer[k].near = 0;
-  redist_priv_home_close(&p->home);
-  p->home.first = NULL;
-  p->rings = NULL;
+  redist_priv_home_close(&p->sharing.home);
+  p->sharing.home.first = NULL;
+  p->sharing.rings = NULL;
   if (r != NULL && r->bytes > 0 && p->options.arena != NULL)
     r->abandoned = 1;
   else
@@ -3614,7 +3621,7 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p) {
 /* Bytes of a ring slot. Plans take at most half of REDIST_RING_BYTES or of an arena's room; without
    an arena no more than they send, because making pages takes longer than filling them. */
 REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p) {
-  const redist_priv_rings *r = p->rings;
+  const redist_priv_rings *r = p->sharing.rings;
   const int64_t slots = redist_priv_max(r->channels - r->receives, 1) * REDIST_PRIV_SLOTS;
   const int64_t wanted =
       redist_priv_max(p->side[REDIST_PRIV_FROM].bytes, slots * REDIST_PRIV_SHORT);
@@ -3662,7 +3669,7 @@ REDIST_PRIV_COLD int64_t redist_priv_most_waste(const redist_plan *p,
 
 /* Creates the channels to peers that share memory with this rank. */
 REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p) {
-  redist_priv_rings *r = p->rings;
+  redist_priv_rings *r = p->sharing.rings;
   const redist_priv_home *home = r->home;
   MPI_Group all = MPI_GROUP_NULL, those = MPI_GROUP_NULL;
   int64_t k;
@@ -3711,7 +3718,7 @@ REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *
    Else it prefers the ring if cores share no cache, or are not close and the ring stays cached;
    else to pull. */
 REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) {
-  redist_priv_rings *r = p->rings;
+  redist_priv_rings *r = p->sharing.rings;
   const int far = redist_priv_is_far(r->home);
   const int64_t cached =
       redist_priv_is_beyond(r->home, REDIST_PRIV_NOT_NEAR) ? REDIST_PRIV_CACHED : 0;
@@ -3783,7 +3790,7 @@ REDIST_PRIV_COLD const redist_priv_storage *redist_priv_storage_there(const redi
 /* Takes a block of shared memory from the arena, or opens one for this plan, and writes it. A rank
    with an error only takes part in opening. */
 REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
-  redist_priv_rings *r = p->rings;
+  redist_priv_rings *r = p->sharing.rings;
   const int64_t head = redist_priv_board_bytes(p);
   int64_t k, piece, bytes;
   redist_priv_board *board;
@@ -3816,12 +3823,14 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p) {
   redist_arena *arena = p->options.arena;
   const size_t bytes = sizeof(redist_priv_rings) + (size_t)p->peers * sizeof(redist_priv_channel);
   int code;
-  p->rings = (redist_priv_rings *)redist_priv_zeroed(1, bytes);
-  code = p->rings == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-  if (arena == NULL) code = redist_priv_home_find(&p->home, p->comm, p->refused, code);
-  if (p->rings == NULL || (arena != NULL ? arena->home.size : p->home.size) == 0)
-    return arena != NULL ? (int)REDIST_ERR_MEMORY : redist_priv_home_open(&p->home, 0, 0, code);
-  p->rings->home = arena != NULL ? &arena->home : &p->home;
+  p->sharing.rings = (redist_priv_rings *)redist_priv_zeroed(1, bytes);
+  code = p->sharing.rings == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  if (arena == NULL)
+    code = redist_priv_home_find(&p->sharing.home, p->comm, p->sharing.refused, code);
+  if (p->sharing.rings == NULL || (arena != NULL ? arena->home.size : p->sharing.home.size) == 0)
+    return arena != NULL ? (int)REDIST_ERR_MEMORY
+                         : redist_priv_home_open(&p->sharing.home, 0, 0, code);
+  p->sharing.rings->home = arena != NULL ? &arena->home : &p->sharing.home;
   if (code == REDIST_OK && !p->ordered && messages->open != NULL) code = messages->open(p);
   return redist_priv_write_block(p, code == REDIST_OK ? redist_priv_find_near(p) : code);
 }
@@ -3853,16 +3862,16 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
 /* Connects both ends of all messages, after all ranks have written their blocks; the plan may be
    freed only after all have connected. Of senders, only those that push need direct copies. */
 REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
-  const redist_priv_home *home = p->rings->home;
+  const redist_priv_home *home = p->sharing.rings->home;
   int64_t k;
   int code = REDIST_OK;
-  for (k = 0; k < p->rings->channels && code == REDIST_OK; k++) {
-    redist_priv_channel *channel = &p->rings->channel[k];
+  for (k = 0; k < p->sharing.rings->channels && code == REDIST_OK; k++) {
+    redist_priv_channel *channel = &p->sharing.rings->channel[k];
     char *part = home->segment[channel->there];
     redist_priv_notice *notice =
         (redist_priv_notice *)(void *)part + home->member[channel->there].place;
     channel->board = (redist_priv_board *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->board));
-    if (k < p->rings->receives) {
+    if (k < p->sharing.rings->receives) {
       channel->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->slot));
       channel->direct = (int)channel->slot->direct;
       code = redist_priv_plan_ring(p, channel, channel->board->piece);
@@ -3872,7 +3881,7 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
           redist_priv_is_streamed(p, channel->peer, p->side[REDIST_PRIV_FROM].touched);
     }
     if (code == REDIST_OK && channel->direct &&
-        (k < p->rings->receives || channel->way == REDIST_PRIV_PUSH))
+        (k < p->sharing.rings->receives || channel->way == REDIST_PRIV_PUSH))
       code = redist_priv_compile_direct(p, channel);
   }
   return code;
@@ -3881,7 +3890,7 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
 /* Maps the peers' memory and connects. Without an arena, if messages may be streamed, also measures
    the distance of cores. Collective; may fail on some ranks only. */
 REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p) {
-  redist_priv_home *home = p->rings->home;
+  redist_priv_home *home = p->sharing.rings->home;
   int measured = REDIST_OK, code = redist_priv_home_reach(home);
   if (p->options.arena == NULL && p->agreed.message >= REDIST_PRIV_STREAMED)
     measured = redist_priv_measure_distance(home);
@@ -4489,12 +4498,12 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_err
       redist_priv_stage(p, v);
     if (v->code != REDIST_OK && p->options.method == REDIST_AUTO && outcome[UNFIT] == REDIST_OK)
       outcome[UNFIT] = v->code;
-    outcome[USED] = p->rings == NULL || p->rings->channels > 0;
+    outcome[USED] = p->sharing.rings == NULL || p->sharing.rings->channels > 0;
     if (v->code == REDIST_OK && t->create != NULL)
       redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s", t->name);
     p->tried |= 1u << t->method;
     next = redist_priv_fallback(p);
-    if (redist_priv_agree(p->comm, v, outcome, OUTCOMES) == REDIST_OK && p->rings != NULL &&
+    if (redist_priv_agree(p->comm, v, outcome, OUTCOMES) == REDIST_OK && p->sharing.rings != NULL &&
         outcome[USED]) {
       outcome[UNFIT] = redist_priv_shared_connect(p);
       redist_priv_fail(v, outcome[UNFIT] != REDIST_OK ? REDIST_ERR_MPI : REDIST_OK,
@@ -4503,7 +4512,7 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_err
     }
     if (next == NULL || (outcome[USED] && outcome[UNFIT] == REDIST_OK)) return;
     redist_priv_close_transport(p);
-    p->refused |= outcome[UNFIT] == REDIST_PRIV_REFUSED;
+    p->sharing.refused |= outcome[UNFIT] == REDIST_PRIV_REFUSED;
     p->transport = outcome[UNFIT] == REDIST_PRIV_REFUSED ? t : next;
   }
 }
@@ -4553,7 +4562,7 @@ REDIST_PRIV_COLD void redist_priv_part_free(redist_priv_part *part) {
 REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   int k;
   if (p->transport != NULL) redist_priv_close_transport(p);
-  redist_priv_home_close(&p->home);
+  redist_priv_home_close(&p->sharing.home);
   for (k = 0; k < p->parts; k++) redist_priv_part_free(&p->part[k]);
   REDIST_FREE(p->part);
   REDIST_FREE(p->block);
@@ -4687,7 +4696,8 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm,
                    "an MPI error while the ranks of a node were counted");
   redist_priv_choose_method(p);
   redist_priv_open_transport(p, v);
-  if (p->rings == NULL) redist_priv_home_close(&p->home); /* its members are not needed */
+  if (p->sharing.rings == NULL)
+    redist_priv_home_close(&p->sharing.home); /* its members are not needed */
   if (v->code != REDIST_OK || !redist_priv_collective_persists(p)) return;
   redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s",
                    p->transport->name);
@@ -4971,15 +4981,16 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
   const redist_priv_chain *c = &p->state.chain;
   int k;
   fprintf(file, "  method    %s, %s\n", p->transport->name, redist_priv_why(p));
-  if (p->rings != NULL)
+  if (p->sharing.rings != NULL)
     fprintf(file,
             "  cores     %" PRId64 " ns there and back, with %d lines %" PRId64
             ", streamed %" PRId64 "%s: they are taken to share %s cache\n",
-            p->rings->home->distance[REDIST_PRIV_FLAG], REDIST_PRIV_PROBE_BYTES / REDIST_PRIV_LINE,
-            p->rings->home->distance[REDIST_PRIV_FETCH],
-            p->rings->home->distance[REDIST_PRIV_STREAM],
-            p->rings->home->distance[REDIST_PRIV_FLAG] > 0 ? "" : " (no answer)",
-            redist_priv_is_far(p->rings->home) ? "no" : "a");
+            p->sharing.rings->home->distance[REDIST_PRIV_FLAG],
+            REDIST_PRIV_PROBE_BYTES / REDIST_PRIV_LINE,
+            p->sharing.rings->home->distance[REDIST_PRIV_FETCH],
+            p->sharing.rings->home->distance[REDIST_PRIV_STREAM],
+            p->sharing.rings->home->distance[REDIST_PRIV_FLAG] > 0 ? "" : " (no answer)",
+            redist_priv_is_far(p->sharing.rings->home) ? "no" : "a");
   for (k = 0; k < REDIST_PRIV_METHODS; k++)
     if (p->predicted[k] > 0 || p->seconds[k] > 0)
       fprintf(file, "            %-22s %.3g s predicted, %.3g s measured\n",

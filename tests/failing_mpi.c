@@ -210,9 +210,9 @@ static void check_splits(void) {
 static int is_untouched(int windowed) {
   redist_options options;
   exchange *e = open_exchange(0, &options);
-  const int good = exchange_create_with(e, &options) == REDIST_OK && e->plan->rings != NULL &&
-                   e->plan->rings->home->windowed == windowed &&
-                   redist_plan_free(&e->plan) == REDIST_OK;
+  const int good =
+      exchange_create_with(e, &options) == REDIST_OK && e->plan->sharing.rings != NULL &&
+      e->plan->sharing.rings->home->windowed == windowed && redist_plan_free(&e->plan) == REDIST_OK;
   close_exchange(e);
   return good;
 }
@@ -220,8 +220,8 @@ static int is_untouched(int windowed) {
 static int is_windowed(void) {
   redist_options options;
   exchange *e = open_exchange(0, &options);
-  const int windowed = exchange_create_with(e, &options) == REDIST_OK && e->plan->rings != NULL &&
-                       e->plan->rings->home->windowed;
+  const int windowed = exchange_create_with(e, &options) == REDIST_OK &&
+                       e->plan->sharing.rings != NULL && e->plan->sharing.rings->home->windowed;
   redist_plan_free(&e->plan);
   close_exchange(e);
   return windowed;
