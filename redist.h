@@ -759,7 +759,7 @@ REDIST_PRIV_APART int64_t redist_priv_gcd(int64_t a, int64_t b) {
 }
 
 /* a * b, or limit when that is more; a, b >= 0. */
-REDIST_PRIV_APART int64_t redist_priv_product(int64_t a, int64_t b, int64_t limit) {
+REDIST_PRIV_APART int64_t redist_priv_multiply(int64_t a, int64_t b, int64_t limit) {
   return b != 0 && a > limit / b ? limit : redist_priv_min(a * b, limit);
 }
 
@@ -1224,9 +1224,9 @@ REDIST_PRIV_COLD void redist_priv_check_overflow(redist_layout *layout) {
     int64_t need = redist_priv_largest(&dim->axis);
     need += redist_priv_min(dim->low, limit - need);
     need += redist_priv_min(dim->high, limit - need);
-    all = redist_priv_product(all, dim->axis.extent, limit);
-    local = redist_priv_product(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1),
-                                limit);
+    all = redist_priv_multiply(all, dim->axis.extent, limit);
+    local = redist_priv_multiply(local, redist_priv_max(redist_priv_max(need, dim->allocated), 1),
+                                 limit);
   }
   if (redist_priv_grid_places(layout) == 0)
     redist_priv_fail(&layout->error, REDIST_ERR_OVERFLOW,
@@ -1569,7 +1569,7 @@ REDIST_PRIV_COLD int64_t redist_priv_in_both(int ndim, const redist_box *a, cons
     const int64_t begin = redist_priv_max(a->low[d], b->low[d]),
                   end = redist_priv_min(a->high[d], b->high[d]);
     shared =
-        redist_priv_product(shared, redist_priv_max(end, begin) - begin, REDIST_PRIV_MAX_ELEMENTS);
+        redist_priv_multiply(shared, redist_priv_max(end, begin) - begin, REDIST_PRIV_MAX_ELEMENTS);
   }
   return shared;
 }
@@ -2283,8 +2283,8 @@ REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_p
   m.pattern[REDIST_PRIV_TO] = to;
   m.outer = to->period > from->period ? REDIST_PRIV_TO : REDIST_PRIV_FROM;
   m.runs = list;
-  m.superblock = redist_priv_product(from->period / redist_priv_gcd(from->period, to->period),
-                                     to->period, from->count);
+  m.superblock = redist_priv_multiply(from->period / redist_priv_gcd(from->period, to->period),
+                                      to->period, from->count);
   for (begin = 0; begin < from->count && code == REDIST_OK; begin += m.repeat * m.superblock) {
     m.repeat = redist_priv_max((from->count - begin) / m.superblock, 1);
     code = redist_priv_add_all(&m, begin, redist_priv_min(begin + m.superblock, from->count));
@@ -2388,7 +2388,7 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
   const int64_t period = redist_priv_max(redist_priv_period(other), 1),
                 mine = redist_priv_max(pattern->period, 1);
   const int64_t end =
-      redist_priv_product(mine / redist_priv_gcd(mine, period), period, pattern->count);
+      redist_priv_multiply(mine / redist_priv_gcd(mine, period), period, pattern->count);
   const int64_t blocks =
       redist_priv_is_interval(other) /* of `other` below `end`, roughly */
           ? redist_priv_min(redist_priv_blocks(other), other->procs)
@@ -2414,8 +2414,8 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
   int64_t held = 1;
   int d;
   for (d = 0; d < layout->ndim; d++)
-    held = redist_priv_product(held, redist_priv_held(&layout->dim[d].axis, coords[d]),
-                               REDIST_PRIV_MAX_ELEMENTS);
+    held = redist_priv_multiply(held, redist_priv_held(&layout->dim[d].axis, coords[d]),
+                                REDIST_PRIV_MAX_ELEMENTS);
   return held;
 }
 
@@ -4153,10 +4153,10 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 
 /* The gcd of two block-cyclic axes' cycles if the view shows a whole superblock, else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y) {
-  const int64_t a = redist_priv_product(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
-  const int64_t b = redist_priv_product(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS),
+  const int64_t a = redist_priv_multiply(x->block, x->procs, REDIST_PRIV_MAX_ELEMENTS);
+  const int64_t b = redist_priv_multiply(y->block, y->procs, REDIST_PRIV_MAX_ELEMENTS),
                 g = redist_priv_gcd(a, b);
-  const int whole = redist_priv_product(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count;
+  const int whole = redist_priv_multiply(a / g, b, REDIST_PRIV_MAX_ELEMENTS) <= x->count;
   return whole && redist_priv_is_plain(x) && redist_priv_is_plain(y) ? g : 0;
 }
 
@@ -4308,7 +4308,7 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
     code = redist_priv_meet_coords(&from->dim[d].axis, from_coords[d], REDIST_PRIV_ALL_IMAGES,
                                    &to->dim[d].axis, to_coords[d], &list);
     volume = code == REDIST_OK
-                 ? redist_priv_product(volume, list.elements, REDIST_PRIV_MAX_ELEMENTS)
+                 ? redist_priv_multiply(volume, list.elements, REDIST_PRIV_MAX_ELEMENTS)
                  : -1;
     REDIST_FREE(list.run);
   }
@@ -4360,8 +4360,8 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const red
         redist_priv_coords_of_place(layout[side], k, coords);
         p->messages = (d == 0 ? 1 : p->messages) * axis.place[side][coords[d]].messages;
         p->elements =
-            redist_priv_product(d == 0 ? 1 : p->elements, redist_count(x[side], coords[d]),
-                                REDIST_PRIV_MAX_ELEMENTS);
+            redist_priv_multiply(d == 0 ? 1 : p->elements, redist_count(x[side], coords[d]),
+                                 REDIST_PRIV_MAX_ELEMENTS);
       }
     REDIST_FREE(axis.place[0]);
   }
@@ -4512,7 +4512,7 @@ REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to) {
       redist_priv_coords_of_place(to, c, coords);
       held += boxes ? redist_priv_held_at(to, coords) : redist_priv_held(x, c);
     }
-    elements = redist_priv_product(elements, held, REDIST_PRIV_MAX_ELEMENTS + 1);
+    elements = redist_priv_multiply(elements, held, REDIST_PRIV_MAX_ELEMENTS + 1);
   }
   return elements > REDIST_PRIV_MAX_ELEMENTS ? -1 : elements;
 }
@@ -5159,7 +5159,7 @@ REDIST_PRIV_COLD void redist_priv_find_way(const redist_axis *x, const redist_ax
     if (e->kind == REDIST_PRIV_CYCLIC)
       block = redist_priv_clamp(e->block / redist_priv_abs(e->step), 1, count);
     size[k] = end[k]->procs;
-    size[2 + k] = redist_priv_product(block, e->procs, REDIST_PRIV_MAX_ELEMENTS);
+    size[2 + k] = redist_priv_multiply(block, e->procs, REDIST_PRIV_MAX_ELEMENTS);
     size[2 + k] = one[0] && one[1] ? count : size[2 + k];
   }
   for (k = 0; k < REDIST_PRIV_CHANGES; k++) {
@@ -5217,8 +5217,8 @@ REDIST_PRIV_COLD void redist_priv_take_phase(redist_priv_way *way, int ndim, int
 /* The processes of an axis at the current stop, or its cycle. */
 REDIST_PRIV_COLD int64_t redist_priv_size_on_way(const redist_priv_way *way, int cycle) {
   const int64_t *left = &way->left[2 * cycle], limit = REDIST_PRIV_MAX_ELEMENTS;
-  const int64_t factor = redist_priv_product(way->growth[cycle] / left[1], left[0], limit);
-  return redist_priv_product(way->common[cycle], factor, limit);
+  const int64_t factor = redist_priv_multiply(way->growth[cycle] / left[1], left[0], limit);
+  return redist_priv_multiply(way->common[cycle], factor, limit);
 }
 
 /* The layout at a stop, on ranks of `to` or, if too few, of `from`; 0 where both are too few. */
@@ -5228,7 +5228,7 @@ REDIST_PRIV_COLD int redist_priv_write_stop(const redist_priv_route *route,
   int64_t places = 1, block, limit = REDIST_PRIV_MAX_ELEMENTS;
   int d;
   for (d = 0; d < base->ndim; d++)
-    places = redist_priv_product(places, redist_priv_size_on_way(&way[d], 0), limit);
+    places = redist_priv_multiply(places, redist_priv_size_on_way(&way[d], 0), limit);
   base = places <= redist_layout_places(base) ? base : route->from;
   if (places > redist_layout_places(base)) return 0;
   redist_priv_copy_to(stop, base, 1);

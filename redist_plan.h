@@ -658,7 +658,7 @@ typedef struct {
   /* between the array and packed memory, piece by piece; or NULL */
   redist_priv_program *staged;
   redist_priv_program *direct; /* from the other end's array to this one; or NULL */
-} redist_priv_shared;
+} redist_priv_product;
 
 /* This rank's end of a message; own is REDIST_PRIV_FROM where it sends. */
 typedef struct {
@@ -934,7 +934,7 @@ struct redist_plan {
   /* peer[peers]: all messages of this rank, those that it receives come first */
   redist_priv_peer *peer;
   redist_priv_block *block; /* of all peers */
-  redist_priv_shared *product;
+  redist_priv_product *product;
   int64_t peers, peer_room, blocks, block_room, products, product_room;
   int combines;   /* a part does */
   int scheduled;  /* redist_schedule_create arranges the messages; else they go by distance */
@@ -1545,7 +1545,7 @@ REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple) {
 
 /* A product's message, with this side's storage filled in. */
 REDIST_PRIV redist_priv_message redist_priv_product_message(const redist_plan *p,
-                                                            const redist_priv_shared *product) {
+                                                            const redist_priv_product *product) {
   const redist_priv_part *part = &p->part[product->part];
   const redist_priv_half *half = &part->half[product->own];
   redist_priv_message m = redist_priv_message_of(&half->peers[product->held], product->message,
@@ -1641,7 +1641,7 @@ REDIST_PRIV_COLD int redist_priv_has_same_strides(const redist_priv_message *m) 
 
 /* Adds a message of this rank to itself, with the storage of both sides. */
 REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
-                                      const redist_priv_shared *product) {
+                                      const redist_priv_product *product) {
   redist_priv_held_place *to =
       (redist_priv_held_place *)redist_priv_find(part->half[REDIST_PRIV_TO].place,
                                                  part->half[REDIST_PRIV_TO].places, sizeof *to,
@@ -1683,7 +1683,7 @@ REDIST_PRIV_COLD int redist_priv_rest(const redist_plan *p, redist_priv_part *pa
 /* What one of this rank's places exchanges with another place. Sorted as blocks are. */
 typedef struct {
   int rank;
-  redist_priv_shared product;
+  redist_priv_product product;
 } redist_priv_shipment;
 
 REDIST_PRIV_COLD int redist_priv_compare_shipments(const void *a, const void *b) {
@@ -1704,7 +1704,7 @@ typedef struct {
 /* Adds the products of a message, one for each choice of images. */
 REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, redist_priv_part *part,
                                               redist_priv_shipment *m) {
-  redist_priv_shared *product = &m->product;
+  redist_priv_product *product = &m->product;
   const int images = redist_priv_blocks_of(&part->half[product->own].peers[product->held]);
   int code = REDIST_OK;
   for (; product->number < images && code == REDIST_OK; product->number++) {
@@ -1892,7 +1892,7 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_arr
   staging->bytes = 0;
   for (k = 0; k < s->peers; k++) {
     redist_priv_peer *peer = &s->peer[k];
-    const redist_priv_shared *product = &p->product[p->block[peer->block].product];
+    const redist_priv_product *product = &p->product[p->block[peer->block].product];
     const redist_priv_message m = redist_priv_product_message(p, product);
     peer->direct = peer->blocks > 1
                        ? -1
@@ -2182,7 +2182,7 @@ REDIST_PRIV_COLD void redist_priv_cut_rows(redist_plan *p, redist_priv_peer *pee
   int64_t size[REDIST_MAX_DIMS], k;
   int i;
   for (k = p->block[peer->block].product; k <= last->product; k++) {
-    redist_priv_shared *product = &p->product[k];
+    redist_priv_product *product = &p->product[k];
     const redist_priv_part *part = &p->part[product->part];
     const redist_priv_message m = redist_priv_product_message(p, product);
     const int cut = peer->bytes > peer->cutting.bytes && product->bytes > peer->cutting.bytes;
@@ -2201,7 +2201,7 @@ REDIST_PRIV_COLD void redist_priv_cut_rows(redist_plan *p, redist_priv_peer *pee
 REDIST_PRIV int64_t redist_priv_next_piece(const redist_plan *p, const redist_priv_peer *peer,
                                            redist_priv_lane *lane) {
   const redist_priv_block *block = &p->block[peer->block + lane->block];
-  const redist_priv_shared *product = &p->product[block->product];
+  const redist_priv_product *product = &p->product[block->product];
   const int64_t most = p->state.lanes.cutting.bytes;
   int64_t bytes = 0, next;
   if (product->step < block->bytes) {
@@ -2747,7 +2747,7 @@ REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_pr
 /* Replaces *type, one element, by all elements of a product on one side, run by run, so that both
    ends agree on their order. */
 REDIST_PRIV_COLD int redist_priv_follow_product(const redist_plan *p,
-                                                const redist_priv_shared *product, int side,
+                                                const redist_priv_product *product, int side,
                                                 MPI_Datatype *type) {
   const redist_priv_part *part = &p->part[product->part];
   const redist_priv_message m = redist_priv_product_message(p, product);
@@ -2766,7 +2766,7 @@ REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv
   MPI_Datatype made, *types = redist_priv_types(peer->blocks);
   int n = 0, code = types == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   for (; block < end && code == REDIST_OK; block++) {
-    const redist_priv_shared *product = &p->product[block->product];
+    const redist_priv_product *product = &p->product[block->product];
     const redist_priv_part *part = &p->part[product->part];
     const redist_priv_storage *storage = &part->half[peer->own].place[product->held].storage;
     if (array >= 0 && block->array != array) continue;
@@ -3638,7 +3638,7 @@ REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p) {
    read the source's lines from another core's cache; a sender that packs for all has them
    cached. */
 REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p,
-                                           const redist_priv_shared *product) {
+                                           const redist_priv_product *product) {
   const redist_priv_part *part = &p->part[product->part];
   const redist_priv_message m = redist_priv_product_message(p, product);
   const int side = product->own, d = redist_priv_fastest(&m, side);
@@ -3652,7 +3652,7 @@ REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p,
       length *= continues ? run->n[level] : 1;
       count *= continues ? 1 : run->n[level];
     }
-  runs = redist_priv_product(runs, REDIST_PRIV_LINE, INT64_MAX);
+  runs = redist_priv_multiply(runs, REDIST_PRIV_LINE, INT64_MAX);
   return redist_priv_clamp(runs / (list->elements * part->element_bytes), 1,
                            part->half[side].peers[product->held].axis[d].peers);
 }
@@ -3774,9 +3774,9 @@ REDIST_PRIV_COLD void redist_priv_write_places(const redist_plan *p, redist_priv
 }
 
 /* Where the other end of a message stores its place of a product. */
-REDIST_PRIV_COLD const redist_priv_storage *redist_priv_storage_there(const redist_plan *p,
-                                                                      redist_priv_board *board,
-                                                                      const redist_priv_shared *m) {
+REDIST_PRIV_COLD const redist_priv_storage *
+redist_priv_storage_there(const redist_plan *p, redist_priv_board *board,
+                          const redist_priv_product *m) {
   const int64_t *first = redist_priv_board_lists(p, board);
   const redist_priv_held_place *place =
       (const redist_priv_held_place *)(const void *)(first + 2 * p->parts + 1);
@@ -3843,7 +3843,7 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
   int64_t k, bytes = 0;
   int code = REDIST_OK;
   for (k = first->product; k <= last->product && code == REDIST_OK; k++) {
-    redist_priv_shared *product = &p->product[k];
+    redist_priv_product *product = &p->product[k];
     const redist_priv_part *part = &p->part[product->part];
     const redist_priv_storage *there = redist_priv_storage_there(p, channel->board, product);
     redist_priv_message m = redist_priv_product_message(p, product);
@@ -3988,7 +3988,7 @@ REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout 
     between->dim[d].low = between->dim[d].high = between->dim[d].allocated = 0;
   x = &between->dim[outer].axis;
   *x = p->part->from->dim[outer].axis;
-  x->block = redist_priv_product(x->block, each, redist_priv_max(x->extent, 1));
+  x->block = redist_priv_multiply(x->block, each, redist_priv_max(x->extent, 1));
   x->procs = p->size / each;
   between->dim[inner].axis.procs = each;
   return 1;
@@ -4209,7 +4209,7 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(const redist_plan *p, MPI_Comm co
     own->peers = redist_priv_max(own->peers, s->peers);
     own->bytes = redist_priv_max(own->bytes, s->bytes);
     for (k = 0; k < s->peers; k++) {
-      const redist_priv_shared *first = &p->product[p->block[s->peer[k].block].product];
+      const redist_priv_product *first = &p->product[p->block[s->peer[k].block].product];
       const redist_priv_message m = redist_priv_product_message(p, first);
       const int turned =
           redist_priv_fastest(&m, side) != redist_priv_fastest(&m, REDIST_PRIV_PACKED);
