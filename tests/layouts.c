@@ -427,18 +427,20 @@ static void check_boxes(test_random *r, int number) {
   test_case(strcmp(text, wanted) == 0, "boxes %d: %s, not %s", number, text, wanted);
 }
 
-int main(void) {
+/* usage: layouts [RANDOM LAYOUTS] */
+int main(int argc, char **argv) {
+  const int most = argc > 1 ? atoi(argv[1]) : 1000;
   test_random r = {3};
   check_short_builders();
   check_by_hand();
   check_extent_per_rank();
   check_huge();
   for (int ndim = 1; ndim <= 3; ndim++) check_storage_steps(ndim);
-  for (int number = 0; number < 1000; number++) check_random(&r, number);
-  for (int number = 0; number < 500; number++) check_scalapack(&r, number);
-  for (int number = 0; number < 600; number++) check_random_traffic(&r, number);
+  for (int number = 0; number < most; number++) check_random(&r, number);
+  for (int number = 0; number < most / 2; number++) check_scalapack(&r, number);
+  for (int number = 0; number < most * 3 / 5; number++) check_random_traffic(&r, number);
   for (int first_rank = 0; first_rank <= 5; first_rank++) check_ranks_apart(first_rank);
   check_different_shapes();
-  for (int number = 0; number < 2000; number++) check_boxes(&r, number);
+  for (int number = 0; number < most * 2; number++) check_boxes(&r, number);
   return test_report("layouts");
 }

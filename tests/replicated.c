@@ -460,11 +460,12 @@ static void check_boxes(void) {
   }
 }
 
-int main(void) {
-  enum { PAIRS = 6000 };
+/* usage: replicated [PAIRS] */
+int main(int argc, char **argv) {
+  const int pairs = argc > 1 ? atoi(argv[1]) : 6000;
   static replicated p;
   int number, side;
-  for (number = 0; number < PAIRS; number++) {
+  for (number = 0; number < pairs; number++) {
     test_random r = {(uint64_t)number};
     replicated_draw(&r, (int)test_between(&r, 1, number % 2 == 0 ? WORLD : 7), &p);
     for (side = 0; side < 2; side++) check_places(&p.side[side], number);

@@ -19,6 +19,9 @@ arguments_of() {
         plan_random | files) echo 5 40 ;;
         plan_ghosts | plan_places) echo 10 ;;
         plan_parts) echo 4 ;;
+        replicated) echo 800 ;;
+        views) echo 600 ;;
+        layouts) echo 200 ;;
     esac
 }
 

@@ -194,14 +194,16 @@ static void check_inverse(test_random *r, int number) {
   free(l);
 }
 
-int main(void) {
+/* usage: views [RANDOM VIEWS] */
+int main(int argc, char **argv) {
+  const int random_views = argc > 1 ? atoi(argv[1]) : 4000;
   test_random r = {2};
   for (int ndim = 1; ndim <= 4; ndim++) {
     check_single_steps(ndim);
     check_pairs(ndim);
   }
   check_numpy_rotations();
-  for (int number = 0; number < 4000; number++) check_random(&r, number);
+  for (int number = 0; number < random_views; number++) check_random(&r, number);
   for (int number = 0; number < 200; number++) check_inverse(&r, number);
   return test_report("views");
 }
