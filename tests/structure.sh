@@ -97,12 +97,12 @@ compile_options() { # compiler standard
     compile $1 $2 hooks_redist_plan.h.c redist_plan.h
 }
 
-compile_with() { # compiler, standard, a later one
+compile_with() { # compiler standards...
     compiler_name=$1
+    shift
     if have "$compiler_name"; then
-        compile_options "$compiler_name" "$2"
-        compile_orders "$compiler_name" "$2"
-        for header in redist.h redist_plan.h; do compile "$compiler_name" "$3" alone_$header.c $header; done
+        compile_options "$compiler_name" "$1"
+        for each in "$@"; do compile_orders "$compiler_name" "$each"; done
     else
         skip "no $compiler_name"
     fi
@@ -347,10 +347,8 @@ check_notices() {
 
 # Compilers must not warn about array bounds, whatever they infer.
 check_dims() {
-    for dims in 1 16; do
+    for dims in 1 2 3 16; do
         if have gcc; then compile gcc c99 implementation.c redist_plan.h -O2 -DREDIST_MAX_DIMS=$dims; fi
-    done
-    for dims in 1 2 3; do
         if have clang++; then compile clang++ c++11 implementation.c redist_plan.h -DREDIST_MAX_DIMS=$dims; fi
     done
 }
