@@ -272,7 +272,7 @@ typedef struct {
 typedef struct {
   int code;                     /* REDIST_OK: none */
   int rank, part, column, axis; /* -1: none in particular; column: of a parsed text */
-  char text[224];
+  char text[208];
 } redist_priv_error;
 
 /* An axis of a view, and how the local array stores it. */
@@ -296,10 +296,10 @@ typedef struct {
   int copies; /* replicas of the grid: replica c of place k is place k + c * (places of the grid) */
   int boxes;  /* box[boxes]: what each place owns; 0: places own products over their coordinates */
   const redist_box *box;
-  int partial; /* elements may lie in no box */
+  int partial;   /* elements may lie in no box */
+  int truncated; /* a valid copy that ends with dim[ndim]: those of plans */
+  redist_priv_dimension dim[REDIST_MAX_DIMS]; /* in the order of the view */
   redist_priv_error error;
-  /* in the order of the view; the last member, because plans store only ndim of them */
-  redist_priv_dimension dim[REDIST_MAX_DIMS];
 } redist_layout;
 
 /* A place and its rank. Tables of them are sorted by rank, then by place, so that a rank's places
@@ -1173,7 +1173,8 @@ REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_ax
 /* ------------------------------------------------------------------- layouts and views (bodies) */
 
 REDIST_PRIV int redist_priv_usable(const redist_layout *layout) {
-  return layout != NULL && layout->mark == REDIST_PRIV_MARK && layout->error.code == REDIST_OK;
+  return layout != NULL && layout->mark == REDIST_PRIV_MARK &&
+         (layout->truncated || layout->error.code == REDIST_OK);
 }
 
 /* Places of one replica of the grid; 0 when the layout is not usable. */
@@ -1660,7 +1661,7 @@ REDIST_PRIV_COLD redist_priv_error redist_priv_error_of(const redist_layout *lay
                      (int)(mark % 65536), REDIST_MAX_DIMS);
   if (mark != REDIST_PRIV_MARK)
     redist_priv_fail(&error, REDIST_ERR_LAYOUT, "the layout was never built");
-  if (error.code == REDIST_OK) error = layout->error;
+  if (error.code == REDIST_OK && !layout->truncated) error = layout->error;
   if (error.code == REDIST_OK && layout->boxes > 0) redist_priv_check_boxes(layout, &error);
   if (error.code == REDIST_OK && layout->ranks != NULL) redist_priv_check_ranks(layout, &error);
   return error;
@@ -1908,6 +1909,7 @@ REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy,
                                                     const redist_layout *layout, int ghosts) {
   int d;
   memcpy((void *)copy, layout, redist_priv_layout_bytes(layout));
+  copy->truncated = 1;
   for (d = 0; d < copy->ndim && !ghosts; d++)
     copy->dim[d].axis.ghosts = 0, copy->dim[d].axis.low = copy->dim[d].axis.high = 0;
   return copy;
@@ -5232,6 +5234,8 @@ REDIST_PRIV_COLD int redist_priv_write_stop(const redist_priv_route *route,
   base = places <= redist_layout_places(base) ? base : route->from;
   if (places > redist_layout_places(base)) return 0;
   redist_priv_copy_to(stop, base, 1);
+  stop->truncated = 0; /* the caller may go on building */
+  stop->error = redist_priv_no_error(-1);
   for (d = 0; d < stop->ndim; d++) {
     const redist_axis *y = &route->to->dim[d].axis;
     const int64_t procs = redist_priv_size_on_way(&way[d], 0), *left = way[d].left;

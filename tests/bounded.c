@@ -36,7 +36,7 @@ static int64_t largest_piece = 262144;
 #include "redist_plan.h"
 #include "test_mpi.h"
 
-enum { N = 120, M = 100, MOST_ARRAYS = 3, TABLES = 21504 };
+enum { N = 120, M = 100, MOST_ARRAYS = 3, TABLES = 20480 };
 
 /* Blocks of rows, stored by rows, become columns distributed one by one, stored by columns: nothing
    is contiguous. */

@@ -457,7 +457,8 @@ static int check_pair(pair *p, int number) {
   p->n = find_route(&p->layouts[0], &p->layouts[1], &cost, MOST_BETWEEN, p->between);
   test_case(p->n >= 0 && p->n <= MOST_BETWEEN, "pair %d: %d", number, p->n);
   for (int k = 0; k < p->n; k++) {
-    good = good && may_pass(p, &p->between[k]);
+    const redist_layout refused = redist_with_halo(p->between[k], 0, -1, 0);
+    good = good && may_pass(p, &p->between[k]) && redist_layout_check(&refused) != REDIST_OK;
     for (int d = 0; d < p->between[k].ndim; d++)
       good = good && p->between[k].dim[d].axis.count == p->layouts[0].dim[d].axis.count;
   }

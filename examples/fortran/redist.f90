@@ -64,7 +64,7 @@ module redist
     end type
     type, bind(c), public :: redist_layout_t
         private
-        integer(c_int64_t) :: word(174) = 0
+        integer(c_int64_t) :: word(173) = 0
     end type
 
     ! For loops over what a rank owns: a(origin + (i - 1) * stride(1) + (j - 1) * stride(2)), 1 <= i <= count(1), ..., of
