@@ -231,9 +231,11 @@ typedef struct {
   redist_effort effort;
   int arrays;         /* arrays moved by one execution, in one message per peer; 0 means 1 */
   int64_t max_buffer; /* bytes of staging memory per rank that the plan may hold; 0: no limit */
-  /* not 0: source and destination may be the same memory. Elements that already lie at their
-     destination are not copied. With another halo than the source's, all that stay on the rank are
-     copied, too (redist_plan_print counts them) */
+  /* not 0: source and destination may be the same memory, whatever places of a rank share it.
+     Elements that already lie at their destination are not copied; with another halo than the
+     source's, all that stay on the rank are (redist_plan_print counts them). A plan that also
+     combines needs views with identical strides where a place of the source and one of the
+     destination overlap in the array: see "Combining" */
   int in_place;
   /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank */
   redist_arena *arena;
@@ -247,7 +249,7 @@ typedef struct {
   int timed;      /* not 0: seconds of copying and waiting are added up (redist_stats) */
   /* the function that combines arriving elements with the destination's (redist_combine_op,
      redist_combine_axpby, or your own); NULL: they replace these. Given on all ranks, or none; not
-     with fixed arrays. *context must live as long as the plan; REDIST_MEASURE calls the function on
+     with fixed arrays; in place, only for views with identical strides. *context must live as long as the plan; REDIST_MEASURE calls the function on
      scratch arrays while the plan is made */
   redist_combine *combine;
   void *context;
@@ -330,8 +332,11 @@ REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_p
    arrays give the same bits, provided that the function's results do not depend on how many
    elements it is called with (redist_combine_axpby's may where a compiler contracts complex
    products, as gcc's -std=gnu99 does). In place, an element that is its own destination does not
-   contribute: a plan from a layout with ghosts to the same without combines every ghost cell into
-   its owner's element, and changes nothing else. */
+   contribute, whatever the numbers of the two places that name its cell: a plan from a layout with
+   ghosts to the same without combines every ghost cell into its owner's element, and changes
+   nothing else. Where a rank's places overlap that have different strides in its array, or differ
+   in the order in which a view runs through it, these elements cannot be told from others: such a
+   plan is refused (REDIST_ERR_ARGUMENT: it "needs views with identical strides"). */
 
 /* The context of redist_combine_op: to[i] = op(from[i], to[i]) by MPI_Reduce_local, with any MPI_Op
    that it accepts, on elements of this type. */
@@ -803,10 +808,10 @@ struct redist_arena {
 };
 
 /* What is local to this rank: message[wholes]. In place, elements that are their own destinations
-   should not be copied, and the rest should be few messages. Where a place is stored with the same
-   strides and origin on both sides, a run along an axis is in place if its positions are equal. So
-   the rest is message[wholes], ..., one for each axis d: the elements whose runs are in place along
-   all axes before d, but not along d. In two dimensions the block of a place falls into three:
+   should not be copied, and the rest should be few messages. Where two places have the same strides,
+   a run along an axis is in place if its positions in the rank's array are equal. So the rest is
+   message[wholes], ..., one for each axis d: the elements whose runs are in place along all axes
+   before d, but not along d. In two dimensions what two places share falls into three:
 
                         columns in place   other columns
        rows in place    stay               the message of axis 1
@@ -815,7 +820,7 @@ struct redist_arena {
    copy[2 * k]: of message k to the destination, or to staging and from there. */
 typedef struct {
   int64_t wholes, messages, room;
-  int in_place; /* a place is stored on both sides in the same way */
+  int in_place; /* the rest is less than all */
   redist_priv_message *message;
   redist_priv_program **copy;
   int64_t splits;
@@ -1585,9 +1590,10 @@ REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, in
   return begin;
 }
 
-/* Splits the runs of an axis into those that lie at their destination and the others. */
-REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int combined,
-                                            redist_priv_runs *halves) {
+/* Splits the runs of an axis into those that lie at their destination and the others. shift: how
+   much further on in the array local position 0 of the destination lies. */
+REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int64_t shift,
+                                            int combined, redist_priv_runs *halves) {
   int64_t r;
   int code = REDIST_OK;
   for (r = 0; r < list->runs && code == REDIST_OK; r++) {
@@ -1595,7 +1601,7 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int co
     const int same_strides =
         redist_priv_run_has_same_strides(&run, REDIST_PRIV_FROM, 1, REDIST_PRIV_TO, 1);
     redist_priv_runs *half =
-        &halves[!same_strides || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO]];
+        &halves[!same_strides || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO] + shift];
     /* packed one after the other, without the other half's */
     run.at[REDIST_PRIV_PACKED] = half->elements;
     run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
@@ -1615,11 +1621,12 @@ REDIST_PRIV_COLD int redist_priv_add_local(redist_priv_local *local, const redis
 
 /* Adds the messages, one per axis, of the elements of a local message that must move in place. */
 REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_priv_part *part, redist_priv_message whole,
-                                               redist_priv_runs *half) {
+                                               const int64_t *shift, redist_priv_runs *half) {
   redist_priv_message move;
   int d, e, code = REDIST_OK;
   for (d = 0; d < whole.ndim && code == REDIST_OK; d++)
-    code = redist_priv_split_runs(whole.axis[d], part->policy.function != NULL, &half[2 * d]);
+    code = redist_priv_split_runs(whole.axis[d], shift[d], part->policy.function != NULL,
+                                  &half[2 * d]);
   for (d = 0; d < whole.ndim && code == REDIST_OK; d++) {
     move = whole;
     for (e = 0; e <= d; e++) {
@@ -1630,13 +1637,6 @@ REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_priv_part *part, redist_pr
     if (move.elements > 0) code = redist_priv_add_local(&part->local, &move);
   }
   return code;
-}
-
-/* Whether a message to the rank itself has the same strides and origin on both sides. */
-REDIST_PRIV_COLD int redist_priv_has_same_strides(const redist_priv_message *m) {
-  return m->origin[REDIST_PRIV_FROM] == m->origin[REDIST_PRIV_TO] &&
-         memcmp(m->stride[REDIST_PRIV_FROM], m->stride[REDIST_PRIV_TO],
-                (size_t)m->ndim * sizeof m->stride[0][0]) == 0;
 }
 
 /* Adds a message of this rank to itself, with the storage of both sides. */
@@ -1652,31 +1652,84 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
   return m.elements > 0 ? redist_priv_add_local(&part->local, &m) : REDIST_OK;
 }
 
-/* Finds what must be copied in place. REDIST_ERR_ARGUMENT: the plan combines, and cannot separate
-   elements that are their own destinations from others. */
+/* The lowest and the highest local position of an axis's runs on a side. */
+REDIST_PRIV_COLD void redist_priv_reach(const redist_priv_runs *list, int side, int64_t *low,
+                                        int64_t *high) {
+  int64_t r, first, last, span;
+  int level;
+  *low = INT64_MAX;
+  *high = INT64_MIN;
+  for (r = 0; r < list->runs; r++) {
+    first = last = list->run[r].at[side];
+    for (level = 0; level < REDIST_PRIV_LEVELS; level++) {
+      span = (list->run[r].n[level] - 1) * list->run[r].stride[level][side];
+      first += redist_priv_min(span, 0);
+      last += redist_priv_max(span, 0);
+    }
+    *low = redist_priv_min(*low, first);
+    *high = redist_priv_max(*high, last);
+  }
+}
+
+/* A rank's array, seen as rows of the length of the place's: base[axis] is where local position 0
+   lies in it. Returns 0 where elements of the message do not fit such rows: then their positions
+   do not tell where they are. low, high: the lowest and the highest offset of any element. */
+REDIST_PRIV_COLD int redist_priv_bases(const redist_priv_message *m, int side,
+                                       const redist_layout *layout, int64_t *base, int64_t *low,
+                                       int64_t *high) {
+  int64_t left = m->origin[side], first, last, row = REDIST_PRIV_MAX_ELEMENTS;
+  int axes[REDIST_MAX_DIMS], k, fits = 1;
+  *low = *high = left;
+  redist_priv_slow_to_fast(layout, layout->memory_order, axes);
+  for (k = 0; k < m->ndim; k++) {
+    const int64_t stride = m->stride[side][axes[k]];
+    redist_priv_reach(m->axis[axes[k]], side, &first, &last);
+    base[axes[k]] = left / stride;
+    left %= stride;
+    fits &= base[axes[k]] + first >= 0 && base[axes[k]] + last < row / stride;
+    row = stride;
+    *low += first * stride;
+    *high += last * stride;
+  }
+  return fits;
+}
+
+/* Adds what must be copied in place of a local message. *split: whether that is not all of it.
+   REDIST_ERR_ARGUMENT: the plan combines, and the elements that are their own destinations cannot
+   be separated from others. */
+REDIST_PRIV_COLD int redist_priv_rest_of(redist_priv_part *part, redist_priv_message whole,
+                                         int *split) {
+  const redist_layout *layout[2] = {part->from, part->to};
+  redist_priv_local *local = &part->local;
+  redist_priv_runs *half;
+  int64_t base[2][REDIST_MAX_DIMS], low[2], high[2];
+  int d, side, apart, same = 1;
+  for (d = 0; d < whole.ndim; d++)
+    same &= whole.stride[REDIST_PRIV_FROM][d] == whole.stride[REDIST_PRIV_TO][d];
+  for (side = 0; side < 2; side++)
+    same &= redist_priv_bases(&whole, side, layout[side], base[side], &low[side], &high[side]);
+  apart = low[0] > high[1] || low[1] > high[0];
+  if (!apart && !same && part->policy.function != NULL) return REDIST_ERR_ARGUMENT;
+  if (apart || !same) return redist_priv_add_local(local, &whole);
+  for (d = 0; d < whole.ndim; d++) base[REDIST_PRIV_TO][d] -= base[REDIST_PRIV_FROM][d];
+  half = REDIST_PRIV_ZEROED(redist_priv_runs, 2 * whole.ndim);
+  if (half == NULL) return REDIST_ERR_MEMORY;
+  local->split[local->splits++] = half;
+  *split = 1;
+  return redist_priv_keep_in_place(part, whole, base[REDIST_PRIV_TO], half);
+}
+
+/* Finds what must be copied in place: where nothing stays, all messages. */
 REDIST_PRIV_COLD int redist_priv_rest(const redist_plan *p, redist_priv_part *part) {
   redist_priv_local *local = &part->local;
-  const int several = part->half[REDIST_PRIV_FROM].places > 1;
   int k, code = REDIST_OK;
   local->wholes = local->messages;
-  for (k = 0; k < local->wholes; k++)
-    local->in_place |= p->options.in_place && redist_priv_has_same_strides(&local->message[k]);
-  if (p->options.in_place && part->policy.function != NULL && local->wholes > 0 && !local->in_place)
-    return REDIST_ERR_ARGUMENT;
-  if (!local->in_place) return REDIST_OK;
+  if (!p->options.in_place) return REDIST_OK;
   local->split = REDIST_PRIV_ZEROED(redist_priv_runs *, local->wholes);
-  code = local->split == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-  for (k = 0; k < local->wholes && code == REDIST_OK; k++) {
-    const redist_priv_message whole = local->message[k];
-    redist_priv_runs *half;
-    if (several && !redist_priv_has_same_strides(&whole)) {
-      code = redist_priv_add_local(local, &whole);
-      continue;
-    }
-    half = REDIST_PRIV_ZEROED(redist_priv_runs, 2 * whole.ndim);
-    if (half != NULL) local->split[local->splits++] = half;
-    code = half == NULL ? REDIST_ERR_MEMORY : redist_priv_keep_in_place(part, whole, half);
-  }
+  if (local->split == NULL) return REDIST_ERR_MEMORY;
+  for (k = 0; k < local->wholes && code == REDIST_OK; k++)
+    code = redist_priv_rest_of(part, local->message[k], &local->in_place);
+  if (!local->in_place) local->messages = local->wholes;
   return code;
 }
 

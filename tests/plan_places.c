@@ -83,14 +83,16 @@ static void draw_sides(test_random *r, exchange *e, int number) {
   int d, i;
   for (d = 0; d < ndim; d++) shape[d] = test_between(r, 1, ndim == 1 ? 40 : ndim == 2 ? 9 : 5);
   draw_side(r, &e->s[0], kinds, ndim, shape);
-  draw_side(r, &e->s[1], test_any_kind(r, 1) & (e->in_place ? ~TEST_REPLICAS : ~0), ndim, shape);
-  if (e->in_place) e->s[0] = e->s[1];
+  draw_side(r, &e->s[1], test_any_kind(r, 1) & (number % 10 == 4 ? ~TEST_REPLICAS : ~0), ndim,
+            shape);
+  if (number % 10 == 4) e->s[0] = e->s[1];
   for (i = 0; i < 2; i++) build(&e->s[i]);
 }
 
+/* In place, every other pair has the same layout on both sides. */
 static void draw(test_random *r, exchange *e, int number) {
-  e->in_place = number % 5 == 4;
-  e->combine = !e->in_place && number % 4 == 1;
+  e->in_place = number % 5 >= 3;
+  e->combine = number % 4 == 1 || number % 10 == 3;
   do draw_sides(r, e, number);
   while (all_cells(&e->s[0]) > MOST_CELLS || all_cells(&e->s[1]) > MOST_CELLS ||
          (number % 6 == 3 && !e->in_place && test_size() > 1 && e->s[0].m.array.replicas == 1));
@@ -98,9 +100,10 @@ static void draw(test_random *r, exchange *e, int number) {
 
 static void allocate(exchange *e) {
   int i;
+  for (i = 0; i < 2; i++) e->s[i].cells = redist_layout_alloc(&e->s[i].m.layout, test_rank());
   for (i = 0; i < 2; i++) {
     side *s = &e->s[i];
-    s->cells = redist_layout_alloc(&s->m.layout, test_rank());
+    if (e->in_place && s->cells < e->s[1 - i].cells) s->cells = e->s[1 - i].cells;
     s->array = i == 1 && e->in_place ? e->s[0].array : malloc(((size_t)s->cells + 1) * 8);
     s->wanted = malloc(((size_t)s->cells + 1) * 8);
   }
@@ -137,6 +140,19 @@ static int64_t *contributions(const exchange *e, int round) {
   return sent;
 }
 
+/* What this rank's source has of an element in a cell of the array, which is the destination's, too:
+   that does not contribute to itself. */
+static int64_t own_contribution(const exchange *e, int64_t at, int64_t element, int round) {
+  const test_table *t = &e->s[0].m.table;
+  int k;
+  for (k = 0; k < t->places && e->in_place; k++) {
+    const int64_t cell = at - e->s[0].begin[k];
+    if (t->ranks[k] == test_rank() && cell >= 0 && test_element(t, k, cell, 1) == element)
+      return value_of(e, k, cell, element, round);
+  }
+  return 0;
+}
+
 static void prepare(exchange *e, int round) {
   const test_table *from = &e->s[0].m.table, *to = &e->s[1].m.table;
   int64_t *sent = contributions(e, round), i, cell;
@@ -154,8 +170,11 @@ static void prepare(exchange *e, int round) {
   for (k = 0; k < to->places; k++)
     for (cell = 0; to->ranks[k] == test_rank() && cell < to->alloc[k]; cell++) {
       const int64_t element = test_element(to, k, cell, 1);
-      int64_t *at = &e->s[1].wanted[e->s[1].begin[k] + cell];
-      if (element >= 0 && sent[element] != INT64_MIN) *at = (e->combine ? *at : 0) + sent[element];
+      const int64_t at = e->s[1].begin[k] + cell;
+      int64_t *wanted = &e->s[1].wanted[at];
+      if (element < 0 || sent[element] == INT64_MIN) continue;
+      *wanted = !e->combine ? sent[element]
+                            : *wanted + sent[element] - own_contribution(e, at, element, round);
     }
   free(sent);
 }
@@ -212,6 +231,10 @@ static void check_plan(const setting *s, exchange *e, int parts, int number) {
   options.message = message;
   options.message_size = sizeof message;
   code = redist_plan_create_parts(MPI_COMM_WORLD, parts, part, &options, &plan);
+  if (options.in_place &&
+      ((code == REDIST_ERR_ARGUMENT && combines && strstr(message, "identical strides") != NULL) ||
+       (code == REDIST_ERR_MEMORY && s->max_buffer > 0)))
+    return; /* refused, or what is sent has no room */
   if (!test_case_all(code == REDIST_OK, "case %d, %s, %d parts: code %d, %s", number, s->name,
                      parts, code, message))
     return;
@@ -400,7 +423,7 @@ static void check_paper(const exchange *e, int number) {
     check_traffic(e, number);
   else if (!e->combine)
     check_replicas(e, number);
-  if (!e->in_place) check_move(e, number);
+  check_move(e, number);
   for (i = 0; i < 2; i++) {
     check_queries(&e->s[i], number);
     check_text(&e->s[i], number);
@@ -497,6 +520,100 @@ static void check_swap(const setting *s) {
   free(ranks);
   free(offsets[0]);
   free(offsets[1]);
+}
+
+/* In place, from one layout to another, both as text, on so many ranks. copied: elements of rank 0
+   that stay on it and yet must be copied; -1: combining is refused. */
+typedef struct {
+  int ranks, copied;
+  const char *from, *to;
+} mixture;
+
+static const mixture mixtures[] = {
+    {1, 17, "17: *", "17: block@2; ranks 0,0; offsets 9,0"},
+    {1, 17, "17: *", "17: box; boxes 14:17, 0:14; ranks 0,0"},
+    {1, 8, "17: *", "17: block@2; ranks 0,0; offsets 0,20"},
+    {1, 0, "6: block@2; ranks 0,0", "6: *"},
+    {1, 0, "6: *", "6: block@2; ranks 0,0"},
+    {1, 0, "6: block@3; ranks 0,0,0", "6: block@2; ranks 0,0"},
+    {1, 6, "6: *", "6: block@2 [5:6:-1 of 6]; ranks 0,0"},
+    {1, 8, "8: *", "8: cyclic@2; ranks 0,0; offsets 8,12"},
+    {1, -1, "2x2: *, * halo(1,1) periodic allocated(4); offsets 3",
+     "2x2: *, * allocated(4); offsets 2"},
+    {1, 0, "4x4: block@2, block@2 allocated(4); ranks 0,0,0,0; offsets 0,2,8,10", "4x4: *, *"},
+    {1, 8, "4x4: block@2, block@2 allocated(4); ranks 0,0,0,0; offsets 2,0,8,10", "4x4: *, *"},
+    {1, 8, "4x4: *, *", "4x4: block@2, block@2 allocated(4); ranks 0,0,0,0; offsets 0,2,10,8"},
+    {1, 4, "3x4: *, *", "3x4: block@3, * allocated(4); ranks 0,0,0; offsets 0,12,8"},
+    {1, 0, "4x2: *, * halo(1,1)", "4x2: block@2, * halo(1,1); ranks 0,0"},
+    {1, -1, "4x4: *, *", "4x4: block@2, block@2; ranks 0,0,0,0"},
+    {1, -1, "2x4: *, *", "2x4: *, block@2 allocated(4); ranks 0,0; offsets 3,11"},
+    {1, 8, "4x2: *, *", "4x2: *, block@2; ranks 0,0; offsets 8,16"},
+    {2, 12, "18: *", "18: block@3; ranks 0,1,0; offsets 9,0,2"},
+    {2, 6, "18: *", "18: block@3; ranks 0,1,0; offsets 0,0,13"},
+    {2, 0, "12: block@4; ranks 0,1,0,1", "12: block@3; ranks 0,1,1; offsets 0,6,0"},
+};
+
+/* What is not at its destination arrives, and nothing else is copied; combining, an element does not
+   contribute to itself. */
+static void check_mixture(const setting *s, const mixture *x, int combine) {
+  enum { CELLS = 64 };
+  static int64_t storage[2][256];
+  int64_t array[CELLS], wanted[CELLS], index[REDIST_MAX_DIMS] = {0}, n, m, k, value;
+  redist_layout layout[2];
+  redist_options options;
+  redist_plan *plan = NULL;
+  char message[256] = "";
+  int code, i, good = 1;
+  memset(&options, 0, sizeof options);
+  for (i = 0; i < 2; i++)
+    redist_layout_parse(i == 0 ? x->from : x->to, &layout[i], storage[i], sizeof storage[i],
+                        message, sizeof message);
+  n = layout[0].dim[0].axis.count;
+  m = layout[0].ndim > 1 ? layout[0].dim[1].axis.count : 1;
+  for (k = 0; k < CELLS; k++) array[k] = 1000 + k;
+  for (k = 0; k < n * m; k++) {
+    index[0] = k / m, index[1] = k % m;
+    if (redist_layout_owner(&layout[0], index) == test_rank())
+      array[redist_layout_offset(&layout[0], index)] = k + 1;
+  }
+  memcpy(wanted, array, sizeof array);
+  for (k = 0; k < n * m; k++) {
+    index[0] = k / m, index[1] = k % m;
+    if (redist_layout_owner(&layout[1], index) != test_rank()) continue;
+    value = array[redist_layout_offset(&layout[1], index)];
+    if (value != k + 1)
+      wanted[redist_layout_offset(&layout[1], index)] = (combine ? value : 0) + k + 1;
+  }
+  options.method = s->method;
+  options.node_ranks = s->node_ranks;
+  options.in_place = 1;
+  options.combine = combine ? add : NULL;
+  options.message = message;
+  options.message_size = sizeof message;
+  code = redist_plan_create(MPI_COMM_WORLD, &layout[0], &layout[1], MPI_INT64_T, &options, &plan);
+  if (combine && x->copied < 0) {
+    test_case_all(code == REDIST_ERR_ARGUMENT && strstr(message, "identical strides") != NULL,
+                  "%s to %s, %s: code %d, %s", x->from, x->to, s->name, code, message);
+    return;
+  }
+  if (code == REDIST_OK && test_rank() == 0 && x->copied >= 0 && s->method != REDIST_MULTIPHASE)
+    good = redist_priv_copied_in_place(plan) == x->copied;
+  test_case_all(good, "%s to %s, %s: %d elements to be copied", x->from, x->to, s->name,
+                plan == NULL ? -1 : (int)redist_priv_copied_in_place(plan));
+  if (code == REDIST_OK) code = redist_execute(plan, array, array);
+  test_case_all(code == REDIST_OK && memcmp(array, wanted, sizeof array) == 0,
+                "%s to %s%s, %s: code %d, %s", x->from, x->to, combine ? ", combined" : "", s->name,
+                code, message);
+  redist_plan_free(&plan);
+}
+
+static void check_mixtures(const setting *s) {
+  size_t k;
+  for (k = 0; k < sizeof mixtures / sizeof *mixtures; k++)
+    if (mixtures[k].ranks <= test_size() && s->max_buffer == 0) {
+      check_mixture(s, &mixtures[k], 0);
+      check_mixture(s, &mixtures[k], 1);
+    }
 }
 
 /* ---- lists that the caller frees ---- */
@@ -606,6 +723,7 @@ int main(int argc, char **argv) {
   for (k = 0; k < SETTINGS; k++) {
     check_tiles(&settings[k]);
     check_swap(&settings[k]);
+    check_mixtures(&settings[k]);
   }
   check_lists();
   check_bad_input();
