@@ -916,6 +916,12 @@ typedef struct {
   int64_t array_bytes; /* of an intermediate array */
 } redist_priv_chain;
 
+/* The memory of an array, from its first byte to behind its last. */
+typedef struct {
+  uintptr_t at, end;
+  int array;
+} redist_priv_extent;
+
 /* With options.timed, the seconds that a plan has spent in copies, and in all its calls, which may
    be nested (depth). */
 typedef struct {
@@ -950,6 +956,8 @@ struct redist_plan {
   redist_priv_staging staging[REDIST_PRIV_SIDES];
   /* pointers[2 * arrays]: of the execution in progress, the source first */
   const void **pointers;
+  int checked;                /* these arrays have been checked */
+  redist_priv_extent *extent; /* extent[2 * arrays]: for checking them */
   const redist_priv_transport *transport;
   redist_priv_facts agreed; /* of all ranks */
   int64_t duplication;      /* nanoseconds to duplicate the communicator, agreed on */
@@ -1911,7 +1919,8 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
   int own, k, code = REDIST_OK;
   p->peer = (redist_priv_peer *)redist_priv_zeroed(1, 1); /* not NULL; grows later */
   p->pointers = REDIST_PRIV_ZEROED(const void *, 2 * (int64_t)p->arrays);
-  if (p->peer == NULL || p->pointers == NULL) return REDIST_ERR_MEMORY;
+  p->extent = REDIST_PRIV_ALLOC(redist_priv_extent, 2 * (int64_t)p->arrays);
+  if (p->peer == NULL || p->pointers == NULL || p->extent == NULL) return REDIST_ERR_MEMORY;
   p->pointers[0] = p->options.fixed_from;
   p->pointers[p->arrays] = p->options.fixed_to;
   for (k = 0; k < 2 * p->parts && code == REDIST_OK; k++)
@@ -4622,6 +4631,7 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   REDIST_FREE(p->product);
   REDIST_FREE(p->peer);
   REDIST_FREE(p->pointers);
+  REDIST_FREE(p->extent);
   if (p->options.arena != NULL) p->options.arena->plans--;
   /* if MPI failed, a later plan with this tag, or communicator, would receive what is in flight */
   if (p->borrows && !p->failed)
@@ -4913,42 +4923,72 @@ REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void
   return code == REDIST_OK ? redist_wait(p) : code;
 }
 
-/* Whether array i and destination j, of all arrays, share memory that both layouts use. Arrays with
-   allocated lengths may interleave without a common cell, so only their addresses are compared. */
-REDIST_PRIV_COLD int redist_priv_overlap(const redist_plan *p, int i, int j) {
-  const redist_priv_part *x = redist_priv_part_of(p, i % p->arrays),
-                         *y = redist_priv_part_of(p, j % p->arrays);
-  const redist_priv_half *s = &x->half[i >= p->arrays], *t = &y->half[REDIST_PRIV_TO];
-  const redist_layout *from = i < p->arrays ? x->from : x->to;
-  const uintptr_t at = (uintptr_t)p->pointers[i], there = (uintptr_t)p->pointers[j];
-  int d, padded;
-  padded = from->offsets != NULL || y->to->offsets != NULL;
-  for (d = 0; d < from->ndim; d++) padded |= from->dim[d].allocated > 0;
-  for (d = 0; d < y->to->ndim; d++) padded |= y->to->dim[d].allocated > 0;
-  return s->owned > 0 && t->owned > 0 &&
-         (padded
-              ? at == there
-              : at < there + (uintptr_t)t->array_bytes && there < at + (uintptr_t)s->array_bytes);
+/* Whether a layout's cells may interleave with another's: then ranges of memory say nothing. */
+REDIST_PRIV_COLD int redist_priv_is_padded(const redist_layout *layout) {
+  int d, padded = layout->offsets != NULL;
+  for (d = 0; d < layout->ndim; d++) padded |= layout->dim[d].allocated > 0;
+  return padded;
 }
 
-/* Several parts may use one array; the caller keeps apart what they write. */
+/* The memory of array i of an execution, the sources first; end = at: it may interleave. */
+REDIST_PRIV_COLD redist_priv_extent redist_priv_extent_of(const redist_plan *p, int i) {
+  const redist_priv_part *part = redist_priv_part_of(p, i % p->arrays);
+  const int own = i >= p->arrays;
+  redist_priv_extent extent;
+  extent.at = (uintptr_t)p->pointers[i];
+  extent.end = extent.at;
+  extent.array = i;
+  if (!redist_priv_is_padded(own ? part->to : part->from))
+    extent.end += (uintptr_t)part->half[own].array_bytes;
+  return extent;
+}
+
+REDIST_PRIV_COLD int redist_priv_compare_extents(const void *a, const void *b) {
+  const redist_priv_extent *x = (const redist_priv_extent *)a, *y = (const redist_priv_extent *)b;
+  return x->at != y->at ? (x->at > y->at) - (x->at < y->at)
+                        : (x->array > y->array) - (x->array < y->array);
+}
+
+/* Refuses two arrays that overlap, unless the plan is made for that: several parts may use one
+   array, and the caller keeps apart what they write. */
+REDIST_PRIV_COLD int redist_priv_check_overlap(redist_plan *p, const redist_priv_extent *x,
+                                               const redist_priv_extent *y) {
+  const int i = (int)redist_priv_min(x->array, y->array),
+            j = (int)redist_priv_max(x->array, y->array), n = p->arrays, reads = i < n;
+  const int equal = x->at == y->at, in_place = p->options.in_place;
+  const int made = (reads && p->overwrites) || (equal && reads && in_place && j - i == n) ||
+                   (equal && p->parts > 1 && (in_place || !reads));
+  return made ? REDIST_OK
+              : redist_priv_refuse(p, REDIST_ERR_ALIAS,
+                                   reads ? "source %d and destination %d overlap, and the plan is "
+                                           "not made for that (options.in_place)"
+                                         : "destinations %d and %d overlap",
+                                   i % n, j - n);
+}
+
+/* Goes through the arrays by address. below[side]: of those that begin before, the one that ends
+   last. Of those that begin at the same address, sources first, the first and the last will do: a
+   source may be one destination only, and the arrays of several parts are all treated alike. */
 REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p) {
-  const int n = p->arrays;
-  int i, j;
-  for (i = 0; i < 2 * n; i++)
-    for (j = i < n ? n : i + 1; j < 2 * n; j++) {
-      const int equal = p->pointers[i] == p->pointers[j], in_place = p->options.in_place;
-      const int same = in_place && j - i == n && equal,
-                parts = p->parts > 1 && equal && (in_place || i >= n);
-      if (!(i < n && (p->overwrites || same)) && !parts && redist_priv_overlap(p, i, j))
-        return redist_priv_refuse(
-            p, REDIST_ERR_ALIAS,
-            i < n ? "source %d and destination %d overlap, and the plan is not made for "
-                    "that (options.in_place)"
-                  : "destinations %d and %d overlap",
-            i % n, j - n);
+  const redist_priv_extent *below[2] = {NULL, NULL}, *x, *first = p->extent;
+  int i, n = 0, side, writes, code = REDIST_OK;
+  for (i = 0; i < 2 * p->arrays; i++)
+    if (redist_priv_part_of(p, i % p->arrays)->half[i >= p->arrays].owned > 0)
+      p->extent[n++] = redist_priv_extent_of(p, i);
+  qsort(p->extent, (size_t)n, sizeof *p->extent, redist_priv_compare_extents);
+  for (x = p->extent; x < p->extent + n && code == REDIST_OK; x++) {
+    for (; first->at != x->at; first++) {
+      side = first->array >= p->arrays;
+      if (below[side] == NULL || below[side]->end < first->end) below[side] = first;
     }
-  return REDIST_OK;
+    writes = x->array >= p->arrays;
+    for (side = !writes; side < 2 && code == REDIST_OK; side++)
+      if (below[side] != NULL && x->at < below[side]->end && x->at < x->end)
+        code = redist_priv_check_overlap(p, below[side], x);
+    if (writes && first < x && code == REDIST_OK) code = redist_priv_check_overlap(p, first, x);
+    if (writes && first < x && code == REDIST_OK) code = redist_priv_check_overlap(p, x - 1, x);
+  }
+  return code;
 }
 
 /* Checks the arrays of an execution. A side with a fixed array has only one. */
@@ -4984,11 +5024,13 @@ REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *
                                                                  : REDIST_PRIV_TO));
   redist_priv_enter(p);
   for (a = 0; a < p->arrays; a++) {
+    p->checked &= p->pointers[a] == from[a] && p->pointers[p->arrays + a] == to[a];
     p->pointers[a] = from[a];
     p->pointers[p->arrays + a] = to[a];
   }
-  code = redist_priv_check_given(p);
-  if (code == REDIST_OK) code = redist_priv_check_aliases(p);
+  code = p->checked ? REDIST_OK : redist_priv_check_given(p);
+  if (code == REDIST_OK && !p->checked) code = redist_priv_check_aliases(p);
+  p->checked = code == REDIST_OK;
   if (code == REDIST_OK) code = redist_priv_begin(p);
   redist_priv_leave(p);
   if (code == REDIST_OK && p->options.arena != NULL) {
