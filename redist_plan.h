@@ -147,16 +147,24 @@
    REDIST_PRIV_NEAR bytes it packs from 2 on: 1.5 to 1.9 times a memcpy, not 2.0 to 2.6;
    build/cycles */
 #define REDIST_PRIV_WASTEFUL 6
-/* percent: the time to fetch lines that another core has just written, relative to lines that it
-   streamed. Above the first limit the cores are taken to share no cache (200 where a flag takes 500
-   ns there and back). Above the second, messages of up to REDIST_PRIV_CACHED bytes take the ring
-   (95 where a flag takes 280 ns, less at 110); build/cycles */
+/* nanoseconds of a flag there and back: below the first cores share a cache (90 to 125 measured),
+   above the second they share none (480 to 1700); build/cycles. In between (280 to 420 where cores
+   share only the last cache) it depends on the time to fetch lines that another core has just
+   written, in percent of that for lines that it streamed: */
+#ifndef REDIST_PRIV_CLOSE_BY
+#define REDIST_PRIV_CLOSE_BY 200
+#define REDIST_PRIV_FAR_APART 450
+#endif
+/* Above the first the cores are taken to share no cache. Above the second, messages of up to
+   REDIST_PRIV_CACHED bytes take the ring (95 where a flag takes 280 ns); build/cycles */
 #define REDIST_PRIV_FAR 125
 #define REDIST_PRIV_NOT_NEAR 75
 #ifndef REDIST_PRIV_CACHED
 #define REDIST_PRIV_CACHED 1048576
 #endif
 #define REDIST_PRIV_PROBE_BYTES 32768 /* of those lines */
+#define REDIST_PRIV_ANSWER 0.01       /* seconds to wait for an answer: some slices; chosen */
+#define REDIST_PRIV_PROBING 1e-4      /* seconds of a probe, if answers are slow; chosen */
 /* bytes from which messages to cores that share no cache are streamed; build/cycles */
 #define REDIST_PRIV_STREAMED 4096
 
@@ -760,8 +768,10 @@ typedef struct {
   char **segment;                  /* segment[size]: where each member's begins here */
   int64_t begin, end;              /* of the room, in an arena the same on every rank */
   struct redist_priv_rings *first; /* blocks in use, by address */
-  /* nanoseconds of the probes, there and back between cores; 0: not known */
-  int64_t distance[REDIST_PRIV_PROBES];
+  int64_t distance; /* nanoseconds of a flag there and back between cores; 0: not known */
+  /* percent: the time to fetch lines that another core has just written over that of lines that it
+     streamed; 0 where cores are so close that it need not be measured */
+  int64_t fetching;
 } redist_priv_home;
 
 /* The state of REDIST_SHARED. It outlives its plan while other ranks still read its block. */
@@ -3391,72 +3401,99 @@ REDIST_PRIV_COLD void redist_priv_touch_lines(int64_t *lines, int probe, int wri
   redist_priv_fence();
 }
 
-/* Waits for a flag; returns 0 if it does not come soon. */
-REDIST_PRIV_COLD int redist_priv_await_flag(const int64_t *flag, int64_t value, int spins) {
-  enum { YIELDS = 500 };
+/* Waits until a flag has at least this value, and returns it; 0 if it does not come soon. The
+   other rank may first have to wait for its processor. */
+REDIST_PRIV_COLD int64_t redist_priv_await_flag(const int64_t *flag, int64_t value) {
+  enum { SPINS = 1000 };
+  const double begin = MPI_Wtime();
+  int64_t now;
   int tries;
-  for (tries = 0; REDIST_PRIV_ACQUIRE(flag) != value; tries++) {
-    if (tries == spins + YIELDS) return 0;
-    if (tries >= spins) REDIST_YIELD();
+  for (tries = 0; (now = REDIST_PRIV_ACQUIRE(flag)) < value; tries++) {
+    if (tries < SPINS) continue;
+    if (MPI_Wtime() - begin > REDIST_PRIV_ANSWER) return 0;
+    REDIST_YIELD();
   }
-  return 1;
+  return now;
 }
 
-/* The least nanoseconds of a probe between this rank and its mirror image: the lower rank writes,
-   the other reads and answers. 0: the image is no member, or is slow, as if ranks outnumber
-   cores. */
+/* Raises a flag, after writing the lines of a probe if it has any, and waits for the answer, many
+   times, until a last value ends it. Returns the least nanoseconds there and back; 0: no answer. */
+REDIST_PRIV_COLD int64_t redist_priv_ask(redist_priv_notice *own, const redist_priv_notice *other,
+                                         int64_t *lines, int probe) {
+  enum { ROUNDS = 8, SERIES = 16, FEW = 3 };
+  const int rounds = probe == REDIST_PRIV_FLAG ? ROUNDS : 1;
+  double least = 1, begin = MPI_Wtime(), all = 0, now;
+  int64_t k, answer = 1;
+  for (k = 1; k <= rounds * SERIES && answer > 0; k++) {
+    if (probe != REDIST_PRIV_FLAG) redist_priv_touch_lines(lines, probe, 1);
+    REDIST_PRIV_RELEASE(&own->flag[probe], k);
+    answer = redist_priv_await_flag(&other->flag[probe], k);
+    if (k % rounds != 0) continue;
+    now = MPI_Wtime();
+    least = now - begin < least ? now - begin : least;
+    all += now - begin;
+    begin = now;
+    if (k >= rounds * FEW && all > REDIST_PRIV_PROBING) break;
+  }
+  REDIST_PRIV_RELEASE(&own->flag[probe], INT64_MAX);
+  return answer > 0 ? (int64_t)(least * 1e9) / rounds + 1 : 0;
+}
+
+/* Answers until the last value comes. segment: the other rank's. */
+REDIST_PRIV_COLD void redist_priv_answer(redist_priv_notice *own, const redist_priv_notice *other,
+                                         char *segment, int probe) {
+  int64_t k, asked;
+  for (k = 1; (asked = redist_priv_await_flag(&other->flag[probe], k)) > 0; k++) {
+    if (asked == INT64_MAX) return;
+    if (probe != REDIST_PRIV_FLAG)
+      redist_priv_touch_lines((int64_t *)(void *)(segment + other->lines), probe, 0);
+    REDIST_PRIV_RELEASE(&own->flag[probe], k);
+  }
+}
+
+/* The nanoseconds of a probe between this rank and its mirror image, of which the lower rank asks.
+   0: this rank answers, or the image is no member or does not answer. */
 REDIST_PRIV_COLD int64_t redist_priv_time_probe(const redist_priv_home *h, int rank, int mirror,
                                                 int probe) {
-  enum { ROUNDS = 8, SERIES = 5 };
-  const int lines = probe != REDIST_PRIV_FLAG, rounds = lines ? 1 : ROUNDS;
   const redist_priv_member *m =
       (const redist_priv_member *)redist_priv_find(h->member, h->size, sizeof *m, mirror);
   redist_priv_notice *own, *other;
-  double least = 1, begin = 0;
-  int64_t k;
   if (m == NULL || !m->shares || rank == mirror) return 0;
   own = &((redist_priv_notice *)(void *)h->segment[h->rank])[m - h->member];
   other = &((redist_priv_notice *)(void *)h->segment[m - h->member])[m->place];
   own->lines = h->begin - REDIST_PRIV_PROBE_BYTES;
-  for (k = 1; k <= rounds * SERIES; k++) {
-    begin = k % rounds == 1 % rounds ? MPI_Wtime() : begin;
-    if (rank < mirror && lines)
-      redist_priv_touch_lines((int64_t *)(void *)(h->segment[h->rank] + own->lines), probe, 1);
-    if (rank < mirror) REDIST_PRIV_RELEASE(&own->flag[probe], k);
-    if (!redist_priv_await_flag(&other->flag[probe], k, lines ? 20000 : 2000)) return 0;
-    if (rank > mirror && lines)
-      redist_priv_touch_lines((int64_t *)(void *)(h->segment[m - h->member] + other->lines), probe,
-                              0);
-    if (rank > mirror) REDIST_PRIV_RELEASE(&own->flag[probe], k);
-    if (k % rounds == 0 && MPI_Wtime() - begin < least) least = MPI_Wtime() - begin;
-  }
-  return (int64_t)(least * 1e9) / rounds + 1;
+  if (rank < mirror)
+    return redist_priv_ask(own, other, (int64_t *)(void *)(h->segment[h->rank] + own->lines),
+                           probe);
+  redist_priv_answer(own, other, h->segment[m - h->member], probe);
+  return 0;
 }
 
-/* Measures the distance between the cores of a node: means over pairs of ranks. Collective over the
-   home's communicator, the same on all its ranks. */
+/* Measures the distance between the cores of a node: means over pairs of ranks. A flag's time is
+   repeatable, and tells cores that share a cache from cores that share none; only in between, lines
+   are fetched. Collective over the home's communicator, the same on all its ranks. */
 REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h) {
-  int64_t sum[REDIST_PRIV_PROBES + 1] = {0};
-  int k, rank, size, code = redist_priv_ranks_of(h->comm, &rank, &size);
-  for (k = 0; k < REDIST_PRIV_PROBES && code == REDIST_OK && h->size > 0; k++)
-    if (k == 0 || sum[k - 1] > 0) sum[k] = redist_priv_time_probe(h, rank, size - 1 - rank, k);
-  if (sum[REDIST_PRIV_STREAM] == 0) memset(sum, 0, sizeof sum);
-  sum[REDIST_PRIV_PROBES] = sum[0] > 0;
-  code = redist_priv_reduce(h->comm, sum, REDIST_PRIV_PROBES + 1, MPI_SUM);
-  for (k = 0; k < REDIST_PRIV_PROBES; k++)
-    h->distance[k] = sum[k] / redist_priv_max(sum[REDIST_PRIV_PROBES], 1);
+  int64_t mean[REDIST_PRIV_PROBES] = {0}, sum[2];
+  int k, rank, size, between = 1, code = redist_priv_ranks_of(h->comm, &rank, &size);
+  for (k = 0; k < REDIST_PRIV_PROBES && between; k++) {
+    sum[0] = h->size > 0 ? redist_priv_time_probe(h, rank, size - 1 - rank, k) : 0;
+    sum[1] = sum[0] > 0;
+    code = redist_priv_reduce(h->comm, sum, 2, MPI_SUM) == REDIST_OK ? code : (int)REDIST_ERR_MPI;
+    mean[k] = code == REDIST_OK ? sum[0] / redist_priv_max(sum[1], 1) : 0;
+    between = mean[k] > 0 && mean[0] >= REDIST_PRIV_CLOSE_BY && mean[0] <= REDIST_PRIV_FAR_APART;
+  }
+  h->distance = mean[REDIST_PRIV_FLAG];
+  h->fetching = h->distance > 0 && h->distance < REDIST_PRIV_CLOSE_BY ? 0
+                : mean[REDIST_PRIV_STREAM] > 0
+                    ? 100 * mean[REDIST_PRIV_FETCH] / mean[REDIST_PRIV_STREAM]
+                    : (int64_t)REDIST_PRIV_FAR + 1;
   return code;
 }
 
-/* Whether fetching takes more than so many percent of streaming. Unknown counts as more: if wrong,
-   short messages take twice as long; the opposite mistake costs long ones a factor of 3. */
-REDIST_PRIV int redist_priv_is_beyond(const redist_priv_home *h, int64_t percent) {
-  return h->distance[REDIST_PRIV_STREAM] == 0 ||
-         100 * h->distance[REDIST_PRIV_FETCH] > percent * h->distance[REDIST_PRIV_STREAM];
-}
-
+/* Whether cores are taken to share no cache; also where it is not known: if wrong, messages take up
+   to 1.3 times as long, while the opposite mistake costs long ones a factor of 3. */
 REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h) {
-  return redist_priv_is_beyond(h, REDIST_PRIV_FAR);
+  return h->fetching > REDIST_PRIV_FAR;
 }
 
 /* Whether a message of `bytes` is streamed into a ring or an array. */
@@ -3782,8 +3819,7 @@ REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *
 REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) {
   redist_priv_rings *r = p->sharing.rings;
   const int far = redist_priv_is_far(r->home);
-  const int64_t cached =
-      redist_priv_is_beyond(r->home, REDIST_PRIV_NOT_NEAR) ? REDIST_PRIV_CACHED : 0;
+  const int64_t cached = r->home->fetching > REDIST_PRIV_NOT_NEAR ? REDIST_PRIV_CACHED : 0;
   int64_t k;
   for (k = 0; k < r->channels; k++) {
     redist_priv_channel *channel = &r->channel[k];
@@ -5076,15 +5112,9 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
   const redist_priv_chain *c = &p->state.chain;
   int k;
   fprintf(file, "  method    %s, %s\n", p->transport->name, redist_priv_why(p));
-  if (p->sharing.rings != NULL)
-    fprintf(file,
-            "  cores     %" PRId64 " ns there and back, with %d lines %" PRId64
-            ", streamed %" PRId64 "%s: they are taken to share %s cache\n",
-            p->sharing.rings->home->distance[REDIST_PRIV_FLAG],
-            REDIST_PRIV_PROBE_BYTES / REDIST_PRIV_LINE,
-            p->sharing.rings->home->distance[REDIST_PRIV_FETCH],
-            p->sharing.rings->home->distance[REDIST_PRIV_STREAM],
-            p->sharing.rings->home->distance[REDIST_PRIV_FLAG] > 0 ? "" : " (no answer)",
+  if (p->sharing.rings != NULL && p->sharing.rings->home->distance > 0)
+    fprintf(file, "  cores     %" PRId64 " ns there and back: they are taken to share %s cache\n",
+            p->sharing.rings->home->distance,
             redist_priv_is_far(p->sharing.rings->home) ? "no" : "a");
   for (k = 0; k < REDIST_PRIV_METHODS; k++)
     if (p->predicted[k] > 0 || p->seconds[k] > 0)

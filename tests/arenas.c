@@ -24,6 +24,10 @@ static int test_patience = 20;
 #define REDIST_PRIV_PATIENCE test_patience
 static int test_cached = 1 << 20;
 #define REDIST_PRIV_CACHED test_cached
+/* nanoseconds there and back, below which cores are close and above which they are apart */
+static long long test_close = 200, test_apart = 450;
+#define REDIST_PRIV_CLOSE_BY test_close
+#define REDIST_PRIV_FAR_APART test_apart
 
 #include "exchange.h"
 #undef statvfs
@@ -265,7 +269,6 @@ enum {
   NEAR = 75, /* percent: the time of fetching lines, over that of streamed lines */
   BETWEEN = 76,
   FAR = 126,
-  UNKNOWN = 0,
   LINES = 0,
   INTERLEAVED = 1,
   SCATTERED = 2 /* short runs of the source */
@@ -278,10 +281,7 @@ typedef struct {
   int cached;                                 /* bytes of a message that stays cached in a ring */
 } copy_case;
 
-static void set_distance(redist_arena *arena, int percent) {
-  arena->home.distance[REDIST_PRIV_FETCH] = percent;
-  arena->home.distance[REDIST_PRIV_STREAM] = percent > 0 ? 100 : 0;
-}
+static void set_distance(redist_arena *arena, int percent) { arena->home.fetching = percent; }
 
 /* Elements of 8 bytes: a rank's local, sent and received bytes differ. */
 static void uneven_layouts(int form, redist_layout *from, redist_layout *to, int64_t bytes[5]) {
@@ -370,7 +370,6 @@ static void check_all_ways(void) {
   static const copy_case cases[] = {
       {"near", LINES, NEAR, 1, 1, {WRITES, KEPT}, {WRITES, WRITES}, 0},
       {"far", LINES, FAR, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0},
-      {"distance not known", LINES, UNKNOWN, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0},
       /* rank 1 sends 32 bytes of each row */
       {"interleaved, near", INTERLEAVED, NEAR, 1, 1, {KEPT, WRITES}, {READS, TWICE}, 0},
       {"interleaved, far", INTERLEAVED, FAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}, 0},
@@ -403,6 +402,34 @@ static void check_all_ways(void) {
   for (k = 0; k < sizeof cases / sizeof *cases; k++) check_who_copies(&cases[k]);
   test_patience = 20;
   test_cached = 1 << 20;
+}
+
+/* ---- how far apart cores are taken to be ---- */
+
+/* The percentage found where a flag's time lies on this side of the limits. */
+static int64_t fetching_within(long long close, long long apart) {
+  redist_arena *arena = NULL;
+  int64_t fetching;
+  test_close = close;
+  test_apart = apart;
+  fetching =
+      redist_arena_create(MPI_COMM_WORLD, 64, &arena) == REDIST_OK ? arena->home.fetching : -1;
+  test_case_all((arena->home.distance > 0) == (test_size() > 1),
+                "a flag takes %ld ns there and back", (long)arena->home.distance);
+  redist_arena_free(&arena);
+  test_close = 200;
+  test_apart = 450;
+  return fetching;
+}
+
+static void check_distances(void) {
+  const int64_t close = fetching_within(1000000000, 1000000000), apart = fetching_within(0, 0),
+                between = fetching_within(0, 1000000000);
+  test_case_all(test_size() > 1 ? close == 0 : close > REDIST_PRIV_FAR, "close cores: %ld%%",
+                (long)close);
+  test_case_all(apart > REDIST_PRIV_FAR, "cores far apart: %ld%%", (long)apart);
+  test_case_all(test_size() > 1 ? between > 0 : between > REDIST_PRIV_FAR,
+                "cores in between: %ld%%", (long)between);
 }
 
 /* ---- no rank waits for a rank that does nothing ---- */
@@ -471,6 +498,7 @@ int main(int count, char **arguments) {
   check_early(REDIST_SHARED);
   check_early(REDIST_POINT_TO_POINT);
   if (test_size() > 1) check_different(REDIST_SHARED);
+  if (test_shares() || test_size() == 1) check_distances();
   if (test_size() == 2 && test_shares()) {
     check_all_ways();
     check_idle();

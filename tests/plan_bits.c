@@ -282,8 +282,7 @@ static int create(run *u, const setting *s, redist_plan **plan, char *message, s
   options.cost.per_byte = 1e-6;
   test_piece_bytes = s->piece > 0 ? s->piece : 262144;
   if (s->arena && arena->home.size > 0) {
-    arena->home.distance[REDIST_PRIV_FETCH] = s->distance; /* percent */
-    arena->home.distance[REDIST_PRIV_STREAM] = s->distance > 0 ? 100 : 0;
+    arena->home.fetching = s->distance > 0 ? s->distance : REDIST_PRIV_FAR + 1;
   }
   for (k = 0; k < PLANS && code == REDIST_OK; k++)
     code = redist_plan_create(MPI_COMM_WORLD, &u->side[0].layout, &u->side[1].layout, MPI_UINT64_T,

@@ -164,8 +164,7 @@ static void create(int rank) {
   const size_t bytes = (size_t)(now.n / now.ranks) * sizeof(double);
   int p, side, a;
   m->wrong = redist_arena_create(MPI_COMM_WORLD, 32768, &m->arena) != REDIST_OK;
-  m->arena->home.distance[REDIST_PRIV_FETCH] = now.far ? FAR : NEAR;
-  m->arena->home.distance[REDIST_PRIV_STREAM] = 100;
+  m->arena->home.fetching = now.far ? FAR : NEAR;
   for (p = 0; p < plans(); p++)
     for (side = 0; side < 2; side++)
       for (a = 0; a < now.arrays; a++) {

@@ -234,7 +234,11 @@ int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status
   return MPI_SUCCESS;
 }
 
-double MPI_Wtime(void) { return 0; }
+/* Time passes quickly: nobody waits long for a rank that does not answer. */
+double MPI_Wtime(void) {
+  static double now;
+  return now += 1e-3;
+}
 
 /* ---- datatypes: bytes and doubles ---- */
 
