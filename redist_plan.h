@@ -389,10 +389,10 @@ REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 
 /* Rank 0 writes one report for all ranks to file, which the others may pass as NULL: the layouts
    (redist_layout_parse reads them), the method and the reason for it, the seconds of every method
-   as predicted and as REDIST_MEASURE found them (0: not known), messages, bytes, staging memory,
-   steps, phases, and the time that redist_cost_of predicts (with options.cost or
-   redist_calibrate's) beside the fastest execution so far. With options.timed also the time spent
-   copying and waiting: the mean of the ranks, and the slowest. Collective.
+   where they were predicted, or measured by REDIST_MEASURE, the costs of messages on which
+   predictions rest (given, measured or assumed), messages, bytes, staging memory, steps, phases,
+   and the fastest execution so far. With options.timed also the time spent copying and waiting: the
+   mean of the ranks, and the slowest. Collective.
    REDIST_ERR_ARGUMENT, _MPI. */
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
@@ -4219,14 +4219,21 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(const redist_plan *p, MPI_Comm co
   }
 }
 
+/* What predictions charge for messages: what is known, else what is usual. A chain asked for by name
+   gets to know the network only after them. */
+REDIST_PRIV_COLD redist_priv_network redist_priv_charged(const redist_plan *p, int *known) {
+  const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
+                                       {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
+  *known = p->options.method == REDIST_AUTO && p->network.cost.per_message > 0;
+  return *known ? p->network : usual[p->node > 0];
+}
+
 /* Predicts the seconds of an execution by every candidate but a chain. Ranks of a node are assumed
    to be consecutive. Rings cost set-up; MPI's collectives send to all ranks. */
 REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
   const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
-  const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
-                                       {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
-  const redist_priv_network *n =
-      p->network.cost.per_message > 0 ? &p->network : &usual[p->node > 0];
+  int known;
+  const redist_priv_network network = redist_priv_charged(p, &known), *n = &network;
   const redist_priv_facts *facts = &p->agreed;
   const int64_t peers = facts->peers, most = p->options.max_buffer;
   const double messages = (double)peers, bytes = (double)facts->bytes;
@@ -4977,38 +4984,55 @@ REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p) {
   return p->options.effort == REDIST_MEASURE ? "the fastest measured" : "by estimate";
 }
 
+REDIST_PRIV_COLD void redist_priv_print_cores(const redist_priv_home *h, FILE *file) {
+  if (h->distance[REDIST_PRIV_STREAM] > 0)
+    fprintf(file,
+            "  cores     a flag takes %" PRId64 " ns there and back, %d lines %" PRId64
+            ", streamed %" PRId64 ": they are taken to share %s cache\n",
+            h->distance[REDIST_PRIV_FLAG], REDIST_PRIV_PROBE_BYTES / REDIST_PRIV_LINE,
+            h->distance[REDIST_PRIV_FETCH], h->distance[REDIST_PRIV_STREAM],
+            redist_priv_is_far(h) ? "no" : "a");
+  else
+    fprintf(file,
+            "  cores     not measured, as where ranks outnumber them: they are taken to share "
+            "no cache\n");
+}
+
+/* The methods' seconds that are known, and the costs on which predictions rest. */
+REDIST_PRIV_COLD void redist_priv_print_seconds(const redist_plan *p, FILE *file) {
+  const double least = 1e-14; /* no link is so fast: it is what noise leaves of a measurement */
+  int k, known;
+  const redist_priv_network n = redist_priv_charged(p, &known);
+  for (k = 0; k < REDIST_PRIV_METHODS; k++)
+    if (p->predicted[k] > 0 || p->seconds[k] > 0) {
+      fprintf(file, "            %-22s", redist_priv_transport_of(k)->name);
+      if (p->predicted[k] > 0) fprintf(file, " %.3g s predicted", p->predicted[k]);
+      if (p->seconds[k] > 0)
+        fprintf(file, "%s %.3g s measured", p->predicted[k] > 0 ? "," : "", p->seconds[k]);
+      fprintf(file, "\n");
+    }
+  if (p->predicted[REDIST_POINT_TO_POINT] <= 0) return;
+  fprintf(file, "  costs     %.3g s per message, ", n.cost.per_message + n.latency);
+  if (n.cost.per_byte < least)
+    fprintf(file, "too little per byte to measure");
+  else
+    fprintf(file, "%.3g s per byte", n.cost.per_byte);
+  fprintf(file, " (%s)\n",
+          !known                             ? "assumed, not measured"
+          : p->options.cost.per_message <= 0 ? "measured"
+                                             : "given by options.cost");
+}
+
 REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file) {
   const redist_priv_chain *c = &p->state.chain;
   int k;
   fprintf(file, "  method    %s, %s\n", p->transport->name, redist_priv_why(p));
-  if (p->sharing.rings != NULL)
-    fprintf(file,
-            "  cores     %" PRId64 " ns there and back, with %d lines %" PRId64
-            ", streamed %" PRId64 "%s: they are taken to share %s cache\n",
-            p->sharing.rings->home->distance[REDIST_PRIV_FLAG],
-            REDIST_PRIV_PROBE_BYTES / REDIST_PRIV_LINE,
-            p->sharing.rings->home->distance[REDIST_PRIV_FETCH],
-            p->sharing.rings->home->distance[REDIST_PRIV_STREAM],
-            p->sharing.rings->home->distance[REDIST_PRIV_FLAG] > 0 ? "" : " (no answer)",
-            redist_priv_is_far(p->sharing.rings->home) ? "no" : "a");
-  for (k = 0; k < REDIST_PRIV_METHODS; k++)
-    if (p->predicted[k] > 0 || p->seconds[k] > 0)
-      fprintf(file, "            %-22s %.3g s predicted, %.3g s measured\n",
-              redist_priv_transport_of(k)->name, p->predicted[k], p->seconds[k]);
+  if (p->sharing.rings != NULL) redist_priv_print_cores(p->sharing.rings->home, file);
+  redist_priv_print_seconds(p, file);
   for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < c->phases; k++) {
     fprintf(file, "  phase %d   %s to ", k + 1, c->phase[k]->transport->name);
     redist_layout_print(c->phase[k]->part->to, file);
   }
-}
-
-REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measured, FILE *file) {
-  redist_cost cost = p->network.cost;
-  cost.per_message += p->network.latency;
-  fprintf(file, "  time      %.3g s predicted for direct messages (%.3g s each, %.3g s per byte)",
-          redist_cost_of(p->part->from, p->part->to, p->part->element_bytes * p->arrays, &cost),
-          cost.per_message, cost.per_byte);
-  if (p->executions > 0) fprintf(file, ", %.3g s the fastest of %" PRId64, measured, p->executions);
-  fprintf(file, "\n");
 }
 
 /* Copying and waiting, nanoseconds of all ranks and of the slowest. */
@@ -5083,7 +5107,7 @@ REDIST_PRIV_COLD int redist_priv_collect_report(redist_plan *p, const redist_sta
   memcpy(most, sum, REDIST_PRIV_REPORTED * sizeof *most);
   code = redist_priv_reduce(p->comm, sum, REDIST_PRIV_REPORTED, MPI_SUM);
   if (code == REDIST_OK) code = redist_priv_reduce(p->comm, most, REDIST_PRIV_REPORTED, MPI_MAX);
-  return code == REDIST_OK ? redist_priv_know_network(p) : REDIST_ERR_MPI;
+  return code;
 }
 
 REDIST_API int redist_plan_print(redist_plan *p, FILE *file) {
@@ -5110,7 +5134,9 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file) {
           sum[REDIST_PRIV_BUFFER], most[REDIST_PRIV_BUFFER]);
   fprintf(file, "  steps     %d in %d phase%s\n", stats.steps, stats.phases,
           stats.phases == 1 ? "" : "s");
-  redist_priv_print_times(p, (double)most[REDIST_PRIV_FASTEST] * 1e-9, file);
+  if (p->executions > 0)
+    fprintf(file, "  time      %.3g s, the fastest of %" PRId64 " execution%s\n",
+            (double)most[REDIST_PRIV_FASTEST] * 1e-9, p->executions, p->executions == 1 ? "" : "s");
   if (p->clock != NULL)
     redist_priv_print_spent(p, &sum[REDIST_PRIV_COPYING], &most[REDIST_PRIV_COPYING], file);
   return REDIST_OK;
