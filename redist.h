@@ -1375,6 +1375,10 @@ REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redi
   redist_priv_dimension *dim = redist_priv_pick(&layout, axis);
   redist_axis *x = &dim->axis;
   redist_priv_expect(&layout, axis, "the edge of ghost cells", (int64_t)edge, 0, 1);
+  if (redist_priv_max(dim->low, dim->high) == 0)
+    redist_priv_fail_axis(&layout.error, REDIST_ERR_LAYOUT, axis,
+                          "there are no ghost cells: call redist_with_halo first, with low or high "
+                          "at least 1");
   redist_priv_expect(&layout, axis, "the width of ghost cells",
                      redist_priv_max(dim->low, dim->high), 1, x->extent);
   if (layout.error.code == REDIST_OK && !redist_priv_is_interval(x))
