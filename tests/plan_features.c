@@ -176,15 +176,16 @@ static void check_print(void) {
   free(e);
 }
 
-/* Writes what rank 0 reports of a plan into text[size]; "" on other ranks, or where it fails. */
-static void report_of(redist_plan *plan, char *text, size_t size) {
+/* Writes what rank 0 reports of a plan into text[size], "" on other ranks; whether that worked. */
+static int report_of(redist_plan *plan, char *text, size_t size) {
   FILE *file = tmpfile();
+  const int good = file != NULL && redist_plan_print(plan, file) == REDIST_OK;
   memset(text, 0, size);
-  if (file != NULL && redist_plan_print(plan, file) == REDIST_OK) {
-    rewind(file);
-    text[fread(text, 1, size - 1, file)] = '\0';
-  }
-  if (file != NULL) fclose(file);
+  if (file == NULL) return 0;
+  rewind(file);
+  text[fread(text, 1, size - 1, file)] = '\0';
+  fclose(file);
+  return good;
 }
 
 /* How often a text contains another. */
@@ -240,8 +241,8 @@ static void check_predictions(void) {
       memset(plan->sharing.rings->home->distance, 0, sizeof plan->sharing.rings->home->distance);
       unmeasured = 1;
     }
-    if (code == REDIST_OK) report_of(plan, text, sizeof text);
-    test_case_all(code == REDIST_OK && is_consistent(text, test_size() > 1) &&
+    test_case_all(code == REDIST_OK && report_of(plan, text, sizeof text) &&
+                      is_consistent(text, test_size() > 1) &&
                       (test_rank() > 0 || test_size() == 1 ||
                        (strstr(text, source[k]) != NULL &&
                         (strstr(text, "cores     not measured") != NULL || !unmeasured))),
@@ -275,8 +276,8 @@ static void check_print_in_place(const redist_layout *from, const redist_layout 
   int good;
   memset(&options, 0, sizeof options);
   options.in_place = in_place;
-  good = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) == REDIST_OK;
-  if (good) report_of(plan, text, sizeof text);
+  good = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
+         report_of(plan, text, sizeof text);
   said = strstr(text, before);
   if (said != NULL) copied = strtol(said + sizeof before - 1, &end, 10);
   if (test_rank() == 0 && in_place)

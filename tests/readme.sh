@@ -259,8 +259,8 @@ unbuilt_programs() {
     for text in $texts; do
         grep -oE '`build/[a-z]+' "$text" | cut -c2- | sort -u | while read -r program; do
             name=${program#build/}
-            grep -q "make $program" "$text" || { [ -e "$root/examples/$name.c" ] && grep -q 'make examples' "$text"; } ||
-                echo "$text: $program"
+            grep -q "make $program" "$text" && continue
+            [ -e "$root/examples/$name.c" ] && grep -q 'make examples' "$text" || echo "$text: $program"
         done
         grep -oE 'make build/[a-z]+' "$text" | while read -r _ program; do
             ls "$root"/*/"${program#build/}.c" >/dev/null 2>&1 || echo "$text: make $program"

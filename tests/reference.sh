@@ -1,6 +1,7 @@
 #!/bin/sh
 # make reference: doxygen has no warnings, and every public name of both headers has a manual page, functions with their
-# contract, which stands alone and begins with the #include. make install installs the pages, make uninstall removes them. MIT licence, see LICENSE.
+# contract. Pages stand alone and begin with the #include. make install installs them, make uninstall removes them. MIT
+# licence, see LICENSE.
 # environment: BUILD (where to write)
 . "${0%/*}/lib.sh"
 pages=$work/reference/man3
