@@ -229,21 +229,22 @@ enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
    size. */
 typedef enum { REDIST_ESTIMATE = 0, REDIST_MEASURE } redist_effort;
 
+/* A prepared redistribution, made by redist_plan_create. What it contains is private. */
 typedef struct redist_plan redist_plan;
+/* Shared memory of a node's ranks, made by redist_arena_create. What it contains is private. */
 typedef struct redist_arena redist_arena;
 
-/* All zero is the default. The same on every rank, except fixed_from, fixed_to, context,
-   message. */
+/* Options of a plan: all zero is the default. Every rank passes the same ones, except fixed_from,
+   fixed_to, context, message. */
 typedef struct {
   redist_method method;
   redist_effort effort;
   int arrays;         /* arrays moved by one execution, in one message per peer; 0 means 1 */
   int64_t max_buffer; /* bytes of staging memory per rank that the plan may hold; 0: no limit */
   /* not 0: source and destination may be the same memory, whatever places of a rank share it.
-     Elements that already lie at their destination are not copied; with another halo than the
-     source's, all that stay on the rank are (redist_plan_print counts them). A plan that also
-     combines needs views with identical strides where a place of the source and one of the
-     destination overlap in the array: see "Combining" */
+     Elements that are already at their destination are not copied. Different halos of the two
+     layouts change the offsets; then those that stay on the rank are copied, too
+     (redist_plan_print counts them). A plan that also combines may be refused: see "Combining" */
   int in_place;
   /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank */
   redist_arena *arena;
@@ -332,31 +333,39 @@ REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_p
    ghost cells of redist_with_ghosts, and all replicas. Every holder in the destination receives.
    Contributions to an element are combined one at a time: first the receiving rank's own, then
    those of the other ranks, rank by rank, in an order that depends only on method, layouts and
-   nodes. A rank that holds an element several times contributes the cell between the ends of the
-   array first, owned or ghost; then ghost cells past ends of periodic axes: past the low end of
-   axis 0, past its high end; then past the low end of axis 1 (first past no end of axis 0, then its
-   low, then its high end), past its high end; and so on. The result does not depend on arenas,
-   sizes of pieces, when ranks start or which plan progresses first: with one method, the same
-   arrays give the same bits, provided that the function's results do not depend on how many
-   elements it is called with (redist_combine_axpby's may where a compiler contracts complex
-   products, as gcc's -std=gnu99 does). In place, an element that is its own destination does not
-   contribute, whatever the numbers of the two places that name its cell: a plan from a layout with
-   ghosts to the same without combines every ghost cell into its owner's element, and changes
-   nothing else. Where a rank's places overlap that have different strides in its array, or differ
-   in the order in which a view runs through it, these elements cannot be told from others: such a
-   plan is refused (REDIST_ERR_ARGUMENT: it "needs views with identical strides"). */
+   nodes. A rank may hold an element several times; then its cell inside the array comes first,
+   owned or ghost, and its ghost cells past the ends of periodic axes follow. With two such axes
+   they come in this order:
 
-/* The context of redist_combine_op: to[i] = op(from[i], to[i]) by MPI_Reduce_local, with any MPI_Op
-   that it accepts, on elements of this type. */
+       axis 0     low   high  -     low   high  -     low   high      -: past neither end
+       axis 1     -     -     low   low   low   high  high  high
+
+   With one method, the same arrays give the same bits. Arenas, sizes of pieces, when ranks start
+   and which plan progresses first do not matter. But the function's results must not depend on how
+   many elements it is called with, as those of redist_combine_axpby may where a compiler contracts
+   complex products (gcc's -std=gnu99 does). In place, an element that is its own destination does
+   not contribute, whatever the numbers of the two places that name its cell: a plan from a layout
+   with ghosts to the same without combines every ghost cell into its owner's element, and changes
+   nothing else. These elements cannot be told from others where two places overlap in the array
+   that have different strides there, or through which the two views run in different orders: such a
+   plan is refused ("needs views with identical strides"). */
+
+/* The context of redist_combine_op: an operation that MPI_Reduce_local accepts, and the type of the
+   elements. */
 typedef struct {
   MPI_Op op;
   MPI_Datatype type;
 } redist_op;
+/* Combines by an MPI operation: to[i] = op(from[i], to[i]) by MPI_Reduce_local; context: a
+   redist_op. */
 REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *context);
 
 /* Moves one array: redist_start, then redist_wait. Collective over the plan's communicator.
    from, to: local arrays of redist_layout_alloc elements; NULL on ranks that own nothing there.
-   REDIST_ERR_ARGUMENT (NULL, or a plan for several arrays), _ALIAS, _BUSY, _BUFFER, _MPI. */
+   REDIST_ERR_ARGUMENT (NULL, or a plan for several arrays), _ALIAS, _BUSY, _BUFFER: this rank has
+   sent nothing, and redist_plan_message gives the reason. The other ranks are not told: those that
+   need its elements wait until it calls again with correct arguments. REDIST_ERR_MPI: the plan may
+   only be freed. */
 REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
 
 /* Starts moving one array. Collective, but does not wait for other ranks. Until redist_wait
@@ -365,7 +374,8 @@ REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
    that one (in an arena: all), so ranks that wait for different plans may deadlock. Wait for them
    in the same order on all ranks, or by redist_wait_all or redist_test_all, or call redist_test for
    all of them round-robin. Small messages may get through in any order; do not rely on it. Errors
-   as redist_execute. */
+   as redist_execute: where a rank's arguments are refused, nothing is started, and other ranks may
+   stay in redist_wait until that rank has started with correct ones. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
 /* Progresses a started execution. Local. *done = 1 when it is complete, as after redist_wait; else
@@ -377,14 +387,18 @@ REDIST_API int redist_test(redist_plan *plan, int *done);
    _BUSY (nothing is started), _MPI. */
 REDIST_API int redist_wait(redist_plan *plan);
 
-/* The same for several plans, plan[plans], plans >= 0, which each rank may list in any order. Plans
-   that are not started, or are complete, count as done. Returns the first error in list order;
-   incomplete plans stay started. REDIST_ERR_ARGUMENT (nothing progresses), _MPI. */
+/* Progress several started plans, plan[plans], plans >= 0, which each rank may list in any order:
+   redist_test_all sets *done = 1 when all are complete, else 0; redist_wait_all returns when they
+   are. Plans that are not started, or are complete, count as done. Returns the first error in list
+   order; incomplete plans stay started. redist_test_all is local, redist_wait_all collective.
+   REDIST_ERR_ARGUMENT (nothing progresses), _MPI. */
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done);
 REDIST_API int redist_wait_all(int plans, redist_plan *const *plan);
 
-/* The same for options.arrays arrays of the same layouts: from[options.arrays], to[options.arrays].
-   The two arrays of pointers may be reused when the call returns. */
+/* Move several arrays, as redist_execute and redist_start move one: options.arrays arrays of the
+   plan's two layouts, or one for each part of redist_plan_create_parts. from and to have as many
+   entries, which may be changed when the call returns; the arrays as for redist_execute.
+   Collective. Errors as redist_execute. */
 REDIST_API int redist_execute_many(redist_plan *plan, const void *const *from, void *const *to);
 REDIST_API int redist_start_many(redist_plan *plan, const void *const *from, void *const *to);
 
@@ -402,10 +416,10 @@ REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 
 /* Rank 0 writes one report for all ranks to file, which the others may pass as NULL: the layouts
    (redist_layout_parse reads them), the method and the reason for it, the seconds of every method
-   as predicted and as REDIST_MEASURE found them (0: not known), messages, bytes, staging memory,
-   steps, phases, and the time that redist_cost_of predicts (with options.cost or
-   redist_calibrate's) beside the fastest execution so far. With options.timed also the time spent
-   copying and waiting: the mean of the ranks, and the slowest. Collective.
+   where they were predicted, or measured by REDIST_MEASURE, the costs of messages on which
+   predictions rest (given, measured or assumed), messages, bytes, staging memory, steps, phases,
+   and the fastest execution so far. With options.timed also the time spent copying and waiting: the
+   mean of the ranks, and the slowest. Collective.
    REDIST_ERR_ARGUMENT, _MPI. */
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
@@ -673,23 +687,24 @@ typedef struct {
   redist_priv_program *direct; /* from the other end's array to this one; or NULL */
 } redist_priv_product;
 
-/* This rank's end of a message; own is REDIST_PRIV_FROM where it sends. */
+/* This rank's end of a message. */
 typedef struct {
   /* sort key: the distance in the ring of ranks, so that not all ranks serve one peer first, or the
      position in a schedule */
   int order;
-  int own, rank;         /* of the other end */
-  int near;              /* the message goes through shared memory */
+  int own;  /* REDIST_PRIV_FROM where this rank sends, REDIST_PRIV_TO where it receives */
+  int rank; /* of the other end */
+  int near; /* the message goes through shared memory */
   int64_t block, blocks; /* of the plan's */
   int64_t bytes;         /* of all blocks */
   int64_t staged; /* its offset in the staging memory, in bytes, or one of the constants below */
   int64_t direct; /* its offset in the array, in bytes, if it is contiguous there; or -1 */
   redist_priv_cutting cutting; /* of its compiled copies */
   int64_t pieces;              /* how many it is cut into */
-  int64_t prepared;            /* the first so many of them have persistent requests: */
+  int64_t prepared;            /* pieces 0 to prepared - 1 have persistent requests: */
   int64_t first;               /* request[first], ... */
-  int64_t pending;             /* pieces not yet complete; its position, while peers are sorted */
-  int64_t next;                /* the next piece begins in this block, at this position */
+  int64_t pending;             /* pieces not yet complete; while peers are put in order, its turn */
+  int64_t next;                /* the block in which the next piece begins, and where: */
   redist_priv_cursor at;
 } redist_priv_peer;
 
@@ -1953,8 +1968,8 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
 enum { REDIST_PRIV_NONE, REDIST_PRIV_CONTIGUOUS, REDIST_PRIV_ALL };
 
 /* Gives staged messages their offsets in the staging memory, multiples of `unit` bytes, a power of
-   2. Contiguous messages are staged, too, if there are several arrays, or if the array is
-   overwritten at the same time, or combined. */
+   2. Contiguous messages are staged, too, if there are several arrays, if other messages arrive in
+   the array meanwhile, or if elements are combined. */
 REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_array, int64_t unit) {
   const redist_priv_side *s = &p->side[own];
   const int taken = own == REDIST_PRIV_FROM ? p->overwrites : p->combines;
@@ -2717,9 +2732,9 @@ REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p) {
 
 /* ------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
 
-/* Counts and offsets are ints; larger messages are padded to multiples of a larger unit. One buffer
-   must hold all messages of a side, so the array can be it only if every message is contiguous
-   there and the array is fixed. */
+/* MPI's counts and offsets are ints. So that larger messages fit, they are counted in units of
+   several bytes and padded to whole units. MPI takes one buffer for all messages of a side: the
+   array itself, if it is fixed and every message is contiguous in it, else staging memory. */
 REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own) {
   redist_priv_collective *c = &p->state.collective;
   const int64_t largest = p->agreed.largest;
@@ -4317,14 +4332,21 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(const redist_plan *p, MPI_Comm co
   }
 }
 
+/* What predictions charge for messages: what is known, else what is usual. A chain asked for by
+   name gets to know the network only after them. */
+REDIST_PRIV_COLD redist_priv_network redist_priv_charged(const redist_plan *p, int *known) {
+  const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
+                                       {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
+  *known = p->options.method == REDIST_AUTO && p->network.cost.per_message > 0;
+  return *known ? p->network : usual[p->node > 0];
+}
+
 /* Predicts the seconds of an execution by every candidate but a chain. Ranks of a node are assumed
    to be consecutive. Rings cost set-up; MPI's collectives send to all ranks. */
 REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
   const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
-  const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
-                                       {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
-  const redist_priv_network *n =
-      p->network.cost.per_message > 0 ? &p->network : &usual[p->node > 0];
+  int known;
+  const redist_priv_network network = redist_priv_charged(p, &known), *n = &network;
   const redist_priv_facts *facts = &p->agreed;
   const int64_t peers = facts->peers, most = p->options.max_buffer;
   const double messages = (double)peers, bytes = (double)facts->bytes;
@@ -4402,9 +4424,9 @@ REDIST_PRIV_COLD double redist_priv_slowest(MPI_Comm comm, double begin, int cod
   return code == REDIST_OK && most[0] == REDIST_OK ? (double)most[1] * 1e-9 : 0;
 }
 
-/* The time of one execution on the slowest rank, the least of several series; in short ones, a
-   mean. The first warms up, and counts only if it takes twice the best so far: it is then the last.
-   Collective. */
+/* The seconds of one execution on the slowest rank: the least of several series, each of one
+   execution or, where it is short, the mean of many. The first series warms up and does not count,
+   unless it takes more than twice the best so far: then no other follows. Collective. */
 REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, double best) {
   double least = 0, seconds = 0, begin;
   int series, k, times = 1, code = REDIST_OK;
@@ -5108,32 +5130,51 @@ REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p) {
   return p->options.effort == REDIST_MEASURE ? "the fastest measured" : "by estimate";
 }
 
+REDIST_PRIV_COLD void redist_priv_print_cores(const redist_priv_home *h, FILE *file) {
+  if (h->distance > 0)
+    fprintf(file, "  cores     a flag takes %" PRId64 " ns there and back", h->distance);
+  else
+    fprintf(file, "  cores     not measured: messages are short, or a rank does not answer");
+  if (h->distance > 0 && h->fetching > 0 && h->fetching != REDIST_PRIV_FAR + 1)
+    fprintf(file, ", fetching lines %" PRId64 "%% of streaming them", h->fetching);
+  fprintf(file, "; they are taken to share %s cache\n", redist_priv_is_far(h) ? "no" : "a");
+}
+
+/* The methods' seconds that are known, and the costs on which predictions rest. */
+REDIST_PRIV_COLD void redist_priv_print_seconds(const redist_plan *p, FILE *file) {
+  const double least = 1e-14; /* no link is so fast: it is what noise leaves of a measurement */
+  int k, known;
+  const redist_priv_network n = redist_priv_charged(p, &known);
+  for (k = 0; k < REDIST_PRIV_METHODS; k++)
+    if (p->predicted[k] > 0 || p->seconds[k] > 0) {
+      fprintf(file, "            %-22s", redist_priv_transport_of(k)->name);
+      if (p->predicted[k] > 0) fprintf(file, " %.3g s predicted", p->predicted[k]);
+      if (p->seconds[k] > 0)
+        fprintf(file, "%s %.3g s measured", p->predicted[k] > 0 ? "," : "", p->seconds[k]);
+      fprintf(file, "\n");
+    }
+  if (p->predicted[REDIST_POINT_TO_POINT] <= 0) return;
+  fprintf(file, "  costs     %.3g s per message, ", n.cost.per_message + n.latency);
+  if (n.cost.per_byte < least)
+    fprintf(file, "too little per byte to measure");
+  else
+    fprintf(file, "%.3g s per byte", n.cost.per_byte);
+  fprintf(file, " (%s)\n",
+          !known                             ? "assumed, not measured"
+          : p->options.cost.per_message <= 0 ? "measured"
+                                             : "given by options.cost");
+}
+
 REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file) {
   const redist_priv_chain *c = &p->state.chain;
   int k;
   fprintf(file, "  method    %s, %s\n", p->transport->name, redist_priv_why(p));
-  if (p->sharing.rings != NULL && p->sharing.rings->home->distance > 0)
-    fprintf(file, "  cores     %" PRId64 " ns there and back: they are taken to share %s cache\n",
-            p->sharing.rings->home->distance,
-            redist_priv_is_far(p->sharing.rings->home) ? "no" : "a");
-  for (k = 0; k < REDIST_PRIV_METHODS; k++)
-    if (p->predicted[k] > 0 || p->seconds[k] > 0)
-      fprintf(file, "            %-22s %.3g s predicted, %.3g s measured\n",
-              redist_priv_transport_of(k)->name, p->predicted[k], p->seconds[k]);
+  if (p->sharing.rings != NULL) redist_priv_print_cores(p->sharing.rings->home, file);
+  redist_priv_print_seconds(p, file);
   for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < c->phases; k++) {
     fprintf(file, "  phase %d   %s to ", k + 1, c->phase[k]->transport->name);
     redist_layout_print(c->phase[k]->part->to, file);
   }
-}
-
-REDIST_PRIV_COLD void redist_priv_print_times(const redist_plan *p, double measured, FILE *file) {
-  redist_cost cost = p->network.cost;
-  cost.per_message += p->network.latency;
-  fprintf(file, "  time      %.3g s predicted for direct messages (%.3g s each, %.3g s per byte)",
-          redist_cost_of(p->part->from, p->part->to, p->part->element_bytes * p->arrays, &cost),
-          cost.per_message, cost.per_byte);
-  if (p->executions > 0) fprintf(file, ", %.3g s the fastest of %" PRId64, measured, p->executions);
-  fprintf(file, "\n");
 }
 
 /* Copying and waiting, nanoseconds of all ranks and of the slowest. */
@@ -5208,7 +5249,7 @@ REDIST_PRIV_COLD int redist_priv_collect_report(redist_plan *p, const redist_sta
   memcpy(most, sum, REDIST_PRIV_REPORTED * sizeof *most);
   code = redist_priv_reduce(p->comm, sum, REDIST_PRIV_REPORTED, MPI_SUM);
   if (code == REDIST_OK) code = redist_priv_reduce(p->comm, most, REDIST_PRIV_REPORTED, MPI_MAX);
-  return code == REDIST_OK ? redist_priv_know_network(p) : REDIST_ERR_MPI;
+  return code;
 }
 
 REDIST_API int redist_plan_print(redist_plan *p, FILE *file) {
@@ -5235,7 +5276,9 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file) {
           sum[REDIST_PRIV_BUFFER], most[REDIST_PRIV_BUFFER]);
   fprintf(file, "  steps     %d in %d phase%s\n", stats.steps, stats.phases,
           stats.phases == 1 ? "" : "s");
-  redist_priv_print_times(p, (double)most[REDIST_PRIV_FASTEST] * 1e-9, file);
+  if (p->executions > 0)
+    fprintf(file, "  time      %.3g s, the fastest of %" PRId64 " execution%s\n",
+            (double)most[REDIST_PRIV_FASTEST] * 1e-9, p->executions, p->executions == 1 ? "" : "s");
   if (p->clock != NULL)
     redist_priv_print_spent(p, &sum[REDIST_PRIV_COPYING], &most[REDIST_PRIV_COPYING], file);
   return REDIST_OK;

@@ -229,6 +229,10 @@ static void expect_bad_ghosts(void) {
                       full = redist_with_ghosts(bare, 1, REDIST_PERIODIC);
   redist_layout shallow = redist_ghost_depth(full, 1, 0, 0);
   test_case(redist_layout_check(&shallow) == REDIST_OK, "a depth of 0");
+  expect("ghosts without a halo", redist_with_ghosts(full, 0, REDIST_CLOSED), REDIST_ERR_LAYOUT, 0,
+         "call redist_with_halo first");
+  expect("ghosts without a halo of axis 2", redist_with_ghosts(full, 2, REDIST_CLOSED),
+         REDIST_ERR_LAYOUT, NOT_SAID, "2");
   expect("depth of axis -1", redist_ghost_depth(full, -1, 1, 1), REDIST_ERR_LAYOUT, NOT_SAID, "-1");
   expect("depth of axis 2", redist_ghost_depth(full, 2, 1, 1), REDIST_ERR_LAYOUT, NOT_SAID, "2");
   expect("depth without ghosts", redist_ghost_depth(bare, 1, 2, 1), REDIST_ERR_LAYOUT, 1,

@@ -262,7 +262,7 @@ static void check_mistakes(void) {
     const char *text, *sentence;
   } mistakes[] = {
       {"8: block@2 periodic",
-       "axis 0: the width of ghost cells is 0, must be at least 1 and at most 8"},
+       "axis 0: there are no ghost cells: call redist_with_halo first, with low or high at least 1"},
       {"8x8: *, cyclic(2)@2 halo(1) closed",
        "axis 1: ghost cells need one interval per process, but a process owns several blocks of 2"},
       {"4: block@2 halo(5,0) periodic",

@@ -428,11 +428,31 @@ static void check_boxes(test_random *r, int number) {
 }
 
 /* usage: layouts [RANDOM LAYOUTS] */
+/* Which place is number k in ranks[k] and offsets[k], as README and redist_grid_order say. */
+static void check_numbering(void) {
+  static const int ranks[12] = {70, 71, 72, 73, 74, 75, 80, 81, 82, 83, 84, 85}, coords[2] = {1, 0};
+  static const int64_t extents[1] = {4};
+  static const redist_box box[2] = {{{2}, {4}}, {{0}, {2}}};
+  static const int64_t element[2] = {1, 0}, index[1] = {3};
+  redist_layout grid = redist_layout_2d(redist_block(2, 2), redist_block(3, 3));
+  redist_layout boxes = redist_on_ranks(redist_layout_boxes(1, extents, 2, box), ranks);
+  int places[1];
+  grid = redist_on_ranks(redist_replicated(grid, 2), ranks);
+  test_case(redist_layout_rank(&grid, coords) == 73 && redist_layout_owner(&grid, element) == 73,
+            "coordinates (1, 0) of 2 x 3 are place 3");
+  test_case(redist_layout_on_rank(&grid, 83, 1, places) == 1 && places[0] == 3 + 1 * 6,
+            "replica 1 of place 3 is place 9");
+  grid = redist_grid_order(grid, REDIST_COLUMN_MAJOR);
+  test_case(redist_layout_rank(&grid, coords) == 71, "in column-major order they are place 1");
+  test_case(redist_layout_owner(&boxes, index) == 70, "place 0 has box 0");
+}
+
 int main(int argc, char **argv) {
   const int most = argc > 1 ? atoi(argv[1]) : 1000;
   test_random r = {3};
   check_short_builders();
   check_by_hand();
+  check_numbering();
   check_extent_per_rank();
   check_huge();
   for (int ndim = 1; ndim <= 3; ndim++) check_storage_steps(ndim);

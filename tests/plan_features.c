@@ -176,6 +176,81 @@ static void check_print(void) {
   free(e);
 }
 
+/* Writes what rank 0 reports of a plan into text[size], "" on other ranks; whether that worked. */
+static int report_of(redist_plan *plan, char *text, size_t size) {
+  FILE *file = tmpfile();
+  const int good = file != NULL && redist_plan_print(plan, file) == REDIST_OK;
+  memset(text, 0, size);
+  if (file == NULL) return 0;
+  rewind(file);
+  text[fread(text, 1, size - 1, file)] = '\0';
+  fclose(file);
+  return good;
+}
+
+/* How often a text contains another. */
+static int occurrences(const char *text, const char *what) {
+  int n = 0;
+  for (text = strstr(text, what); text != NULL; text = strstr(text + 1, what)) n++;
+  return n;
+}
+
+/* Whether a report has one prediction of direct messages (without them: none), on costs that it
+   names, and no number that stands for what is not known. */
+static int is_consistent(const char *text, int predicted) {
+  const char *costs = strstr(text, "\n  costs     ");
+  double message = 0, byte = 0;
+  int numbers = costs == NULL ? 0
+                              : sscanf(costs + 1, " costs %lf s per message, %lf s per byte",
+                                       &message, &byte);
+  const int named =
+      strstr(text, "too little per byte to measure") != NULL ? numbers == 1 : numbers == 2;
+  return test_rank() > 0 ||
+         (occurrences(text, "  REDIST_POINT_TO_POINT  ") == predicted &&
+          (predicted ? named && message > 1e-12 : costs == NULL) && (numbers < 2 || byte > 1e-14) &&
+          strstr(text, " direct ") == NULL &&
+          occurrences(text, "s predicted\n") == occurrences(text, "s predicted") &&
+          strstr(text, " 0 s ") == NULL && strstr(text, " 0 ns ") == NULL);
+}
+
+/* Predictions of a report, where the network is assumed, given, measured, or too noisy to measure;
+   where cores answered, or not. */
+static void check_predictions(void) {
+  enum { TIMES = 9 };
+  const redist_layout rows = redist_layout_2d(redist_block(24, test_size()), redist_whole(20));
+  const redist_layout columns = redist_layout_2d(redist_whole(24), redist_block(20, test_size()));
+  static const char *const source[] = {"(assumed, not measured)", "(given by options.cost)",
+                                       "(measured)", "too little per byte to measure (measured)"};
+  int64_t noise[TIMES + 1];
+  int k;
+  for (k = 0; k <= TIMES; k++) noise[k] = k == 0 ? 1000000 : 900000;
+  for (k = 0; k < (test_size() < 4 ? 1 : 4); k++) {
+    char text[4096] = "";
+    redist_options options;
+    redist_plan *plan = NULL;
+    int code, unmeasured = 0;
+    memset(&options, 0, sizeof options);
+    options.node_ranks = k > 0 ? 2 : test_size();
+    options.cost.per_message = options.cost.per_byte = k == 1 ? 1e-5 : 0;
+    code = redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, &options, &plan);
+    if (code == REDIST_OK && k == 3) {
+      redist_priv_fit_network(noise, TIMES - 1, 131064, &plan->network);
+      redist_priv_predict(plan, 0);
+    }
+    if (code == REDIST_OK && plan->sharing.rings != NULL && k == 0) {
+      plan->sharing.rings->home->distance = 0;
+      unmeasured = 1;
+    }
+    test_case_all(code == REDIST_OK && report_of(plan, text, sizeof text) &&
+                      is_consistent(text, test_size() > 1) &&
+                      (test_rank() > 0 || test_size() == 1 ||
+                       (strstr(text, source[k]) != NULL &&
+                        (strstr(text, "cores     not measured") != NULL || !unmeasured))),
+                  "predictions %s: code %d\n%s", source[k], code, text);
+    redist_plan_free(&plan);
+  }
+}
+
 /* Counts, one by one, the elements of two views of 12 x 5 that stay on their rank, but change their
    offset. */
 static int64_t count_shifted(const redist_layout *from, const redist_layout *to) {
@@ -195,21 +270,14 @@ static void check_print_in_place(const redist_layout *from, const redist_layout 
                     after[] = " elements that stay on their ranks are copied to where";
   char text[2048] = "", *said, *end = text;
   const int64_t shifted = count_shifted(from, to);
-  FILE *file = tmpfile();
   redist_options options;
   redist_plan *plan = NULL;
   int64_t copied = -1;
   int good;
   memset(&options, 0, sizeof options);
   options.in_place = in_place;
-  good = file != NULL &&
-         redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
-         redist_plan_print(plan, file) == REDIST_OK;
-  if (file != NULL) {
-    rewind(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-  }
+  good = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
+         report_of(plan, text, sizeof text);
   said = strstr(text, before);
   if (said != NULL) copied = strtol(said + sizeof before - 1, &end, 10);
   if (test_rank() == 0 && in_place)
@@ -673,6 +741,7 @@ int main(int count, char **arguments) {
   MPI_Init_thread(&count, &arguments, MPI_THREAD_MULTIPLE, &provided);
   check_stats();
   check_print();
+  check_predictions();
   check_prints_in_place();
   check_equal_views();
   check_allocations();

@@ -73,6 +73,13 @@ about() {
                         bad += a[shape.origin + i * shape.stride[0] + j * shape.stride[1]] !=
                             (redist_layout_owner(&patches, at) < 0 ? -1 : value(at[0], at[1], 0)); } }'
             spoil='s/&ghosts, MPI/\&patches, MPI/' ;;
+        malloc)
+            before="$matrices int ranks[8]; int64_t offsets[8]; /* far apart, the first behind the second */
+                double *block[2] = {malloc(4000000), malloc(8000)};"
+            after='bad += 8 * redist_layout_alloc(&blocks, rank) < 4000; fill(&blocks, lowest);
+                redist_execute(plan, lowest, b);
+                bad += wrong(&columns, b); free(block[0]), free(block[1]);'
+            spoil='s/block\[k . p\] - /block[0] - /' ;;
         depth)
             after='for (k = 0; k < 30; k++) a[k] = -1;
                 fill(&bricks, a); redist_execute(plan, a, a); redist_layout_shape(&bricks, rank, &shape);
@@ -247,6 +254,20 @@ untold_examples() {
     done
 }
 
+# Programs in build/ that a text mentions but does not say how to make.
+unbuilt_programs() {
+    for text in $texts; do
+        grep -oE '`build/[a-z]+' "$text" | cut -c2- | sort -u | while read -r program; do
+            name=${program#build/}
+            grep -q "make $program" "$text" && continue
+            [ -e "$root/examples/$name.c" ] && grep -q 'make examples' "$text" || echo "$text: $program"
+        done
+        grep -oE 'make build/[a-z]+' "$text" | while read -r _ program; do
+            ls "$root"/*/"${program#build/}.c" >/dev/null 2>&1 || echo "$text: make $program"
+        done
+    done
+}
+
 none() { [ -z "$("$1" | tee "$work/found")" ] || { cat "$work/found" && false; }; }
 
 # Snippets begin at the left margin; indented code is a separate file.
@@ -261,9 +282,10 @@ count $? 'the file with the implementation'
 for snippet in snippet.*; do check_snippet "$snippet"; done
 check 'the READMEs mention unknown names' none unknown_names
 check 'links are broken' none dead_links
+check 'programs are mentioned, but not how to make them' none unbuilt_programs
 check 'examples are missing in examples/README.md' none untold_examples
 [ "$(wc -l <"$root/README.md")" -le 250 ]
 count $? 'README.md has more than 250 lines'
-[ "$passed" -ge 56 ]
+[ "$passed" -ge 60 ]
 count $? "only $passed checks: are snippets missing?"
 report

@@ -1,6 +1,7 @@
 #!/bin/sh
 # make reference: doxygen has no warnings, and every public name of both headers has a manual page, functions with their
-# contract. make install installs the pages, make uninstall removes them. MIT licence, see LICENSE.
+# contract. Pages stand alone and begin with the #include. make install installs them, make uninstall removes them. MIT
+# licence, see LICENSE.
 # environment: BUILD (where to write)
 . "${0%/*}/lib.sh"
 pages=$work/reference/man3
@@ -34,6 +35,34 @@ describes() {
         inside && !/^Declared in/ && /[a-z]+ [a-z]/ { found = 1 } END { exit !found }' "$page"
 }
 
+# Prints the pages that begin by referring to another one, or point to what stands above or below in a header.
+dependent_pages() {
+    for page in "$pages"/*.3; do
+        sed 's/\\f[A-Z]//g; s/\\&//g' "$page" | awk -v page="${page##*/}" '
+            /^[^ ]+ \\- (The same|That|This|These|Those|It|They|As) / { print page ": " $0 }
+            / \\- Declared in / { print page ": no description" }
+            { text = " " $0 " "; gsub(/ above [0-9]/, " ", text) }
+            text ~ /[^a-z](below|above)[^a-z]/ { print page ": " $0 }'
+    done
+}
+
+# Prints the pages whose synopsis does not begin with the #include of the header that declares the name.
+pages_without_include() {
+    for page in "$pages"/*.3; do
+        awk -v page="${page##*/}" '
+            { gsub(/\\f[A-Z]|\\&/, "") }
+            /^\.so / { named = 1; exit }
+            /^\.SH / { synopsis = $2 == "SYNOPSIS" }
+            synopsis && /^#include / && !begun { header = $2; gsub(/[<>]/, "", header) }
+            synopsis && /^\.SS/ { begun = 1 }
+            /^Declared in / { declared = $3; sub(/\.$/, "", declared) }
+            END { if (!named && (header == "" || (declared != "" && header != declared)))
+                print page ": " header ", declared in " declared }' "$page"
+    done
+}
+
+none() { [ -z "$("$@" | tee "$work/found")" ] || { cat "$work/found" && false; }; }
+
 no_private_names() { ! ls "$pages" | grep -iE '_priv|^redist_[a-z]*_h_[0-9]|^_'; }
 
 is_silent() { ! grep . "$work/reference/warnings"; }
@@ -52,6 +81,8 @@ check 'make reference' make_here reference
 check 'doxygen has no warnings' is_silent
 check 'there is an HTML page' test -s "$work/reference/html/index.html"
 check 'nothing private has a page' no_private_names
+check 'pages do not stand alone' none dependent_pages
+check 'pages do not begin with their #include' none pages_without_include
 for header in redist.h redist_plan.h; do
     for name in $(functions "$root/$header"); do check "$name has no page with its contract" describes "$name"; done
     for name in $(other_names "$root/$header"); do check "$name has no page" find_page "$name"; done

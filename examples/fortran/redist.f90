@@ -12,9 +12,14 @@
 !   call redist_execute(plan, a, b, ierr)
 !
 ! What differs from C:
-! - Axes, indices, local positions and offsets count from 1, and "none" is 0. Ranks, places and coordinates count from 0,
-!   as in MPI. The text of a layout and the sentences are the same in every language, and count from 0.
-! - redist_layout_nd makes layouts of arrays as Fortran stores them, the first axis contiguous. A text names its order.
+! - Axes, indices and positions in an array (of redist_local and redist_layout_offset, and a shape's origin) count from
+!   1; where there is none, the answer is 0. Ranks, places and coordinates count from 0, as in MPI; none is -1. Numbers
+!   of elements before something begin with 0, as in C: cuts, the bounds of boxes, and redist_at_offsets, where a place
+!   with offset 0 begins at position 1. Place k is described by ranks(k + 1), offsets(k + 1) and box(k + 1). The text of
+!   a layout and the sentences are the same in every language, and count from 0.
+! - redist_layout_nd, redist_layout_boxes and redist_from_scalapack make layouts of arrays as Fortran stores them, the
+!   first axis contiguous; redist_memory_order changes it. A text names its order, and without a name is row-major as in
+!   C. Places are numbered as in C by all of them, the last coordinate fastest; redist_grid_order changes it.
 ! - MPI handles are integers (mpif.h, use mpi) or those of mpi_f08.
 ! - ierr is 0 (REDIST_OK) or a REDIST_ERR_...; `message`, where it is given, receives the sentence, blank on success.
 ! - Arrays may have any type, kind and rank, and must be contiguous; a rank that owns nothing has one of size 0. Between
@@ -190,14 +195,15 @@ module redist
     end interface
 
     interface
-        ! Block k = 0, 1, ... holds the indices cuts(k) + 1 to cuts(k + 1), counting cuts(0:procs) from 0; cuts(0) is 0.
+        ! Block k = 0, 1, ... of cuts(0:procs) holds the indices cuts(k) + 1 to cuts(k + 1); cuts(0) is 0.
         type(redist_axis_t) function redist_cuts(cuts, procs) bind(c)
             import; integer(c_int64_t), intent(in), target :: cuts(*); integer(c_int), value :: procs
         end function
         pure type(redist_axis_t) function redist_starting_at(x, coord) bind(c)
             import; type(redist_axis_t), value :: x; integer(c_int), value :: coord
         end function
-        ! The coordinate that owns index i >= 1, or -1; its position there; the index at that position; how many there are.
+        ! The coordinate that owns index i >= 1, or -1; the position of i there, from 1; the index at position l >= 1;
+        ! how many indices the coordinate owns.
         pure integer(c_int) function redist_owner(x, i) bind(c, name='redist_f_owner')
             import; type(redist_axis_t), intent(in) :: x; integer(c_int64_t), value :: i
         end function
@@ -213,19 +219,22 @@ module redist
 
         ! ---- layouts: each takes one and returns a changed one ----
 
+        ! Which coordinate varies fastest over the places: by default the last, REDIST_ROW_MAJOR.
         pure type(redist_layout_t) function redist_grid_order(layout, order) bind(c)
             import; type(redist_layout_t), value :: layout; integer(c_int), value :: order
         end function
+        ! Which axis is contiguous in memory: the first, REDIST_COLUMN_MAJOR, or the last.
         pure type(redist_layout_t) function redist_memory_order(layout, order) bind(c)
             import; type(redist_layout_t), value :: layout; integer(c_int), value :: order
         end function
         pure type(redist_layout_t) function redist_from_rank(layout, first_rank) bind(c)
             import; type(redist_layout_t), value :: layout; integer(c_int), value :: first_rank
         end function
+        ! Place k = 0, 1, ... lives on rank ranks(k + 1) >= 0.
         type(redist_layout_t) function redist_on_ranks(layout, ranks) bind(c)
             import; type(redist_layout_t), value :: layout; integer(c_int), intent(in), target :: ranks(*)
         end function
-        ! offsets(k + 1) >= 0: the elements of its rank's array before place k = 0, 1, ...
+        ! Place k = 0, 1, ... begins after offsets(k + 1) >= 0 elements of its rank's array, at position offsets(k + 1) + 1.
         type(redist_layout_t) function redist_at_offsets(layout, offsets) bind(c)
             import; type(redist_layout_t), value :: layout; integer(c_int64_t), intent(in), target :: offsets(*)
         end function
@@ -241,6 +250,7 @@ module redist
         pure type(redist_layout_t) function redist_rotated(layout, quarter_turns) bind(c)
             import; type(redist_layout_t), value :: layout; integer(c_int), value :: quarter_turns
         end function
+        ! A ScaLAPACK matrix: column-major, on a grid of processes numbered row by row.
         type(redist_layout_t) function redist_from_scalapack(desc, nprow, npcol) bind(c)
             import; integer(c_int), intent(in) :: desc(9); integer(c_int), value :: nprow, npcol
         end function
@@ -298,12 +308,12 @@ module redist
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank
             type(redist_shape_t), intent(inout) :: shape
         end function
-        ! The same of one place, from 0.
+        ! The shape of place 0, 1, ...: 1, 0 when there is no such place, or -1, as redist_layout_shape.
         integer(c_int) function redist_layout_place_shape(layout, place, shape) bind(c, name='redist_f_layout_place_shape')
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: place
             type(redist_shape_t), intent(inout) :: shape
         end function
-        ! How many places a rank holds; the first `most` of them, from 0.
+        ! How many places a rank holds; places receives the first `most` of them, which count from 0.
         integer(c_int) function redist_layout_on_rank(layout, rank, most, places) bind(c)
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank, most
             integer(c_int), intent(inout) :: places(*)
@@ -488,14 +498,14 @@ contains
         call tell(buffer, message)
     end subroutine
 
-    ! A layout of an array of these axes, stored as Fortran does, on ranks 0, 1, ... with the last coordinate fastest.
+    ! A layout of an array of these axes, column-major, its places on ranks 0, 1, ... with the last coordinate fastest.
     function redist_layout_nd(axes) result(layout)
         type(redist_axis_t), intent(in) :: axes(:)
         type(redist_layout_t) :: layout
         layout = redist_memory_order(c_layout_nd(size(axes), axes), REDIST_COLUMN_MAJOR)
     end function
 
-    ! The same where place k = 0, 1, ... owns box(k + 1), and every element lies in exactly one box.
+    ! A column-major layout where place k = 0, 1, ... owns box(k + 1), and every element lies in exactly one box.
     function redist_layout_boxes(extents, box) result(layout)
         integer(c_int64_t), intent(in) :: extents(:)
         type(redist_box_t), intent(in), target, contiguous :: box(:)

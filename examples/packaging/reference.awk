@@ -40,11 +40,11 @@ function described(text,    line, n, k, out, verbatim, s) {
     return out (verbatim ? "\n@endverbatim" : "")
 }
 
-# The first sentence of a text, or all of it.
+# The first sentence of a text, or all of it. "..." ends none.
 function sentence(text) {
     sub(/\n\n.*/, "", text)
     gsub(/\n */, " ", text)
-    return match(text, /\.( |$)/) ? substr(text, 1, RSTART) : text
+    return match(text, /[^.]\.( |$)/) ? substr(text, 1, RSTART + 1) : text
 }
 
 function in_section() { return section == "" ? "" : "@ingroup " section "\n" }
@@ -59,11 +59,8 @@ function begin_page(name,    text) {
     page = name
     text = described(pending)
     print "/** @defgroup " name " " name "\n" in_section() "\n"
-    # a contract that refers to the previous one is shown with it
-    if (pending ~ /^The same/ && before != "") text = text "\n@see " before
     if (around != "") text = text "\n" described(around)
     print text "\n\nDeclared in " header ".\n@{ */"
-    before = name
 }
 
 # A comment inside a struct or an enumeration, after a member or before it.

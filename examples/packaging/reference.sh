@@ -37,8 +37,12 @@ for page in man3/*; do
     case $page in
     man3/*_h_[0-9]*.3) rm "$page" ;; # a section of a header
     man3/redist*.3 | man3/REDIST_*.3)
-        # Doxygen prints a page's name twice, its purpose apart, and signatures that the synopsis already has.
-        awk '/^\.SH "(Author|(Function|Macro Definition|Typedef) Documentation)"$/ { exit }
+        # Doxygen prints a page's name twice, its purpose apart, and signatures that the synopsis already has. It leaves
+        # out the #include, except for structs.
+        header=$(sed -n 's/^Declared in .*\(redist[_a-z]*\)\\&\.h.*/\1/p' "$page")
+        case $page in *.h.3) header=$(basename "$page" .h.3) ;; esac
+        ! grep -q '#include <redist' "$page" || header=
+        awk -v header="$header" '/^\.SH "(Author|(Function|Macro Definition|Typedef) Documentation)"$/ { exit }
             titled && /^\.PP$/ { next }
             titled {
                 sub(/^ +\\- /, "\\- ")
@@ -47,6 +51,10 @@ for page in man3/*; do
                 next
             }
             split($0, half, / \\- /) == 2 && half[1] == half[2] { name = half[1]; titled = 1; next }
+            /^\.SH SYNOPSIS$/ && header != "" {
+                print $0 "\n.PP\n\\fC#include <" header "\\&.h>\\fP"
+                next
+            }
             /[^ ]\.fi$/ { sub(/\.fi$/, "\n.fi") }
             { print }' "$page" >page && mv page "$page" ;;
     *) rm "$page" ;; # a member, by its name alone

@@ -488,6 +488,36 @@ contains
         call check(ierr == REDIST_ERR_SHAPE .and. index(message, 'extent') > 0, 'a part of two shapes: '//message)
     end subroutine
 
+    ! What the head of the module says: what counts from 1 and what from 0, and which builders are column-major.
+    subroutine check_counting()
+        type(redist_axis_t) :: x
+        type(redist_layout_t) :: columns, boxes, matrix, rows, moved
+        type(redist_shape_t) :: own
+        type(redist_box_t), target :: box(1)
+        integer(c_int64_t), target :: offsets(2) = [0, 7], cuts(0:2) = [0, 1, 4]
+        integer(c_int64_t), parameter :: one_two(2) = [1, 2]
+        integer, target :: ranks(2) = [0, 0]
+        integer :: ierr
+        x = redist_cuts(cuts, 2)
+        call check(redist_owner(x, 1_c_int64_t) == 0 .and. redist_owner(x, 2_c_int64_t) == 1 .and. &
+            redist_local(x, 2_c_int64_t) == 1 .and. redist_global(x, 1, 3_c_int64_t) == 4, 'cuts')
+        call check(redist_owner(x, 5_c_int64_t) == -1 .and. redist_local(x, 0_c_int64_t) == 0 .and. &
+            redist_global(x, 0, 2_c_int64_t) == 0, 'no coordinate is -1, no position and no index 0')
+        box(1)%high(:2) = [4, 6]
+        columns = redist_layout_nd([redist_whole(4), redist_whole(6)])
+        boxes = redist_layout_boxes([integer(c_int64_t) :: 4, 6], box)
+        matrix = redist_from_scalapack([1, 0, 4, 6, 4, 6, 0, 0, 4], 1, 1)
+        call redist_layout('4x6: *, *', rows, ierr)
+        call check(redist_layout_offset(columns, one_two) == 5 .and. redist_layout_offset(boxes, one_two) == 5 .and. &
+            redist_layout_offset(matrix, one_two) == 5, 'nd, boxes and from_scalapack are column-major')
+        call check(ierr == REDIST_OK .and. redist_layout_offset(rows, one_two) == 2, 'text without an order is row-major')
+        moved = redist_at_offsets(redist_on_ranks(redist_layout_nd([redist_block(4, 2), redist_whole(1)]), ranks), offsets)
+        ierr = redist_layout_place_shape(moved, 0, own)
+        call check(ierr == 1 .and. own%origin == 1, 'offset 0 is position 1')
+        ierr = redist_layout_place_shape(moved, 1, own)
+        call check(ierr == 1 .and. own%origin == 8, 'offset 7 is position 8')
+    end subroutine
+
     ! Every rank holds two of the places of a matrix, the second one first in its array.
     subroutine check_places()
         type(redist_layout_t) :: columns, patches
@@ -655,6 +685,7 @@ program main
     call check_ghosts()
     call check_parts()
     call check_places()
+    call check_counting()
     call check_files()
     call check_arena()
     mine = [passed, failed]
