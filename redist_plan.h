@@ -833,10 +833,10 @@ struct redist_arena {
 };
 
 /* What is local to this rank: message[wholes]. In place, elements that are their own destinations
-   should not be copied, and the rest should be few messages. Where two places have the same strides,
-   a run along an axis is in place if its positions in the rank's array are equal. So the rest is
-   message[wholes], ..., one for each axis d: the elements whose runs are in place along all axes
-   before d, but not along d. In two dimensions what two places share falls into three:
+   should not be copied, and the rest should be few messages. Where two places have the same
+   strides, a run along an axis is in place if its positions in the rank's array are equal. So the
+   rest is message[wholes], ..., one for each axis d: the elements whose runs are in place along all
+   axes before d, but not along d. In two dimensions what two places share falls into three:
 
                         columns in place   other columns
        rows in place    stay               the message of axis 1
