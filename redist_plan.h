@@ -258,8 +258,8 @@ typedef struct {
   int timed;      /* not 0: seconds of copying and waiting are added up (redist_stats) */
   /* the function that combines arriving elements with the destination's (redist_combine_op,
      redist_combine_axpby, or your own); NULL: they replace these. Given on all ranks, or none; not
-     with fixed arrays; in place, only for views with identical strides. *context must live as long as the plan; REDIST_MEASURE calls the function on
-     scratch arrays while the plan is made */
+     with fixed arrays; in place, only for views with identical strides. *context must live as long
+     as the plan; REDIST_MEASURE calls the function on scratch arrays while the plan is made */
   redist_combine *combine;
   void *context;
   /* cost of a message and a byte; zero: measured where REDIST_AUTO, or a chain, needs it */
