@@ -582,12 +582,13 @@ typedef struct {
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to,
                                  int rank_to);
 
-/* Counts the elements that a redistribution moves between ranks, and those that it leaves on their
-   rank (kept). total: what all holders of the destination receive, at most 2^62. O(places x
-   axes + sum of the axes' runs); O(pairs of places that share elements) when the source is
-   replicated. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+/* Counts the elements that the redistribution moves between ranks, and those that it leaves on
+   their rank (kept). combining: not 0 for a plan that combines, to which all holders of the source
+   contribute. total: what all holders of the destination receive, at most 2^62. O(places x axes +
+   sum of the axes' runs); O(pairs of places that share elements) with replicas, ghosts, boxes or
+   several places on a rank. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to,
-                                      redist_traffic *traffic);
+                                      int combining, redist_traffic *traffic);
 
 /* ------------------------------------------------------------------------------------ schedules */
 
@@ -603,13 +604,13 @@ typedef struct {
    that any rank sends, or receives: the least possible (Koenig 1916). The schedule needs no tables
    where both sides are block-cyclic with blocks of r and K r on the same number of processes, where
    both have one interval per coordinate, or where all coordinates share elements with all. Else it
-   takes O(pairs of coordinates of an axis) of memory, or O(pairs of places) where axes cannot be
-   arranged one by one, or a side is replicated. Listed ranks and cuts are kept by reference: they
-   must outlive the schedule. Free it with redist_schedule_free. REDIST_ERR_ARGUMENT, _LAYOUT,
-   _SHAPE, _RANK (also: a rank holds several places), _OVERFLOW, _MEMORY; the schedule is then
-   empty. */
+   takes O(pairs of coordinates of an axis) of memory, or O(pairs of ranks) where axes cannot be
+   arranged one by one, as with replicas, boxes or several places on a rank. combining: not 0 for a
+   plan that combines. Listed ranks and cuts are kept by reference: they must outlive the schedule.
+   Free it with redist_schedule_free. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW,
+   _MEMORY; the schedule is then empty. */
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to,
-                                      redist_schedule *schedule);
+                                      int combining, redist_schedule *schedule);
 /* Frees what the schedule holds and empties it. NULL and an empty schedule are fine. */
 REDIST_API void redist_schedule_free(redist_schedule *schedule);
 /* Finds the ranks that `rank` sends to and receives from at a step, 0 <= step < steps; -1: none,
@@ -1578,12 +1579,6 @@ REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout,
   REDIST_FREE(sorted);
 }
 
-/* Comparator for pointers to boxes, by where they begin along the array's first axis. */
-REDIST_PRIV_COLD int redist_priv_compare_boxes(const void *a, const void *b) {
-  const redist_box *x = *(const redist_box *const *)a, *y = *(const redist_box *const *)b;
-  return (x->low[0] > y->low[0]) - (x->low[0] < y->low[0]);
-}
-
 /* How many elements two boxes share. */
 REDIST_PRIV_COLD int64_t redist_priv_in_both(int ndim, const redist_box *a, const redist_box *b) {
   int64_t shared = 1;
@@ -1642,24 +1637,16 @@ REDIST_PRIV int redist_priv_box_of(const redist_layout *layout, const int64_t *i
   return -1;
 }
 
+/* Where two boxes overlap, their numbers: pair[0] < pair[1]. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_find_overlap(const redist_layout *layout, int *pair);
+
 REDIST_PRIV_COLD void redist_priv_check_boxes(const redist_layout *layout,
                                               redist_priv_error *error) {
-  const int boxes = layout->boxes;
-  const redist_box **sorted = REDIST_PRIV_ALLOC(const redist_box *, boxes);
   redist_box all = {{0}, {0}};
-  int a, b, d;
-  if (sorted == NULL) redist_priv_fail(error, REDIST_ERR_MEMORY, "no memory to check the boxes");
-  if (sorted == NULL) return;
-  for (a = 0; a < boxes; a++) sorted[a] = &layout->box[a];
-  qsort(sorted, (size_t)boxes, sizeof *sorted, redist_priv_compare_boxes);
-  for (a = 0; a < boxes; a++)
-    for (b = a + 1; b < boxes && sorted[b]->low[0] < sorted[a]->high[0] && error->code == REDIST_OK;
-         b++)
-      if (redist_priv_in_both(layout->ndim, sorted[a], sorted[b]) > 0)
-        redist_priv_fail(error, REDIST_ERR_LAYOUT, "box %d overlaps box %d",
-                         (int)((sorted[a] < sorted[b] ? sorted[a] : sorted[b]) - layout->box),
-                         (int)((sorted[a] < sorted[b] ? sorted[b] : sorted[a]) - layout->box));
-  REDIST_FREE(sorted);
+  int d, pair[2] = {-1, -1}, code = redist_priv_find_overlap(layout, pair);
+  if (code != REDIST_OK) redist_priv_fail(error, code, "no memory to check the boxes");
+  if (pair[0] >= 0)
+    redist_priv_fail(error, REDIST_ERR_LAYOUT, "box %d overlaps box %d", pair[0], pair[1]);
   for (d = 0; d < layout->ndim; d++) all.high[layout->dim[d].stored] = layout->dim[d].axis.extent;
   if (error->code == REDIST_OK && !layout->partial && redist_priv_in_none(layout, &all) > 0)
     redist_priv_fail(error, REDIST_ERR_LAYOUT,
@@ -2030,8 +2017,9 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
    repeats. */
 typedef struct {
   int64_t period, advance, step, count;
-  int64_t tracks;
+  int64_t tracks, room;
   redist_priv_track *track;
+  redist_priv_track few[3]; /* those of an axis of intervals: at most REDIST_PRIV_IMAGES */
 } redist_priv_pattern;
 
 /* A run, a loop nest along one axis: n[0] elements, repeated n[1] times, and all that n[2] times.
@@ -2046,12 +2034,34 @@ typedef struct {
   int64_t stride[REDIST_PRIV_LEVELS][REDIST_PRIV_SIDES];
 } redist_priv_run;
 
-/* The elements that two coordinates share. */
+/* The elements that two coordinates share. A single run lies in `one`. */
 typedef struct {
   redist_priv_run *run;
   int64_t runs, room;
   int64_t elements;
+  redist_priv_run one;
 } redist_priv_runs;
+
+REDIST_PRIV void redist_priv_runs_free(redist_priv_runs *list) {
+  if (list->run != &list->one) REDIST_FREE(list->run);
+}
+
+/* Adds a run. REDIST_ERR_MEMORY: the list is empty. */
+REDIST_PRIV int redist_priv_append_run(redist_priv_runs *list, const redist_priv_run *run) {
+  int code = REDIST_OK;
+  if (list->runs == 0 && list->room == 0) {
+    list->one = *run;
+    list->run = &list->one;
+    list->runs = 1;
+    return REDIST_OK;
+  }
+  if (list->run == &list->one) {
+    list->run = NULL;
+    list->runs = 0;
+    code = REDIST_PRIV_APPEND(list->run, list->runs, list->room, list->one);
+  }
+  return code == REDIST_OK ? REDIST_PRIV_APPEND(list->run, list->runs, list->room, *run) : code;
+}
 
 REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i) {
   const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step);
@@ -2123,26 +2133,31 @@ REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, int only,
   return tracks;
 }
 
-/* The pattern of a coordinate, in one image or in all. REDIST_ERR_MEMORY. Free its tracks, even on
+REDIST_PRIV void redist_priv_pattern_free(redist_priv_pattern *p) {
+  if (p->track != p->few) REDIST_FREE(p->track);
+}
+
+/* The pattern of a coordinate, in one image or in all. REDIST_ERR_MEMORY. Free it, even on
    failure. */
 REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int image,
                                        redist_priv_pattern *p) {
-  int64_t i = 0, skip, room = 0;
+  int64_t i = 0, skip;
   memset(p, 0, sizeof *p);
   p->count = x->count;
   p->period = redist_priv_period(x);
   p->step = x->step;
   p->advance = p->period == x->count ? 0 : p->period * x->step / x->procs;
   if (redist_priv_is_interval(x)) {
-    p->track = REDIST_PRIV_ALLOC(redist_priv_track, REDIST_PRIV_IMAGES);
-    p->tracks = p->track == NULL ? 0 : redist_priv_holdings(x, coord, image, p->track);
-    return p->track == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+    p->track = p->few;
+    p->tracks = redist_priv_holdings(x, coord, image, p->track);
+    return REDIST_OK;
   }
   while (i < p->period && (skip = redist_priv_distance(x, coord, i)) >= 0 && i + skip < p->period) {
     redist_priv_track next = redist_priv_block_at(x, i + skip);
     next.length = redist_priv_min(next.length, p->period - next.start);
     i = next.start + next.length;
-    if (REDIST_PRIV_APPEND(p->track, p->tracks, room, next) != REDIST_OK) return REDIST_ERR_MEMORY;
+    if (REDIST_PRIV_APPEND(p->track, p->tracks, p->room, next) != REDIST_OK)
+      return REDIST_ERR_MEMORY;
   }
   if (p->tracks > 0) redist_priv_join_ends(p);
   return REDIST_OK;
@@ -2163,7 +2178,7 @@ REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord) {
     even = at == before * stride && (t->length == 1 || stride == p.step);
     before += t->length;
   }
-  REDIST_FREE(p.track);
+  redist_priv_pattern_free(&p);
   return even ? stride : 0;
 }
 
@@ -2201,7 +2216,7 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
   run.stride[1][REDIST_PRIV_PACKED] = length;
   run.stride[2][REDIST_PRIV_PACKED] = 0; /* known when the superblock is complete */
   list->elements += length * count;
-  return REDIST_PRIV_APPEND(list->run, list->runs, list->room, run);
+  return redist_priv_append_run(list, &run);
 }
 
 /* Adds what the inner track has of the view indices begin <= i < end, which lie in one segment of
@@ -2417,12 +2432,17 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
       redist_priv_is_interval(other) /* of `other` below `end`, roughly */
           ? redist_priv_min(redist_priv_blocks(other), other->procs)
           : end / redist_priv_max(other->block / redist_priv_abs(other->step), 1);
-  redist_priv_track whole = {0, period, 0};
-  const redist_priv_pattern all = {period, 0, 1, pattern->count, 1, &whole};
+  redist_priv_pattern all;
   redist_priv_coords list = {NULL, 0, 0};
   int64_t k;
   const int finer = end / mine * pattern->tracks > blocks;
-  const int code = redist_priv_walk(&list, finer ? &all : pattern, pattern, other, end);
+  int code;
+  memset(&all, 0, sizeof all); /* one track, of the whole view */
+  all.period = all.few[0].length = period;
+  all.count = pattern->count;
+  all.tracks = all.step = 1;
+  all.track = all.few;
+  code = redist_priv_walk(&list, finer ? &all : pattern, pattern, other, end);
   if (list.n > 0) qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
   *coords = list.coord;
   *peers = 0;
@@ -2441,6 +2461,174 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
     held = redist_priv_multiply(held, redist_priv_held(&layout->dim[d].axis, coords[d]),
                                 REDIST_PRIV_MAX_ELEMENTS);
   return held;
+}
+
+/* --------------------------------------------------------------------- directories: who is where */
+
+/* A tree of intervals: the view indices that boxes hold, ghost cells included. Its leaves lie along
+   a space-filling curve (Morton order of their centres), so that neighbours are near each other,
+   and node k covers those of nodes 2 k and 2 k + 1. Finding the boxes that meet a region takes
+   O(log n) and what is found. */
+typedef struct {
+  uint64_t key;
+  int box;
+  int64_t low[REDIST_MAX_DIMS], high[REDIST_MAX_DIMS]; /* low <= index < high */
+} redist_priv_leaf;
+
+typedef struct {
+  int ndim;
+  int64_t leaves, room, first; /* first: the number of the first leaf, a power of 2 */
+  redist_priv_leaf *leaf;
+  int64_t *bounds; /* bounds[2 * ndim * node]: the lows, then the highs */
+} redist_priv_tree;
+
+REDIST_PRIV_COLD int redist_priv_compare_leaves(const void *a, const void *b) {
+  const redist_priv_leaf *x = (const redist_priv_leaf *)a, *y = (const redist_priv_leaf *)b;
+  return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : x->box - y->box;
+}
+
+/* The bits of a leaf's centre, those of all axes interleaved. */
+REDIST_PRIV_COLD uint64_t redist_priv_morton(const redist_layout *layout,
+                                             const redist_priv_leaf *leaf) {
+  const int bits = 63 / layout->ndim;
+  uint64_t key = 0, cell[REDIST_MAX_DIMS];
+  int d, bit;
+  for (d = 0; d < layout->ndim; d++)
+    cell[d] = (uint64_t)((double)(leaf->low[d] + (leaf->high[d] - leaf->low[d]) / 2) /
+                         (double)layout->dim[d].axis.count * (double)(UINT64_C(1) << bits));
+  for (bit = bits - 1; bit >= 0; bit--)
+    for (d = 0; d < layout->ndim; d++) key = 2 * key + (cell[d] >> bit & 1);
+  return key;
+}
+
+REDIST_PRIV int64_t *redist_priv_node(const redist_priv_tree *tree, int64_t node) {
+  return &tree->bounds[2 * tree->ndim * node];
+}
+
+/* Sorts the leaves, and finds the bounds of all nodes. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_grow_tree(redist_priv_tree *tree) {
+  int64_t k, *here;
+  const int64_t *half;
+  int d, side;
+  for (tree->first = 1; tree->first < tree->leaves; tree->first *= 2) continue;
+  tree->bounds = REDIST_PRIV_ALLOC(int64_t, 4 * tree->ndim * tree->first);
+  if (tree->bounds == NULL) return REDIST_ERR_MEMORY;
+  if (tree->leaves > 0)
+    qsort(tree->leaf, (size_t)tree->leaves, sizeof *tree->leaf, redist_priv_compare_leaves);
+  for (k = 2 * tree->first - 1; k > 0; k--)
+    for (here = redist_priv_node(tree, k), d = 0; d < tree->ndim; d++) {
+      here[d] = INT64_MAX;
+      here[tree->ndim + d] = INT64_MIN;
+      if (k >= tree->first && k - tree->first < tree->leaves) {
+        here[d] = tree->leaf[k - tree->first].low[d];
+        here[tree->ndim + d] = tree->leaf[k - tree->first].high[d];
+      }
+      for (side = 0; k < tree->first && side < 2; side++) {
+        half = redist_priv_node(tree, 2 * k + side);
+        here[d] = redist_priv_min(here[d], half[d]);
+        here[tree->ndim + d] = redist_priv_max(here[tree->ndim + d], half[tree->ndim + d]);
+      }
+    }
+  return REDIST_OK;
+}
+
+REDIST_PRIV_COLD void redist_priv_tree_free(redist_priv_tree *tree) {
+  REDIST_FREE(tree->leaf);
+  REDIST_FREE(tree->bounds);
+}
+
+/* Adds a leaf for each image of a box, and sorts them. REDIST_ERR_MEMORY; free the tree even on
+   failure. */
+REDIST_PRIV_COLD int redist_priv_plant(const redist_layout *layout, redist_priv_tree *tree) {
+  redist_priv_track track[REDIST_MAX_DIMS][REDIST_PRIV_IMAGES];
+  redist_priv_leaf leaf;
+  int d, image, rest, images, tracks[REDIST_MAX_DIMS];
+  memset(tree, 0, sizeof *tree);
+  memset(&leaf, 0, sizeof leaf);
+  tree->ndim = layout->ndim;
+  for (leaf.box = 0; leaf.box < layout->boxes; leaf.box++) {
+    for (d = 0, images = 1; d < layout->ndim; images *= tracks[d++])
+      tracks[d] =
+          redist_priv_holdings(&layout->dim[d].axis, leaf.box, REDIST_PRIV_ALL_IMAGES, track[d]);
+    for (image = 0; image < images; image++) {
+      for (d = 0, rest = image; d < layout->ndim; rest /= tracks[d++]) {
+        const redist_priv_track *t = &track[d][rest % tracks[d]];
+        leaf.low[d] = t->start;
+        leaf.high[d] = t->start + t->length;
+      }
+      leaf.key = redist_priv_morton(layout, &leaf);
+      if (REDIST_PRIV_APPEND(tree->leaf, tree->leaves, tree->room, leaf) != REDIST_OK)
+        return REDIST_ERR_MEMORY;
+    }
+  }
+  return redist_priv_grow_tree(tree);
+}
+
+/* Appends the boxes of the leaves below a node that meet low <= index < high; node 1: of all. */
+REDIST_PRIV_COLD int redist_priv_find_boxes(const redist_priv_tree *tree, int64_t node,
+                                            const int64_t *low, const int64_t *high,
+                                            redist_priv_coords *list) {
+  const int64_t *bounds = redist_priv_node(tree, node);
+  int d, code;
+  for (d = 0; d < tree->ndim; d++)
+    if (bounds[d] >= high[d] || bounds[tree->ndim + d] <= low[d]) return REDIST_OK;
+  if (node >= tree->first)
+    return redist_priv_append_coord(list, tree->leaf[node - tree->first].box);
+  code = redist_priv_find_boxes(tree, 2 * node, low, high, list);
+  return code == REDIST_OK ? redist_priv_find_boxes(tree, 2 * node + 1, low, high, list) : code;
+}
+
+REDIST_PRIV_COLD int redist_priv_find_overlap(const redist_layout *layout, int *pair) {
+  redist_layout bare;
+  redist_priv_tree tree;
+  redist_priv_coords list = {NULL, 0, 0};
+  int64_t k, i;
+  int d, code;
+  redist_priv_copy_to(&bare, layout, 0);
+  for (d = 0; d < bare.ndim; d++)
+    bare.dim[d].axis.start = 0, bare.dim[d].axis.step = 1,
+    bare.dim[d].axis.count = bare.dim[d].axis.extent;
+  code = redist_priv_plant(&bare, &tree);
+  for (k = 0; k < tree.leaves && code == REDIST_OK && pair[0] < 0; k++) {
+    const redist_priv_leaf *leaf = &tree.leaf[k];
+    list.n = 0;
+    code = redist_priv_find_boxes(&tree, 1, leaf->low, leaf->high, &list);
+    for (i = 0; i < list.n && code == REDIST_OK; i++)
+      if (list.coord[i] != leaf->box) {
+        pair[0] = (int)redist_priv_min(leaf->box, list.coord[i]);
+        pair[1] = (int)redist_priv_max(leaf->box, list.coord[i]);
+      }
+  }
+  REDIST_FREE(list.coord);
+  redist_priv_tree_free(&tree);
+  return code;
+}
+
+/* What finding a layout's places takes, for the time of one operation. */
+typedef struct {
+  const redist_layout *layout;
+  redist_priv_rank_place *by_rank; /* all places; NULL where their ranks are consecutive */
+  redist_priv_tree tree;           /* of boxes */
+} redist_priv_directory;
+
+/* REDIST_ERR_MEMORY; close it even on failure. */
+REDIST_PRIV_COLD int redist_priv_directory_open(redist_priv_directory *x,
+                                                const redist_layout *layout) {
+  int code;
+  memset(x, 0, sizeof *x);
+  x->layout = layout;
+  code = redist_priv_list_ranks(layout, &x->by_rank);
+  return code == REDIST_OK && layout->boxes > 0 ? redist_priv_plant(layout, &x->tree) : code;
+}
+
+REDIST_PRIV_COLD void redist_priv_directory_close(redist_priv_directory *x) {
+  redist_priv_tree_free(&x->tree);
+  REDIST_FREE(x->by_rank);
+}
+
+/* The first place after `place` that a rank holds; -1: none. */
+REDIST_PRIV int redist_priv_place_after(const redist_priv_directory *x, int rank, int place) {
+  return redist_priv_next_place(x->layout, x->by_rank, rank, place);
 }
 
 /* -------------------------------------------------------------- messages: products of run lists */
@@ -2470,8 +2658,6 @@ typedef struct {
   int ndim;
   int64_t elements;
   const redist_priv_runs *axis[REDIST_MAX_DIMS];
-  /* the packed positions to copy; all of them by default */
-  int64_t begin[REDIST_MAX_DIMS], end[REDIST_MAX_DIMS];
   int64_t stride[REDIST_PRIV_SIDES][REDIST_MAX_DIMS];
   int64_t origin[REDIST_PRIV_SIDES];
 } redist_priv_message;
@@ -2483,13 +2669,13 @@ REDIST_PRIV int redist_priv_meet_coords(const redist_axis *from, int from_coord,
                                         redist_priv_runs *list) {
   redist_priv_pattern theirs, mine;
   int code = redist_priv_pattern_of(from, from_coord, image, &mine);
-  memset(&theirs, 0, sizeof theirs);
   memset(list, 0, sizeof *list);
-  if (code == REDIST_OK)
+  if (code == REDIST_OK) {
     code = redist_priv_pattern_of(to, to_coord, REDIST_PRIV_ALL_IMAGES, &theirs);
-  if (code == REDIST_OK) code = redist_priv_meet(&mine, &theirs, list);
-  REDIST_FREE(mine.track);
-  REDIST_FREE(theirs.track);
+    if (code == REDIST_OK) code = redist_priv_meet(&mine, &theirs, list);
+    redist_priv_pattern_free(&theirs);
+  }
+  redist_priv_pattern_free(&mine);
   return code;
 }
 
@@ -2522,20 +2708,36 @@ REDIST_PRIV int64_t redist_priv_peer_elements(const redist_priv_axis_peers *p, i
   return elements;
 }
 
-/* Lists, for each axis, the boxes of `other` that share elements with a place of these patterns. */
-REDIST_PRIV int redist_priv_list_boxes(const redist_priv_pattern *mine, const redist_layout *other,
-                                       redist_priv_place_peers *n) {
+/* Lists the boxes of `other` that share elements with a place of these patterns, for all axes alike,
+   but for those on rank `except`. */
+REDIST_PRIV_COLD int redist_priv_list_boxes(const redist_priv_pattern *mine,
+                                            const redist_priv_directory *other, int except,
+                                            redist_priv_place_peers *n) {
   redist_priv_coords list = {NULL, 0, 0};
-  int d, k, code = REDIST_OK;
-  for (k = 0; k < other->boxes && code == REDIST_OK; k++) {
-    for (d = 0; d < n->ndim && redist_priv_holds_any(&other->dim[d].axis, k, &mine[d]); d++)
-      continue;
-    if (d == n->ndim) code = redist_priv_append_coord(&list, k);
+  int64_t low[REDIST_MAX_DIMS], high[REDIST_MAX_DIMS], t, k;
+  int d, code;
+  for (d = 0; d < n->ndim; d++) {
+    low[d] = mine[d].count;
+    high[d] = mine[d].period < mine[d].count ? mine[d].count : 0;
+    for (t = 0; t < mine[d].tracks; t++) {
+      low[d] = redist_priv_min(low[d], mine[d].track[t].start);
+      high[d] = redist_priv_max(high[d], mine[d].track[t].start + mine[d].track[t].length);
+    }
   }
-  n->messages = list.n;
+  code = redist_priv_find_boxes(&other->tree, 1, low, high, &list);
+  if (list.n > 0) qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
+  for (k = n->messages = 0; k < list.n && code == REDIST_OK; k++) {
+    const int box = list.coord[k];
+    if ((n->messages > 0 && box == list.coord[n->messages - 1]) ||
+        redist_priv_rank_at(other->layout, box) == except)
+      continue;
+    for (d = 0; d < n->ndim; d++)
+      if (!redist_priv_holds_any(&other->layout->dim[d].axis, box, &mine[d])) break;
+    if (d == n->ndim) list.coord[n->messages++] = box;
+  }
   for (d = 0; d < n->ndim; d++) {
     n->axis[d].coord = list.coord;
-    n->axis[d].peers = list.n;
+    n->axis[d].peers = n->messages;
   }
   return code;
 }
@@ -2545,7 +2747,8 @@ REDIST_PRIV void redist_priv_place_peers_free(redist_priv_place_peers *n) {
   int d;
   for (d = 0; d < n->ndim; d++) {
     redist_priv_axis_peers *p = &n->axis[d];
-    for (k = 0; p->runs != NULL && k < p->peers * p->images; k++) REDIST_FREE(p->runs[k].run);
+    for (k = 0; p->runs != NULL && k < p->peers * p->images; k++)
+      redist_priv_runs_free(&p->runs[k]);
     REDIST_FREE(p->runs);
     REDIST_FREE(n->boxes && d > 0 ? NULL : p->coord); /* boxes: shared by all axes */
   }
@@ -2553,32 +2756,32 @@ REDIST_PRIV void redist_priv_place_peers_free(redist_priv_place_peers *n) {
 }
 
 /* The peers of the place at coords of layout `mine`, which is side `own` of the exchange, with or
-   without the runs that it shares with them. REDIST_ERR_MEMORY; free with
-   redist_priv_place_peers_free even on failure. */
+   without the runs that it shares with them. except: the boxes of this rank may be left out; or -1.
+   REDIST_ERR_MEMORY; free with redist_priv_place_peers_free even on failure. */
 REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coords, int own,
-                                       const redist_layout *other, int runs,
+                                       const redist_priv_directory *other, int runs, int except,
                                        redist_priv_place_peers *n) {
   redist_priv_pattern pattern[REDIST_MAX_DIMS];
   int d, code = REDIST_OK;
   memset(n, 0, sizeof *n);
-  memset(pattern, 0, sizeof pattern);
   n->own = own;
   n->ndim = mine->ndim;
-  n->boxes = other->boxes > 0;
+  n->boxes = other->layout->boxes > 0;
   n->messages = 1;
+  for (d = 0; d < n->ndim; d++) pattern[d].track = NULL;
   for (d = 0; d < n->ndim && code == REDIST_OK; d++)
     code =
         redist_priv_pattern_of(&mine->dim[d].axis, coords[d], REDIST_PRIV_ALL_IMAGES, &pattern[d]);
-  if (code == REDIST_OK && n->boxes) code = redist_priv_list_boxes(pattern, other, n);
+  if (code == REDIST_OK && n->boxes) code = redist_priv_list_boxes(pattern, other, except, n);
   for (d = 0; d < n->ndim && code == REDIST_OK && !n->boxes; d++) {
-    code =
-        redist_priv_peers(&pattern[d], &other->dim[d].axis, &n->axis[d].coord, &n->axis[d].peers);
+    code = redist_priv_peers(&pattern[d], &other->layout->dim[d].axis, &n->axis[d].coord,
+                             &n->axis[d].peers);
     n->messages *= n->axis[d].peers;
   }
   for (d = 0; d < n->ndim && code == REDIST_OK && runs; d++)
-    code = redist_priv_meet_peers(&mine->dim[d].axis, coords[d], own, &other->dim[d].axis,
+    code = redist_priv_meet_peers(&mine->dim[d].axis, coords[d], own, &other->layout->dim[d].axis,
                                   &n->axis[d]);
-  for (d = 0; d < n->ndim; d++) REDIST_FREE(pattern[d].track);
+  for (d = 0; d < n->ndim; d++) redist_priv_pattern_free(&pattern[d]);
   return code;
 }
 
@@ -2599,8 +2802,7 @@ REDIST_PRIV void redist_priv_peer_coords(const redist_priv_place_peers *n, int64
   for (d = 0; d < n->ndim; d++) coords[d] = n->axis[d].coord[peer[d]];
 }
 
-/* Lays out the packed elements from `begin` to `end` one after the other, in the order of the
-   source's memory. */
+/* Lays out the packed elements one after the other, in the order of the source's memory. */
 REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_layout *from) {
   int axes[REDIST_MAX_DIMS], k;
   m->elements = 1;
@@ -2608,11 +2810,8 @@ REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_l
   redist_priv_slow_to_fast(from, from->memory_order, axes);
   for (k = m->ndim - 1; k >= 0; k--) {
     const int d = axes[k];
-    REDIST_ASSERT(m->begin[d] >= 0 && m->begin[d] <= m->end[d] &&
-                  m->end[d] <= m->axis[d]->elements);
     m->stride[REDIST_PRIV_PACKED][d] = m->elements;
-    m->origin[REDIST_PRIV_PACKED] -= m->begin[d] * m->elements;
-    m->elements *= m->end[d] - m->begin[d];
+    m->elements *= m->axis[d]->elements;
   }
 }
 
@@ -2639,7 +2838,6 @@ REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_place_p
   for (d = 0; d < n->ndim; d++) {
     const int images = n->axis[d].images;
     m.axis[d] = &n->axis[d].runs[peer[d] * images + block % images];
-    m.end[d] = m.axis[d]->elements;
     block /= images;
   }
   redist_priv_pack_densely(&m, from);
@@ -2696,9 +2894,7 @@ enum {
   /* bytes of the shortest contiguous write that streams; build/transposes */
   REDIST_PRIV_LONG = 128,
   /* bytes: the width of a tile whose rows may each lie on a page of their own; build/transposes */
-  REDIST_PRIV_WIDTH = 256,
-  /* places, or coordinates of an axis, up to which they are assigned exactly; chosen */
-  REDIST_PRIV_EXACT_PLACES = 1024
+  REDIST_PRIV_WIDTH = 256
 };
 
 /* Prefetches the cache line `bytes` after `from`; the address need not be valid. */
@@ -3548,10 +3744,13 @@ REDIST_PRIV_COLD int redist_priv_level_to_share(const redist_priv_program *p) {
 /* Adds a level for an axis, or an empty one. */
 REDIST_PRIV_COLD int redist_priv_add_axis(redist_priv_program *p, const redist_priv_message *m,
                                           int axis, int from_side, int to_side, int64_t size) {
-  redist_priv_run one = {{1, 1, 1}, {0, 0, 0}, {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}}};
-  const redist_priv_runs nothing = {&one, 1, 1, 1};
+  const redist_priv_run one = {{1, 1, 1}, {0, 0, 0}, {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}}};
+  redist_priv_runs nothing;
   redist_priv_compiler c;
   memset(&c, 0, sizeof c);
+  memset(&nothing, 0, sizeof nothing);
+  redist_priv_append_run(&nothing, &one);
+  nothing.elements = 1;
   c.program = p;
   c.side[0] = from_side;
   c.side[1] = to_side;
@@ -3974,34 +4173,36 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_program *p, const redist_pri
   redist_priv_copy_share(p, piece, from, to, policy, stream, 0, 1);
 }
 
-/* ------------------------------------------------- pairs of places: which replica sends to whom */
+/* ------------------------------------------------------ flows: who shares elements with whom */
+
+/* Everything that asks who sends what to whom, a plan or a question on paper, goes through the
+   pairs of places that share elements: those of one place, or of all. A pair's message is a product
+   of runs. Where pairs of all places would be too many, products of axes are counted instead. */
 
 /* Iterates over the messages of one place, and over the pairs of places that exchange them. */
 typedef struct {
-  const redist_layout *layout[2];
-  int all;     /* all replicas of the source contribute, rather than one of them */
+  const redist_priv_directory *side[2];
+  int all;     /* all holders of the source contribute, rather than one replica */
   int grid[2]; /* places of one replica */
-  redist_priv_rank_place *rank_places; /* of a replicated source on listed ranks */
-  const redist_priv_place_peers *n;    /* of the current place */
+  const redist_priv_place_peers *n; /* of the current place */
   int mine; /* the current place; of a source, in replica 0: all its replicas' pairs follow */
   int64_t at, end;
   int code;        /* REDIST_ERR_MEMORY: there are more pairs */
   int64_t message; /* of the current pair */
-  int place[2];
+  int place[2], rank[2];
 } redist_priv_pairs;
 
-/* REDIST_ERR_MEMORY; free p->rank_places even on failure. Allocates only if the source is
-   replicated. */
-REDIST_PRIV_COLD int redist_priv_pairs_open(redist_priv_pairs *p, const redist_layout *from,
-                                            const redist_layout *to, int all) {
-  memset(p, 0, sizeof *p);
-  p->all = all || from->copies == 1;
-  p->layout[REDIST_PRIV_FROM] = from;
-  p->layout[REDIST_PRIV_TO] = to;
-  p->grid[REDIST_PRIV_FROM] = redist_priv_grid_places(from);
-  p->grid[REDIST_PRIV_TO] = redist_priv_grid_places(to);
-  p->code = p->all ? REDIST_OK : redist_priv_list_ranks(from, &p->rank_places);
-  return p->code;
+REDIST_PRIV_COLD redist_priv_pairs redist_priv_pairs_between(const redist_priv_directory *from,
+                                                             const redist_priv_directory *to,
+                                                             int all) {
+  redist_priv_pairs p;
+  memset(&p, 0, sizeof p);
+  p.all = all || from->layout->copies == 1;
+  p.side[REDIST_PRIV_FROM] = from;
+  p.side[REDIST_PRIV_TO] = to;
+  p.grid[REDIST_PRIV_FROM] = redist_priv_grid_places(from->layout);
+  p.grid[REDIST_PRIV_TO] = redist_priv_grid_places(to->layout);
+  return p;
 }
 
 /* Begins the pairs of a place. n: its peers in all replicas; must live until the last pair. */
@@ -4011,19 +4212,21 @@ REDIST_PRIV_COLD void redist_priv_pairs_of(redist_priv_pairs *p, int place,
   p->n = n;
   p->mine = source && !p->all ? place % p->grid[REDIST_PRIV_FROM] : place;
   p->at = 0;
-  p->end = source || p->all ? n->messages * p->layout[!n->own]->copies : n->messages;
+  p->end = source || p->all ? n->messages * p->side[!n->own]->layout->copies : n->messages;
 }
 
 /* The number of a destination place among the receivers of a source place of replica 0. */
 REDIST_PRIV_COLD int64_t redist_priv_receiver_number(redist_priv_pairs *p, int place,
                                                      int receiver) {
-  const redist_layout *from = p->layout[REDIST_PRIV_FROM], *to = p->layout[REDIST_PRIV_TO];
+  const redist_layout *from = p->side[REDIST_PRIV_FROM]->layout,
+                      *to = p->side[REDIST_PRIV_TO]->layout;
   redist_priv_place_peers receivers;
   int64_t number = receiver / p->grid[REDIST_PRIV_TO], at;
   int d, coords[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
   redist_priv_coords_of_place(from, place, coords);
   redist_priv_coords_of_place(to, receiver, own);
-  p->code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, to, 0, &receivers);
+  p->code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, p->side[REDIST_PRIV_TO], 0, -1,
+                                   &receivers);
   for (d = 0; p->code == REDIST_OK && d < (receivers.boxes ? 1 : receivers.ndim); d++) {
     for (at = 0; at < receivers.axis[d].peers && receivers.axis[d].coord[at] < own[d]; at++)
       continue;
@@ -4037,70 +4240,139 @@ REDIST_PRIV_COLD int64_t redist_priv_receiver_number(redist_priv_pairs *p, int p
    round-robin by the receiver's number (-1: not known). */
 REDIST_PRIV_COLD int redist_priv_sender_of(redist_priv_pairs *p, int place, int receiver,
                                            int64_t number) {
+  const redist_priv_directory *from = p->side[REDIST_PRIV_FROM];
   const int grid = p->grid[REDIST_PRIV_FROM],
-            rank = redist_priv_rank_at(p->layout[REDIST_PRIV_TO], receiver);
+            rank = redist_priv_rank_at(p->side[REDIST_PRIV_TO]->layout, receiver);
   int held = -1;
-  do held = redist_priv_next_place(p->layout[REDIST_PRIV_FROM], p->rank_places, rank, held);
+  do held = redist_priv_place_after(from, rank, held);
   while (held >= 0 && held % grid != place);
   if (held >= 0) return held;
   number = number < 0 ? redist_priv_receiver_number(p, place, receiver) : number;
-  return place + (int)(number % p->layout[REDIST_PRIV_FROM]->copies) * grid;
+  return place + (int)(number % from->layout->copies) * grid;
 }
 
 /* The next pair; 0 when there are no more, or p->code says why not. */
 REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p) {
   const int own = p->n->own;
-  int coords[REDIST_MAX_DIMS];
+  int side, coords[REDIST_MAX_DIMS];
   if (p->at == p->end) return 0;
   p->message = p->at % p->n->messages;
   redist_priv_peer_coords(p->n, p->message, coords);
   p->place[own] = p->mine;
-  p->place[!own] =
-      redist_priv_place_of(p->layout[!own], coords) + (int)(p->at / p->n->messages) * p->grid[!own];
+  p->place[!own] = redist_priv_place_of(p->side[!own]->layout, coords) +
+                   (int)(p->at / p->n->messages) * p->grid[!own];
   if (!p->all)
     p->place[REDIST_PRIV_FROM] =
         redist_priv_sender_of(p, p->place[REDIST_PRIV_FROM], p->place[REDIST_PRIV_TO],
                               own == REDIST_PRIV_FROM ? p->at : -1);
+  for (side = 0; side < 2; side++)
+    p->rank[side] = redist_priv_rank_at(p->side[side]->layout, p->place[side]);
   p->at++;
   return p->code == REDIST_OK;
 }
 
-/* --------------------------------------------------------------- moving on one process (bodies) */
+/* The elements of a pair's message, whose runs are known. */
+REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pairs *pair) {
+  int64_t peer[REDIST_MAX_DIMS], elements = 1;
+  int d;
+  redist_priv_peers_at(pair->n, pair->message, peer);
+  for (d = 0; d < pair->n->ndim; d++)
+    elements *= redist_priv_peer_elements(&pair->n->axis[d], peer[d]);
+  return elements;
+}
 
-/* Called for each pair of places that exchange elements. */
-typedef void redist_priv_visit(void *context, const redist_priv_pairs *pair);
+/* Called for each pair. Returns a code, of which the first that is not REDIST_OK ends the visit. */
+typedef int redist_priv_visit(void *context, const redist_priv_pairs *pair);
 
-/* Visits all pairs of places, with or without their runs. all: as in redist_priv_pairs.
-   REDIST_ERR_MEMORY. */
+/* Visits all pairs of places. all: as in redist_priv_pairs. REDIST_ERR_MEMORY, or the visitor's. */
 REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to,
-                                             int all, int runs, redist_priv_visit *visit,
-                                             void *context) {
+                                             int all, redist_priv_visit *visit, void *context) {
   const int places = all ? redist_layout_places(from) : redist_priv_grid_places(from);
+  redist_priv_directory here, there;
   redist_priv_place_peers n;
   redist_priv_pairs pairs;
-  int place, coords[REDIST_MAX_DIMS], code = redist_priv_pairs_open(&pairs, from, to, all);
+  int place, coords[REDIST_MAX_DIMS], code = redist_priv_directory_open(&here, from);
+  const int opened = redist_priv_directory_open(&there, to);
+  code = code == REDIST_OK ? opened : code;
+  pairs = redist_priv_pairs_between(&here, &there, all);
   for (place = 0; place < places && code == REDIST_OK; place++) {
     redist_priv_coords_of_place(from, place, coords);
-    code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, to, runs, &n);
+    code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, &there, 1, -1, &n);
     redist_priv_pairs_of(&pairs, place, &n);
-    while (code == REDIST_OK && redist_priv_next_pair(&pairs)) visit(context, &pairs);
+    while (code == REDIST_OK && redist_priv_next_pair(&pairs)) code = visit(context, &pairs);
+    code = code == REDIST_OK ? pairs.code : code;
     redist_priv_place_peers_free(&n);
   }
-  REDIST_FREE(pairs.rank_places);
+  redist_priv_directory_close(&here);
+  redist_priv_directory_close(&there);
   return code;
 }
+
+/* The elements that one rank sends another, or itself. */
+typedef struct {
+  int rank[2];
+  int64_t elements;
+} redist_priv_flow;
+
+/* All flows, sorted by the two ranks. */
+typedef struct {
+  int by_place; /* rank[1] is the number of the destination's place instead */
+  int64_t flows, room;
+  redist_priv_flow *flow;
+} redist_priv_flows;
+
+REDIST_PRIV_COLD int redist_priv_compare_flows(const void *a, const void *b) {
+  const redist_priv_flow *x = (const redist_priv_flow *)a, *y = (const redist_priv_flow *)b;
+  const int first = (x->rank[0] > y->rank[0]) - (x->rank[0] < y->rank[0]);
+  return first != 0 ? first : (x->rank[1] > y->rank[1]) - (x->rank[1] < y->rank[1]);
+}
+
+REDIST_PRIV_COLD int redist_priv_note_flow(void *context, const redist_priv_pairs *pair) {
+  redist_priv_flows *list = (redist_priv_flows *)context;
+  redist_priv_flow flow;
+  flow.rank[0] = pair->rank[0];
+  flow.rank[1] = list->by_place ? pair->place[1] : pair->rank[1];
+  flow.elements = redist_priv_elements_of(pair);
+  return flow.elements > 0 ? REDIST_PRIV_APPEND(list->flow, list->flows, list->room, flow)
+                           : REDIST_OK;
+}
+
+/* Sorts flows, and adds up those between the same ranks. */
+REDIST_PRIV_COLD void redist_priv_merge_flows(redist_priv_flows *list) {
+  int64_t k, n = 0;
+  if (list->flows == 0) return;
+  qsort(list->flow, (size_t)list->flows, sizeof *list->flow, redist_priv_compare_flows);
+  for (k = 1; k < list->flows; k++)
+    if (redist_priv_compare_flows(&list->flow[n], &list->flow[k]) == 0)
+      list->flow[n].elements += list->flow[k].elements;
+    else
+      list->flow[++n] = list->flow[k];
+  list->flows = n + 1;
+}
+
+/* REDIST_ERR_MEMORY; free list->flow even on failure. */
+REDIST_PRIV_COLD int redist_priv_list_flows(const redist_layout *from, const redist_layout *to,
+                                            int all, int by_place, redist_priv_flows *list) {
+  int code;
+  memset(list, 0, sizeof *list);
+  list->by_place = by_place;
+  code = redist_priv_visit_pairs(from, to, all, redist_priv_note_flow, list);
+  if (code == REDIST_OK) redist_priv_merge_flows(list);
+  return code;
+}
+
+/* --------------------------------------------------------------- moving on one process (bodies) */
 
 typedef struct {
   const void *const *from;
   void *const *to;
   redist_priv_policy policy;
-  int code;
 } redist_priv_mover;
 
 /* Copies a block of a pair's message. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m,
                                             const redist_priv_pairs *pair, int block) {
-  const redist_layout *from = pair->layout[REDIST_PRIV_FROM];
+  const redist_layout *from = pair->side[REDIST_PRIV_FROM]->layout;
   redist_priv_message message = redist_priv_message_of(pair->n, pair->message, block, from);
   redist_priv_storage storage;
   redist_priv_program *program;
@@ -4108,8 +4380,8 @@ REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m,
   int side, code, coords[REDIST_MAX_DIMS], order[REDIST_MAX_DIMS];
   if (message.elements == 0) return REDIST_OK;
   for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
-    redist_priv_coords_of_place(pair->layout[side], pair->place[side], coords);
-    storage = redist_priv_storage_at(pair->layout[side], coords);
+    redist_priv_coords_of_place(pair->side[side]->layout, pair->place[side], coords);
+    storage = redist_priv_storage_at(pair->side[side]->layout, coords);
     redist_priv_store(&message, side, &storage);
   }
   redist_priv_slow_to_fast(from, from->memory_order, order);
@@ -4124,11 +4396,11 @@ REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m,
   return code;
 }
 
-REDIST_PRIV_COLD void redist_priv_move_pair(void *context, const redist_priv_pairs *pair) {
-  redist_priv_mover *m = (redist_priv_mover *)context;
-  int block;
-  for (block = 0; block < redist_priv_blocks_of(pair->n) && m->code == REDIST_OK; block++)
-    m->code = redist_priv_move_block(m, pair, block);
+REDIST_PRIV_COLD int redist_priv_move_pair(void *context, const redist_priv_pairs *pair) {
+  int block, code = REDIST_OK;
+  for (block = 0; block < redist_priv_blocks_of(pair->n) && code == REDIST_OK; block++)
+    code = redist_priv_move_block((const redist_priv_mover *)context, pair, block);
+  return code;
 }
 
 /* Whether every place that owns elements has an array with enough room. */
@@ -4150,18 +4422,14 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
                                      const redist_layout *to, void *const *to_arrays,
                                      size_t element_bytes, redist_combine *combine, void *context) {
   redist_layout source;
-  redist_priv_mover m = {from_arrays,
-                         to_arrays,
-                         {combine, context, (int64_t)element_bytes, 0},
-                         REDIST_OK};
+  redist_priv_mover m = {from_arrays, to_arrays, {combine, context, (int64_t)element_bytes, 0}};
   int code = redist_priv_check_pair(from, to, combine != NULL, &source);
   if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
     code = REDIST_ERR_ARGUMENT;
   if (code == REDIST_OK) code = redist_priv_check_arrays(from, from_arrays);
   if (code == REDIST_OK) code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
   if (code != REDIST_OK) return code;
-  code = redist_priv_visit_pairs(&source, to, combine != NULL, 1, redist_priv_move_pair, &m);
-  return code == REDIST_OK ? m.code : code;
+  return redist_priv_visit_pairs(&source, to, combine != NULL, redist_priv_move_pair, &m);
 }
 
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays,
@@ -4171,9 +4439,9 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
 
 /* ------------------------------------------------------------------------------- how many peers */
 
-/* Two coordinates of two axes meet if they share an element. Counts whom each coordinate meets: by
-   a theorem where two block-cyclic axes show a whole superblock, in O(coordinates) where a side has
-   intervals, else by visiting all pairs. */
+/* Two coordinates meet if they share an element. How many coordinates of the other axis each one
+   meets is counted by a theorem where two block-cyclic axes show a whole superblock, in
+   O(coordinates) where a side has intervals, else from the flows between all pairs. */
 
 /* The gcd of two block-cyclic axes' cycles if the view shows a whole superblock, else 0. */
 REDIST_PRIV_COLD int64_t redist_priv_common_cycle(const redist_axis *x, const redist_axis *y) {
@@ -4207,7 +4475,7 @@ REDIST_PRIV_COLD int redist_priv_has_stretches(const redist_axis *x, const redis
                                         : y->kind == REDIST_PRIV_BALANCED && step == 1);
 }
 
-/* What a place sends or receives. redist_priv_tally_local subtracts what stays on its rank. */
+/* What a place or a rank sends or receives. */
 typedef struct {
   int64_t messages, elements;
 } redist_priv_load;
@@ -4239,27 +4507,6 @@ REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_p
   for (c = 1; c < y->procs; c++) of_y[c].messages += of_y[c - 1].messages;
 }
 
-/* The elements of a pair's message; 0 where its runs are not known. */
-REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pairs *pair) {
-  int64_t peer[REDIST_MAX_DIMS], elements = 1;
-  int d;
-  redist_priv_peers_at(pair->n, pair->message, peer);
-  for (d = 0; d < pair->n->ndim; d++)
-    elements *=
-        pair->n->axis[d].runs == NULL ? 0 : redist_priv_peer_elements(&pair->n->axis[d], peer[d]);
-  return elements;
-}
-
-REDIST_PRIV_COLD void redist_priv_tally_pair(void *context, const redist_priv_pairs *pair) {
-  const int64_t elements = redist_priv_elements_of(pair);
-  int side;
-  for (side = 0; side < 2; side++) {
-    redist_priv_load *load = &((redist_priv_tally *)context)->place[side][pair->place[side]];
-    load->messages++;
-    load->elements += elements;
-  }
-}
-
 /* Begins a tally. REDIST_ERR_MEMORY; free t->place[0] even on failure. */
 REDIST_PRIV_COLD int redist_priv_tally_open(redist_priv_tally *t, int from_places, int to_places) {
   t->places[REDIST_PRIV_FROM] = from_places;
@@ -4269,24 +4516,22 @@ REDIST_PRIV_COLD int redist_priv_tally_open(redist_priv_tally *t, int from_place
   return t->place[0] == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* The messages of all places, and with runs their elements. */
-REDIST_PRIV_COLD int redist_priv_tally_pairs(const redist_layout *from, const redist_layout *to,
-                                             int all, int runs, redist_priv_tally *t) {
-  const int code = redist_priv_tally_open(t, redist_layout_places(from), redist_layout_places(to));
-  return code == REDIST_OK ? redist_priv_visit_pairs(from, to, all, runs, redist_priv_tally_pair, t)
-                           : code;
-}
-
 /* The messages of all coordinates of two axes; O(coordinates) where redist_priv_has_stretches. */
 REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_priv_tally *t) {
   const redist_layout from = redist_layout_nd(1, x[0]), to = redist_layout_nd(1, x[1]);
   const int own = redist_priv_has_stretches(x[1], x[0]);
-  int code;
-  if (!own && !redist_priv_has_stretches(x[0], x[1]))
-    return redist_priv_tally_pairs(&from, &to, 0, 0, t);
-  code = redist_priv_tally_open(t, x[0]->procs, x[1]->procs);
-  if (code == REDIST_OK)
+  redist_priv_flows list;
+  int64_t k;
+  int side, code = redist_priv_tally_open(t, x[0]->procs, x[1]->procs);
+  if (code != REDIST_OK) return code;
+  if (own || redist_priv_has_stretches(x[0], x[1])) {
     redist_priv_tally_stretches(x[own], t->place[own], x[!own], t->place[!own]);
+    return REDIST_OK;
+  }
+  code = redist_priv_list_flows(&from, &to, 0, 0, &list);
+  for (k = 0; k < list.flows && code == REDIST_OK; k++)
+    for (side = 0; side < 2; side++) t->place[side][list.flow[k].rank[side]].messages++;
+  REDIST_FREE(list.flow);
   return code;
 }
 
@@ -4334,7 +4579,7 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
     volume = code == REDIST_OK
                  ? redist_priv_multiply(volume, list.elements, REDIST_PRIV_MAX_ELEMENTS)
                  : -1;
-    REDIST_FREE(list.run);
+    redist_priv_runs_free(&list);
   }
   return volume;
 }
@@ -4343,7 +4588,7 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
 REDIST_PRIV_COLD int64_t redist_priv_sent_between(redist_priv_pairs *pairs, int from_place,
                                                   int to_place) {
   const int64_t shared =
-      redist_priv_shared_by(pairs->layout[0], from_place, pairs->layout[1], to_place);
+      redist_priv_shared_by(pairs->side[0]->layout, from_place, pairs->side[1]->layout, to_place);
   int sender;
   if (shared <= 0 || pairs->all) return shared;
   sender = redist_priv_sender_of(pairs, from_place % pairs->grid[REDIST_PRIV_FROM], to_place, -1);
@@ -4353,17 +4598,21 @@ REDIST_PRIV_COLD int64_t redist_priv_sent_between(redist_priv_pairs *pairs, int 
 REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to,
                                  int rank_to) {
   redist_layout source;
+  redist_priv_directory side[2];
   redist_priv_pairs pairs;
   int64_t all = 0, one;
   int i = -1, k;
   if (redist_priv_check_pair(from, to, 0, &source) != REDIST_OK) return -1;
-  all = redist_priv_pairs_open(&pairs, &source, to, 0) == REDIST_OK ? 0 : -1;
-  while (all >= 0 && (i = redist_priv_next_place(from, NULL, rank_from, i)) >= 0)
-    for (k = -1; all >= 0 && (k = redist_priv_next_place(to, NULL, rank_to, k)) >= 0;) {
+  if (redist_priv_directory_open(&side[0], &source) != REDIST_OK) all = -1;
+  if (redist_priv_directory_open(&side[1], to) != REDIST_OK) all = -1;
+  pairs = redist_priv_pairs_between(&side[0], &side[1], 0);
+  while (all >= 0 && (i = redist_priv_place_after(&side[0], rank_from, i)) >= 0)
+    for (k = -1; all >= 0 && (k = redist_priv_place_after(&side[1], rank_to, k)) >= 0;) {
       one = redist_priv_sent_between(&pairs, i, k);
       all = one < 0 ? -1 : all + one;
     }
-  REDIST_FREE(pairs.rank_places);
+  redist_priv_directory_close(&side[0]);
+  redist_priv_directory_close(&side[1]);
   return all;
 }
 
@@ -4413,65 +4662,17 @@ REDIST_PRIV_COLD int redist_priv_tally_local(redist_priv_tally *t, const redist_
 }
 
 REDIST_PRIV_COLD void redist_priv_sum_tally(const redist_priv_tally *t, redist_traffic *traffic) {
+  const redist_priv_load sent = redist_priv_most_of(t, REDIST_PRIV_FROM),
+                         received = redist_priv_most_of(t, REDIST_PRIV_TO);
   int k;
   for (k = 0; k < t->places[REDIST_PRIV_TO]; k++) {
     traffic->messages += t->place[REDIST_PRIV_TO][k].messages;
     traffic->moved += t->place[REDIST_PRIV_TO][k].elements;
   }
-  traffic->total = traffic->kept + traffic->moved;
-  traffic->max_sends = redist_priv_most_of(t, REDIST_PRIV_FROM).messages;
-  traffic->max_receives = redist_priv_most_of(t, REDIST_PRIV_TO).messages;
-  traffic->max_sent = redist_priv_most_of(t, REDIST_PRIV_FROM).elements;
-  traffic->max_received = redist_priv_most_of(t, REDIST_PRIV_TO).elements;
-}
-
-/* The elements that one rank sends another, or itself. */
-typedef struct {
-  int rank[2];
-  int64_t elements;
-} redist_priv_flow;
-
-/* The flows between all pairs of ranks, whatever places they hold. */
-typedef struct {
-  int64_t flows, room;
-  redist_priv_flow *flow;
-  int code;
-} redist_priv_flows;
-
-REDIST_PRIV_COLD int redist_priv_compare_flows(const void *a, const void *b) {
-  const redist_priv_flow *x = (const redist_priv_flow *)a, *y = (const redist_priv_flow *)b;
-  const int first = (x->rank[0] > y->rank[0]) - (x->rank[0] < y->rank[0]);
-  return first != 0 ? first : (x->rank[1] > y->rank[1]) - (x->rank[1] < y->rank[1]);
-}
-
-REDIST_PRIV_COLD void redist_priv_note_flow(void *context, const redist_priv_pairs *pair) {
-  redist_priv_flows *list = (redist_priv_flows *)context;
-  redist_priv_flow flow;
-  int side;
-  for (side = 0; side < 2; side++)
-    flow.rank[side] = redist_priv_rank_at(pair->layout[side], pair->place[side]);
-  flow.elements = redist_priv_elements_of(pair);
-  if (list->code == REDIST_OK && flow.elements > 0)
-    list->code = REDIST_PRIV_APPEND(list->flow, list->flows, list->room, flow);
-}
-
-/* REDIST_ERR_MEMORY; free list->flow even on failure. */
-REDIST_PRIV_COLD int redist_priv_list_flows(const redist_layout *from, const redist_layout *to,
-                                            redist_priv_flows *list) {
-  int64_t k, n = 0;
-  int code;
-  memset(list, 0, sizeof *list);
-  code = redist_priv_visit_pairs(from, to, 0, 1, redist_priv_note_flow, list);
-  if (code != REDIST_OK || list->code != REDIST_OK || list->flows == 0)
-    return code != REDIST_OK ? code : list->code;
-  qsort(list->flow, (size_t)list->flows, sizeof *list->flow, redist_priv_compare_flows);
-  for (k = 1; k < list->flows; k++)
-    if (redist_priv_compare_flows(&list->flow[n], &list->flow[k]) == 0)
-      list->flow[n].elements += list->flow[k].elements;
-    else
-      list->flow[++n] = list->flow[k];
-  list->flows = n + 1;
-  return REDIST_OK;
+  traffic->max_sends = sent.messages;
+  traffic->max_receives = received.messages;
+  traffic->max_sent = sent.elements;
+  traffic->max_received = received.elements;
 }
 
 /* The most messages of any rank of a side, and the most elements. own: count those to itself. */
@@ -4498,29 +4699,20 @@ REDIST_PRIV_COLD redist_priv_load redist_priv_most_of_flows(redist_priv_flows *l
   return most;
 }
 
-REDIST_PRIV_COLD int redist_priv_traffic_of_flows(const redist_layout *from,
-                                                  const redist_layout *to,
-                                                  redist_traffic *traffic) {
-  redist_priv_flows list;
-  redist_priv_load sent, received;
+REDIST_PRIV_COLD void redist_priv_sum_flows(redist_priv_flows *list, redist_traffic *traffic) {
+  redist_priv_load most;
   int64_t k;
-  const int code = redist_priv_list_flows(from, to, &list);
-  for (k = 0; k < list.flows && code == REDIST_OK; k++) {
-    const int kept = list.flow[k].rank[0] == list.flow[k].rank[1];
-    traffic->messages += !kept;
-    *(kept ? &traffic->kept : &traffic->moved) += list.flow[k].elements;
+  for (k = 0; k < list->flows; k++) {
+    const int local = list->flow[k].rank[0] == list->flow[k].rank[1];
+    traffic->messages += !local;
+    *(local ? &traffic->kept : &traffic->moved) += list->flow[k].elements;
   }
-  if (code == REDIST_OK) {
-    sent = redist_priv_most_of_flows(&list, REDIST_PRIV_FROM, 0);
-    received = redist_priv_most_of_flows(&list, REDIST_PRIV_TO, 0);
-    traffic->max_sends = sent.messages;
-    traffic->max_sent = sent.elements;
-    traffic->max_receives = received.messages;
-    traffic->max_received = received.elements;
-    traffic->total = traffic->kept + traffic->moved;
-  }
-  REDIST_FREE(list.flow);
-  return code;
+  most = redist_priv_most_of_flows(list, REDIST_PRIV_FROM, 0);
+  traffic->max_sends = most.messages;
+  traffic->max_sent = most.elements;
+  most = redist_priv_most_of_flows(list, REDIST_PRIV_TO, 0);
+  traffic->max_receives = most.messages;
+  traffic->max_received = most.elements;
 }
 
 /* The elements that all holders of a destination receive; -1 above 2^62. */
@@ -4542,22 +4734,27 @@ REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to) {
 }
 
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to,
-                                      redist_traffic *traffic) {
+                                      int combining, redist_traffic *traffic) {
   redist_priv_tally t;
+  redist_priv_flows list;
   redist_layout source;
-  int several,
-      code = traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
+  int code = traffic == NULL ? REDIST_ERR_ARGUMENT
+                             : redist_priv_check_pair(from, to, combining != 0, &source);
   if (traffic != NULL) memset(traffic, 0, sizeof *traffic);
   if (code == REDIST_OK && redist_priv_received(to) < 0) code = REDIST_ERR_OVERFLOW;
-  several = code == REDIST_OK ? redist_priv_check_single(&source, to) : code;
-  if (several == REDIST_ERR_RANK && code == REDIST_OK)
-    return redist_priv_traffic_of_flows(&source, to, traffic);
-  if (several != REDIST_OK) return several;
-  code = redist_priv_is_product(&source, to) ? redist_priv_tally_axes(&source, to, &t)
-                                             : redist_priv_tally_pairs(&source, to, 0, 1, &t);
-  if (code == REDIST_OK) code = redist_priv_tally_local(&t, &source, to, &traffic->kept);
-  if (code == REDIST_OK) redist_priv_sum_tally(&t, traffic);
-  REDIST_FREE(t.place[0]);
+  if (code != REDIST_OK) return code;
+  code = redist_priv_check_single(&source, to);
+  if (code == REDIST_OK && redist_priv_is_product(&source, to)) {
+    code = redist_priv_tally_axes(&source, to, &t);
+    if (code == REDIST_OK) code = redist_priv_tally_local(&t, &source, to, &traffic->kept);
+    if (code == REDIST_OK) redist_priv_sum_tally(&t, traffic);
+    REDIST_FREE(t.place[0]);
+  } else if (code != REDIST_ERR_MEMORY) {
+    code = redist_priv_list_flows(&source, to, combining != 0, 0, &list);
+    if (code == REDIST_OK) redist_priv_sum_flows(&list, traffic);
+    REDIST_FREE(list.flow);
+  }
+  traffic->total = traffic->kept + traffic->moved;
   return code;
 }
 
@@ -4625,13 +4822,15 @@ typedef struct {
 
 typedef struct redist_priv_arrangement {
   int steps;
-  int all;      /* all replicas of a source contribute */
-  int together; /* the only factor is a table of all places */
+  int all;      /* all holders of a source contribute */
+  int together; /* the only factor is a table of all ranks, numbered as in rank[n] of each side */
   int64_t rounds;
   redist_priv_factor factor[REDIST_MAX_DIMS];
   const redist_layout *layout[2];
-  redist_layout kept[2];                  /* of a schedule with layouts of its own */
-  redist_priv_rank_place *rank_places[2]; /* of a layout on listed ranks */
+  redist_layout kept[2];              /* of a schedule with layouts of its own */
+  redist_priv_rank_place *by_rank[2]; /* of a layout on listed ranks */
+  int *rank[2];
+  int64_t n[2];
 } redist_priv_arrangement;
 
 /* Whether blocks of r meet blocks of K r, K <= P, on the same P processes. */
@@ -4775,14 +4974,12 @@ REDIST_PRIV_COLD void redist_priv_set_peer(redist_priv_row *row, int colour, int
 /* Adds a pair of numbers, with a colour below base that the first vertex lacks. Where the second
    vertex has that colour, two colours are exchanged along a path that alternates between them and
    never ends at the first vertex (Koenig 1916). */
-REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_pairs *pair) {
-  redist_priv_factor *f = (redist_priv_factor *)context;
+REDIST_PRIV_COLD void redist_priv_add_pair(redist_priv_factor *f, const int *number) {
   redist_priv_row row;
   int64_t vertex[2], at, peer, next;
   int side, colour[2];
   for (side = 1; side >= 0; side--) {
-    const int64_t number = pair->place[side];
-    vertex[side] = number * f->radix[side] + f->table[side][number].n / f->base;
+    vertex[side] = number[side] * f->radix[side] + f->table[side][number[side]].n / f->base;
     row = redist_priv_row_of(f, side, vertex[side]);
     colour[side] = (int)redist_priv_edge_at(&row, -1);
   }
@@ -4796,36 +4993,65 @@ REDIST_PRIV_COLD void redist_priv_add_pair(void *context, const redist_priv_pair
     peer = at;
     at = next;
   }
-  for (side = 0; side < 2; side++) f->table[side][pair->place[side]].n++;
+  for (side = 0; side < 2; side++) f->table[side][number[side]].n++;
 }
 
-/* Makes a row for each number of a side, with room for its pairs. */
-REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_tally *t, int side,
-                                           redist_priv_factor *f) {
-  redist_priv_row *rows = REDIST_PRIV_ZEROED(redist_priv_row, t->places[side]);
-  int64_t all = 0;
-  int k;
+/* Makes a row for each of n numbers of a side, with room for its pairs. *most: the most of any. */
+REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_flows *list, int side, int64_t n,
+                                           redist_priv_factor *f, int64_t *most) {
+  redist_priv_row *rows = REDIST_PRIV_ZEROED(redist_priv_row, n);
+  int64_t k, begin = 0, pairs;
   f->table[side] = rows;
-  if (rows == NULL || t->places[side] > INT_MAX / f->radix[side]) return REDIST_ERR_MEMORY;
-  for (k = 0; k < t->places[side]; k++) all += t->place[side][k].messages;
-  rows->edge = REDIST_PRIV_ALLOC(redist_priv_edge, all);
-  for (k = 1; k < t->places[side] && rows->edge != NULL; k++)
-    rows[k].edge = rows[k - 1].edge + t->place[side][k - 1].messages;
-  return rows->edge == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  if (rows == NULL || n > INT_MAX / f->radix[side]) return REDIST_ERR_MEMORY;
+  rows->edge = REDIST_PRIV_ALLOC(redist_priv_edge, list->flows);
+  if (rows->edge == NULL) return REDIST_ERR_MEMORY;
+  for (k = 0; k < list->flows; k++) rows[list->flow[k].rank[side]].n++;
+  for (k = 0; k < n; k++, begin += pairs) {
+    pairs = rows[k].n;
+    *most = redist_priv_max(*most, pairs);
+    rows[k].edge = rows->edge + begin;
+    rows[k].n = 0;
+  }
+  return REDIST_OK;
 }
 
-/* Counts the pairs of two layouts (an axis, or the whole), and then colours them. */
-REDIST_PRIV_COLD int redist_priv_fill_table(const redist_priv_arrangement *s, redist_priv_factor *f,
+/* Numbers the ranks of a side of all flows, in ascending order: rank[n]. */
+REDIST_PRIV_COLD int redist_priv_number_ranks(redist_priv_flows *list, int side, int **rank,
+                                              int64_t *n) {
+  int *ranks = REDIST_PRIV_ALLOC(int, list->flows);
+  int64_t k;
+  *rank = ranks;
+  *n = 0;
+  if (ranks == NULL) return REDIST_ERR_MEMORY;
+  for (k = 0; k < list->flows; k++) ranks[k] = list->flow[k].rank[side];
+  if (list->flows > 0) qsort(ranks, (size_t)list->flows, sizeof *ranks, redist_priv_compare_ints);
+  for (k = 0; k < list->flows; k++)
+    if (*n == 0 || ranks[*n - 1] != ranks[k]) ranks[(*n)++] = ranks[k];
+  for (k = 0; k < list->flows; k++) {
+    int *own = &list->flow[k].rank[side];
+    *own = (int)((int *)redist_priv_find(ranks, *n, sizeof *ranks, *own) - ranks);
+  }
+  return REDIST_OK;
+}
+
+/* Counts the pairs of two layouts (an axis, whose places are its coordinates, or the whole), and
+   colours them. */
+REDIST_PRIV_COLD int redist_priv_fill_table(redist_priv_arrangement *s, redist_priv_factor *f,
                                             const redist_layout *from, const redist_layout *to) {
-  redist_priv_tally t;
-  int side, code = redist_priv_tally_pairs(from, to, s->all, 0, &t);
-  if (code == REDIST_OK && s->together)
-    f->base =
-        redist_priv_max(redist_priv_most_of(&t, 0).messages, redist_priv_most_of(&t, 1).messages);
-  for (side = 0; side < 2 && code == REDIST_OK; side++) code = redist_priv_make_rows(&t, side, f);
-  REDIST_FREE(t.place[0]);
-  return code == REDIST_OK ? redist_priv_visit_pairs(from, to, s->all, 0, redist_priv_add_pair, f)
-                           : code;
+  redist_priv_flows list;
+  int64_t k, most = 0, n[2];
+  int side, code = redist_priv_list_flows(from, to, s->all, 0, &list);
+  n[0] = redist_layout_places(from);
+  n[1] = redist_layout_places(to);
+  for (side = 0; side < 2 && code == REDIST_OK; side++) {
+    if (s->together) code = redist_priv_number_ranks(&list, side, &s->rank[side], &s->n[side]);
+    n[side] = s->together ? s->n[side] : n[side];
+    if (code == REDIST_OK) code = redist_priv_make_rows(&list, side, n[side], f, &most);
+  }
+  if (s->together) f->base = most;
+  for (k = 0; k < list.flows && code == REDIST_OK; k++) redist_priv_add_pair(f, list.flow[k].rank);
+  REDIST_FREE(list.flow);
+  return code;
 }
 
 /* Whether two coordinates of an axis on which all meet, or on which one side has intervals, share
@@ -4878,7 +5104,6 @@ REDIST_PRIV_COLD int redist_priv_peer_in_step(const redist_priv_arrangement *s, 
   const redist_layout *own = s->layout[side], *other = s->layout[!side];
   int coords[REDIST_MAX_DIMS], other_coords[REDIST_MAX_DIMS], d;
   int64_t colours = step / s->rounds, peer, digit, left;
-  if (s->together) return redist_priv_table_peer(&s->factor[0], side, place, step);
   redist_priv_coords_of_place(own, place, coords);
   left = redist_priv_digits_at(s, side, coords, step);
   for (d = 0; d < own->ndim && left >= 0; colours /= s->factor[d++].base) {
@@ -4901,8 +5126,15 @@ REDIST_PRIV_COLD int redist_priv_peer_in_step(const redist_priv_arrangement *s, 
 
 REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s, int side, int rank,
                                                int step) {
-  const int place = redist_priv_next_place(s->layout[side], s->rank_places[side], rank, -1);
-  const int peer = place < 0 ? -1 : redist_priv_peer_in_step(s, side, place, step);
+  int place, peer;
+  if (s->together) {
+    const int *own = (const int *)redist_priv_find(s->rank[side], s->n[side], sizeof *own, rank);
+    peer =
+        own == NULL ? -1 : redist_priv_table_peer(&s->factor[0], side, own - s->rank[side], step);
+    return peer < 0 ? -1 : s->rank[!side][peer];
+  }
+  place = redist_priv_next_place(s->layout[side], s->by_rank[side], rank, -1);
+  peer = place < 0 ? -1 : redist_priv_peer_in_step(s, side, place, step);
   return peer < 0 ? -1 : redist_priv_rank_at(s->layout[!side], peer);
 }
 
@@ -4911,8 +5143,9 @@ REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s,
    the axes' colours make too many steps. */
 REDIST_PRIV_COLD int redist_priv_find_forms(redist_priv_arrangement *s) {
   int64_t fewest[2] = {1, 1}, given[2] = {1, 1}, colours = 1;
-  int d, side, code = REDIST_OK;
-  s->together = !redist_priv_is_product(s->layout[0], s->layout[1]);
+  int d, side, code = redist_priv_check_single(s->layout[0], s->layout[1]);
+  s->together = code == REDIST_ERR_RANK || !redist_priv_is_product(s->layout[0], s->layout[1]);
+  code = code == REDIST_ERR_RANK ? REDIST_OK : code;
   for (d = 0; d < s->layout[0]->ndim && !s->together && code == REDIST_OK; d++) {
     const redist_axis *x[2] = {&s->layout[0]->dim[d].axis, &s->layout[1]->dim[d].axis};
     const redist_priv_factor *f = &s->factor[d];
@@ -4956,7 +5189,7 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s, const redis
   s->layout[REDIST_PRIV_FROM] = from;
   s->layout[REDIST_PRIV_TO] = to;
   for (side = 0; side < 2 && code == REDIST_OK; side++)
-    code = redist_priv_list_ranks(s->layout[side], &s->rank_places[side]);
+    code = redist_priv_list_ranks(s->layout[side], &s->by_rank[side]);
   if (code == REDIST_OK) code = redist_priv_find_forms(s);
   return code == REDIST_OK ? redist_priv_fill_tables(s) : code;
 }
@@ -4969,21 +5202,23 @@ REDIST_PRIV_COLD void redist_priv_arrangement_free(redist_priv_arrangement *s) {
       REDIST_FREE(rows == NULL ? NULL : rows->edge);
       REDIST_FREE(rows);
     }
-    REDIST_FREE(s->rank_places[side]);
+    REDIST_FREE(s->by_rank[side]);
+    REDIST_FREE(s->rank[side]);
   }
 }
 
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to,
-                                      redist_schedule *schedule) {
+                                      int combining, redist_schedule *schedule) {
   redist_priv_arrangement *s;
   int code;
   if (schedule == NULL) return REDIST_ERR_ARGUMENT;
   schedule->steps = 0;
   s = schedule->arrangement = REDIST_PRIV_ZEROED(redist_priv_arrangement, 1);
-  code = s == NULL ? REDIST_ERR_MEMORY : redist_priv_check_pair(from, to, 0, &s->kept[0]);
-  if (code == REDIST_OK) code = redist_priv_check_single(from, to);
+  code =
+      s == NULL ? REDIST_ERR_MEMORY : redist_priv_check_pair(from, to, combining != 0, &s->kept[0]);
   if (code == REDIST_OK)
-    code = redist_priv_arrange(s, &s->kept[0], redist_priv_copy_to(&s->kept[1], to, 1), 0);
+    code = redist_priv_arrange(s, &s->kept[0], redist_priv_copy_to(&s->kept[1], to, 1),
+                               combining != 0);
   if (code == REDIST_OK)
     schedule->steps = s->steps;
   else
@@ -5028,73 +5263,31 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost) {
          redist_priv_is_time(cost->per_byte);
 }
 
-/* The most that any place of one replica of either side exchanges, found by visiting all. */
-REDIST_PRIV_COLD int redist_priv_most_by_places(const redist_layout *const *layout,
-                                                redist_priv_load *most) {
-  redist_priv_place_peers n;
-  int place, side, coords[REDIST_MAX_DIMS], code = REDIST_OK;
-  for (side = 0; side < 2; side++)
-    for (place = 0; place < redist_priv_grid_places(layout[side]) && code == REDIST_OK; place++) {
-      redist_priv_coords_of_place(layout[side], place, coords);
-      code = redist_priv_find_peers(layout[side], coords, side, layout[!side], 0, &n);
-      most[side].messages = redist_priv_max(most[side].messages, n.messages);
-      most[side].elements =
-          redist_priv_max(most[side].elements, redist_priv_held_at(layout[side], coords));
-      redist_priv_place_peers_free(&n);
-    }
-  return code;
-}
-
-/* The same where pairs are a product of axes, and each element has one place. */
-REDIST_PRIV_COLD int redist_priv_most_by_axes(const redist_layout *const *layout,
-                                              redist_priv_load *most) {
-  int64_t peers[2];
-  int d, side, code = REDIST_OK;
-  most[0].messages = most[0].elements = most[1].messages = most[1].elements = 1;
-  for (d = 0; d < layout[0]->ndim && code == REDIST_OK; d++) {
-    const redist_axis *x[2] = {&layout[0]->dim[d].axis, &layout[1]->dim[d].axis};
-    code = redist_priv_most_peers(x, peers);
-    for (side = 0; side < 2; side++) {
-      most[side].messages *= peers[side];
-      most[side].elements *= redist_priv_share(x[side]);
-    }
-  }
-  return code;
-}
-
-/* The same by pairs of ranks, which may hold several places. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_busiest_of_flows(const redist_layout *from,
-                                                  const redist_layout *to,
-                                                  redist_priv_load *busiest) {
-  redist_priv_flows list;
-  redist_priv_load most[2];
-  const int code = redist_priv_list_flows(from, to, &list);
-  if (code == REDIST_OK) {
-    most[0] = redist_priv_most_of_flows(&list, REDIST_PRIV_FROM, 1);
-    most[1] = redist_priv_most_of_flows(&list, REDIST_PRIV_TO, 1);
-    busiest->messages = redist_priv_max(most[0].messages, most[1].messages);
-    busiest->elements = redist_priv_max(most[0].elements, most[1].elements);
-  }
-  REDIST_FREE(list.flow);
-  return code;
-}
-
-/* The most messages and the most elements of any rank. REDIST_ERR_MEMORY. */
+/* The most messages and the most elements of any rank, of what it sends itself, too: by axes where
+   pairs are a product of these, and each element has one place; else from all flows.
+   REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_busiest(const redist_layout *from, const redist_layout *to,
                                          redist_priv_load *busiest) {
-  redist_priv_load most[2] = {{0, 0}, {0, 0}};
-  const redist_layout *const layout[2] = {from, to};
-  const int by_axes = redist_priv_is_partitioned(from) && redist_priv_is_partitioned(to);
-  int code = redist_priv_check_single(from, to);
-  int64_t sends;
-  if (code == REDIST_ERR_RANK) return redist_priv_busiest_of_flows(from, to, busiest);
-  if (code == REDIST_OK)
-    code =
-        by_axes ? redist_priv_most_by_axes(layout, most) : redist_priv_most_by_places(layout, most);
-  /* a replica sends to its own rank, and to others round-robin */
-  sends = most[0].messages * to->copies;
-  sends = redist_priv_min(sends, 1 + redist_priv_ceil_div(sends, from->copies));
-  busiest->messages = redist_priv_max(sends, most[1].messages);
+  redist_priv_load most[2] = {{1, 1}, {1, 1}};
+  redist_priv_flows list;
+  int64_t peers[2];
+  int d, side, code = redist_priv_check_single(from, to);
+  if (code == REDIST_OK && redist_priv_is_product(from, to)) {
+    for (d = 0; d < from->ndim && code == REDIST_OK; d++) {
+      const redist_axis *x[2] = {&from->dim[d].axis, &to->dim[d].axis};
+      code = redist_priv_most_peers(x, peers);
+      for (side = 0; side < 2; side++) {
+        most[side].messages *= peers[side];
+        most[side].elements *= redist_priv_share(x[side]);
+      }
+    }
+  } else if (code != REDIST_ERR_MEMORY) {
+    code = redist_priv_list_flows(from, to, 0, 0, &list);
+    for (side = 0; side < 2 && code == REDIST_OK; side++)
+      most[side] = redist_priv_most_of_flows(&list, side, 1);
+    REDIST_FREE(list.flow);
+  }
+  busiest->messages = redist_priv_max(most[0].messages, most[1].messages);
   busiest->elements = redist_priv_max(most[0].elements, most[1].elements);
   return code;
 }
@@ -5343,248 +5536,259 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
 
 /* -------------------------------------------------------------- relabelling and advice (bodies) */
 
-/* The assignment problem: give each row a column of its own so that the sum of weight[row * columns
-   + column] is largest; weights are >= 0 and below 2^62, rows <= columns. Each column has a price;
-   it is worth its weight less its price to a row. If every row has a column that is worth most to
-   it, and free columns cost 0, the assignment is best (duality). No price exceeds the largest
-   weight. */
+/* The assignment problem: give rows columns of their own so that the sum of the weights is largest,
+   which are > 0. A row may also get none. Each column has a price; it is worth its weight less its
+   price to a row. If every row has what is worth most to it, and free columns cost 0, the
+   assignment is best (duality). Row after row gets a column: Dijkstra's algorithm finds the path of
+   least loss to a free column, or to a row that does without one, and the rows on that path pass
+   their columns on (Kuhn 1955; Jonker and Volgenant 1987). */
 typedef struct {
-  int64_t price;
-  int64_t loss; /* on the best known path to it; INT64_MIN: none is better */
-  int row;      /* -1: free                                                 */
-  int via;      /* the column before it on that path                         */
+  int column;
+  int64_t weight;
+} redist_priv_choice;
+
+typedef struct {
+  int64_t price, loss;           /* loss: on the best known path in search number `search` */
+  int row, via, search, settled; /* row -1: free; via: the column before it on that path; -1 */
+  int64_t weight;                /* of the row's choice */
+  int64_t tentative;             /* of the row that `via` would pass it to */
 } redist_priv_column;
 
-/* Settles a column and extends the paths through it. Returns the nearest of the others, a free one
-   if possible, and adjusts prices so that the path to it loses nothing. */
-REDIST_PRIV_COLD int redist_priv_settle(redist_priv_column *column, int columns,
-                                        const int64_t *weights, int settled) {
-  const int64_t *weight = weights + (int64_t)column[settled].row * columns;
-  const int64_t worth = (settled < columns ? weight[settled] : 0) - column[settled].price;
-  int64_t least = INT64_MAX;
-  int c, nearest = settled;
-  column[settled].loss = INT64_MIN;
-  for (c = 0; c < columns; c++) {
-    redist_priv_column *other = &column[c];
-    const int64_t loss = worth - weight[c] + other->price;
-    if (other->loss == INT64_MIN) continue;
-    if (loss < other->loss) {
-      other->loss = loss;
-      other->via = settled;
-    }
-    if (other->loss < least || (other->loss == least && other->row < 0)) {
-      least = other->loss;
-      nearest = c;
-    }
-  }
-  for (c = 0; c <= columns && least != 0; c++)
-    if (column[c].loss == INT64_MIN)
-      column[c].price += least;
-    else
-      column[c].loss -= least;
-  return nearest;
-}
+/* An entry of the heap of columns to be settled. */
+typedef struct {
+  int64_t loss;
+  int column;
+} redist_priv_candidate;
 
-/* column_of[rows] receives the assignment of the largest sum. Row after row gets a column:
-   Dijkstra's algorithm finds the path of least loss to a free column, and the rows on that path
-   pass their columns on. (Kuhn 1955; Jonker and Volgenant 1987.) */
-REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *weight,
-                                        int *column_of) {
-  redist_priv_column *column = REDIST_PRIV_ZEROED(redist_priv_column, (int64_t)columns + 1);
-  int row, c;
-  if (column == NULL) return REDIST_ERR_MEMORY;
-  for (c = 0; c < columns; c++) column[c].row = -1;
-  for (row = 0; row < rows; row++) {
-    column[columns].price = 0;
-    column[columns].row = row;
-    for (c = 0; c <= columns; c++) column[c].loss = INT64_MAX;
-    for (c = columns; column[c].row >= 0;) c = redist_priv_settle(column, columns, weight, c);
-    for (; c != columns; c = column[c].via) column[c].row = column[column[c].via].row;
-  }
-  for (c = 0; c < columns; c++)
-    if (column[c].row >= 0) column_of[column[c].row] = c;
-  REDIST_FREE(column);
+typedef struct {
+  const redist_priv_choice *choice; /* of row r: choice[first[r]], ..., choice[first[r + 1] - 1] */
+  const int64_t *first;
+  redist_priv_column *column;
+  int64_t candidates, room;
+  redist_priv_candidate *heap;
+  int search;
+} redist_priv_assignment;
+
+/* Adds a candidate, the least of which is heap[0]. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_push(redist_priv_assignment *a, redist_priv_candidate x) {
+  int64_t k = a->candidates;
+  if (REDIST_PRIV_APPEND(a->heap, a->candidates, a->room, x) != REDIST_OK) return REDIST_ERR_MEMORY;
+  for (; k > 0 && a->heap[(k - 1) / 2].loss > x.loss; k = (k - 1) / 2)
+    a->heap[k] = a->heap[(k - 1) / 2];
+  a->heap[k] = x;
   return REDIST_OK;
 }
 
-/* A destination to be renumbered. Its places choose among columns: the ranks of the source's
-   places, in their order, and then those that only the destination has. One block of memory. */
+REDIST_PRIV_COLD redist_priv_candidate redist_priv_pop(redist_priv_assignment *a) {
+  const redist_priv_candidate least = a->heap[0], last = a->heap[--a->candidates];
+  int64_t k = 0, child;
+  for (; (child = 2 * k + 1) < a->candidates; k = child) {
+    child += child + 1 < a->candidates && a->heap[child + 1].loss < a->heap[child].loss;
+    if (a->heap[child].loss >= last.loss) break;
+    a->heap[k] = a->heap[child];
+  }
+  a->heap[k] = last;
+  return least;
+}
+
+/* Extends the paths by a row, which has column `via` (-1: the row that begins) and would lose
+   `loss` there; worth: what it has now. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_extend(redist_priv_assignment *a, int row, int via, int64_t worth,
+                                        int64_t loss) {
+  int64_t k;
+  int code = REDIST_OK;
+  for (k = a->first[row]; k < a->first[row + 1] && code == REDIST_OK; k++) {
+    redist_priv_column *c = &a->column[a->choice[k].column];
+    const redist_priv_candidate x = {loss + worth - a->choice[k].weight + c->price,
+                                     a->choice[k].column};
+    if (c->search == a->search && (c->settled || c->loss <= x.loss)) continue;
+    c->search = a->search;
+    c->settled = 0;
+    c->loss = x.loss;
+    c->via = via;
+    c->tentative = a->choice[k].weight;
+    code = redist_priv_push(a, x);
+  }
+  return code;
+}
+
+/* Passes columns on along the path to column `end`, which is free or becomes so. row: where the path
+   begins. */
+REDIST_PRIV_COLD void redist_priv_pass_on(redist_priv_assignment *a, int row, int end) {
+  int at, via;
+  for (at = end; at >= 0; at = via) {
+    via = a->column[at].via;
+    a->column[at].row = via < 0 ? row : a->column[via].row;
+    a->column[at].weight = a->column[at].tentative;
+  }
+}
+
+/* Assigns one more row. settled[columns]: memory. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_assign_row(redist_priv_assignment *a, int row, int *settled) {
+  int64_t k, most = 0, least;
+  int n = 0, end = -1, code;
+  for (k = a->first[row]; k < a->first[row + 1]; k++)
+    most = redist_priv_max(most, a->choice[k].weight - a->column[a->choice[k].column].price);
+  least = most; /* what is lost if the row does without a column */
+  a->candidates = 0;
+  a->search++;
+  code = redist_priv_extend(a, row, -1, most, 0);
+  while (code == REDIST_OK && a->candidates > 0 && a->heap[0].loss <= least) {
+    const redist_priv_candidate x = redist_priv_pop(a);
+    redist_priv_column *c = &a->column[x.column];
+    if (c->settled || c->loss < x.loss) continue;
+    c->settled = 1;
+    settled[n++] = x.column;
+    if (c->row < 0) {
+      least = x.loss;
+      end = x.column;
+      break;
+    }
+    if (x.loss + c->weight - c->price < least) {
+      least = x.loss + c->weight - c->price;
+      end = x.column;
+    }
+    code = redist_priv_extend(a, c->row, x.column, c->weight - c->price, x.loss);
+  }
+  while (n-- > 0) {
+    redist_priv_column *c = &a->column[settled[n]];
+    c->price += redist_priv_max(least - c->loss, 0);
+  }
+  if (end >= 0) redist_priv_pass_on(a, row, end);
+  return code;
+}
+
+/* row_of[columns]: the row that gets a column, or -1. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *first,
+                                        const redist_priv_choice *choice, int *row_of) {
+  redist_priv_assignment a = {choice, first, NULL, 0, 0, NULL, 0};
+  int *settled = REDIST_PRIV_ALLOC(int, columns);
+  int k, code = REDIST_OK;
+  a.column = REDIST_PRIV_ZEROED(redist_priv_column, columns);
+  if (settled == NULL || a.column == NULL) code = REDIST_ERR_MEMORY;
+  for (k = 0; k < columns && code == REDIST_OK; k++) a.column[k].row = -1;
+  for (k = 0; k < rows && code == REDIST_OK; k++) code = redist_priv_assign_row(&a, k, settled);
+  for (k = 0; k < columns && code == REDIST_OK; k++) row_of[k] = a.column[k].row;
+  REDIST_FREE(a.column);
+  REDIST_FREE(a.heap);
+  REDIST_FREE(settled);
+  return code;
+}
+
+/* A destination to be renumbered: its places choose among the ranks that either layout uses. */
 typedef struct {
-  const redist_layout *from, *to;
-  int sources, places, columns;
-  int *own;    /* by place of `to`: the column of its rank */
-  int *chosen; /* by place of `to`: its column in the end, -1 while there is none */
-  int *other;  /* by column that the source does not have: the place of `to` */
-  /* volume[place of `to` * columns + column]: elements of it on the column's rank */
-  int64_t *volume;
+  int places, ranks, favours; /* favours: a place that stays on its rank breaks ties */
+  int *rank;                  /* rank[ranks], ascending */
+  int *own;                   /* by place: the number of its rank */
+  int64_t *first;
+  redist_priv_choice *choice; /* of place t: choice[first[t]], ..., choice[first[t + 1] - 1] */
 } redist_priv_relabelling;
 
-/* REDIST_ERR_MEMORY; free r->own even on failure. */
-REDIST_PRIV_COLD int redist_priv_relabelling_of(const redist_layout *from, const redist_layout *to,
-                                                redist_priv_relabelling *r) {
-  redist_priv_rank_place *rank_places;
-  int t, code = redist_priv_list_ranks(from, &rank_places);
-  r->from = from;
-  r->to = to;
-  r->sources = r->columns = redist_layout_places(from);
-  r->places = redist_layout_places(to);
-  r->own = (int *)redist_priv_alloc(r->places, 3 * sizeof *r->own);
-  if (r->own == NULL) code = REDIST_ERR_MEMORY;
-  for (t = 0; t < r->places && code == REDIST_OK; t++) {
-    r->chosen = r->own + r->places;
-    r->other = r->chosen + r->places;
-    r->own[t] = redist_priv_next_place(from, rank_places, redist_priv_rank_at(to, t), -1);
-    if (r->own[t] < 0) {
-      r->other[r->columns - r->sources] = t;
-      r->own[t] = r->columns++;
-    }
-    r->chosen[t] = r->own[t];
-  }
-  REDIST_FREE(rank_places);
-  return code;
+REDIST_PRIV_COLD int redist_priv_number_of(const redist_priv_relabelling *r, int rank) {
+  return (int)((const int *)redist_priv_find(r->rank, r->ranks, sizeof *r->rank, rank) - r->rank);
 }
 
-REDIST_PRIV_COLD void redist_priv_note_volume(void *context, const redist_priv_pairs *pair) {
-  const redist_priv_relabelling *r = (const redist_priv_relabelling *)context;
-  r->volume[(int64_t)pair->place[REDIST_PRIV_TO] * r->columns + pair->place[REDIST_PRIV_FROM]] =
-      redist_priv_elements_of(pair);
+/* Lists the ranks of both layouts. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_list_used(const redist_layout *from, const redist_layout *to,
+                                           redist_priv_relabelling *r) {
+  const int sources = redist_layout_places(from);
+  int k, all = sources + r->places;
+  r->rank = REDIST_PRIV_ALLOC(int, all);
+  r->own = REDIST_PRIV_ALLOC(int, r->places);
+  if (r->rank == NULL || r->own == NULL) return REDIST_ERR_MEMORY;
+  for (k = 0; k < all; k++)
+    r->rank[k] = k < sources ? redist_priv_rank_at(from, k) : redist_priv_rank_at(to, k - sources);
+  qsort(r->rank, (size_t)all, sizeof *r->rank, redist_priv_compare_ints);
+  for (k = 0; k < all; k++)
+    if (k == 0 || r->rank[k] != r->rank[r->ranks - 1]) r->rank[r->ranks++] = r->rank[k];
+  for (k = 0; k < r->places; k++) r->own[k] = redist_priv_number_of(r, redist_priv_rank_at(to, k));
+  return REDIST_OK;
 }
 
-/* Assigns all places together. An element that stays counts places + 1, and a place that stays on
-   the rank of its current numbering counts 1, so that it breaks ties. Where that would overflow, an
-   element counts 1 and ties are not broken. */
-REDIST_PRIV_COLD int redist_priv_choose_exactly(redist_priv_relabelling *r) {
-  const int64_t columns = r->columns, entries = r->places * columns;
-  const int64_t most = (REDIST_PRIV_MAX_ELEMENTS - 1) / (r->places + 1) - 1;
-  const int favours = redist_priv_received(r->to) <= most;
+/* Makes the flows to each place its choices, and its own rank another, unless that overflows. An
+   element that stays counts places + 1, and a place that stays on its rank 1, so that it breaks
+   ties. */
+REDIST_PRIV_COLD int redist_priv_list_choices(redist_priv_relabelling *r, redist_priv_flows *list) {
+  const int64_t unit = r->favours ? r->places + 1 : 1;
+  redist_priv_flow own = {{0, 0}, 0};
   int64_t k;
-  int code = REDIST_ERR_MEMORY;
-  r->volume = REDIST_PRIV_ZEROED(int64_t, entries);
-  if (r->volume != NULL)
-    code = redist_priv_visit_pairs(r->from, r->to, 1, 1, redist_priv_note_volume, r);
-  for (k = 0; k < entries && favours && code == REDIST_OK; k++)
-    r->volume[k] = r->volume[k] * (r->places + 1) + (k % columns == r->own[k / columns]);
-  if (code == REDIST_OK) code = redist_priv_assign(r->places, r->columns, r->volume, r->chosen);
-  REDIST_FREE(r->volume);
-  return code;
-}
-
-/* Matches greedily: in ascending order, each coordinate of the axis with fewer ones takes a free
-   coordinate of the other axis with which it shares most elements. Both layouts consist of that
-   axis; match[processes of `to`] receives coordinates of `from`, or -1. */
-REDIST_PRIV_COLD int redist_priv_match_in_turn(const redist_layout *from, const redist_layout *to,
-                                               int *match) {
-  const int few = redist_layout_places(from) < redist_layout_places(to);
-  const redist_layout *rows = few ? from : to, *columns = few ? to : from;
-  char *taken = (char *)redist_priv_zeroed(redist_layout_places(columns), 1);
-  redist_priv_place_peers n;
-  int64_t k, best;
-  int c, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-  for (c = 0; c < redist_layout_places(to); c++) match[c] = -1;
-  for (c = 0; c < redist_layout_places(rows) && code == REDIST_OK; c++) {
-    const redist_priv_axis_peers *p = &n.axis[0];
-    code = redist_priv_find_peers(rows, &c, REDIST_PRIV_TO, columns, 1, &n);
-    for (k = 0, best = -1; code == REDIST_OK && k < p->peers; k++)
-      if (!taken[p->coord[k]] &&
-          (best < 0 || redist_priv_peer_elements(p, k) > redist_priv_peer_elements(p, best)))
-        best = k;
-    if (best >= 0) {
-      taken[p->coord[best]] = 1;
-      match[few ? p->coord[best] : c] = few ? c : p->coord[best];
-    }
-    redist_priv_place_peers_free(&n);
+  for (; own.rank[1] < r->places && r->favours; own.rank[1]++) {
+    own.rank[0] = r->rank[r->own[own.rank[1]]];
+    if (REDIST_PRIV_APPEND(list->flow, list->flows, list->room, own) != REDIST_OK)
+      return REDIST_ERR_MEMORY;
   }
-  REDIST_FREE(taken);
-  return code;
-}
-
-/* The same for axis d, exactly where it has few enough coordinates. */
-REDIST_PRIV_COLD int redist_priv_match_axis(const redist_priv_relabelling *r, int d, int *match) {
-  const redist_layout from = redist_layout_1d(r->from->dim[d].axis),
-                      to = redist_layout_1d(r->to->dim[d].axis);
-  const int most = redist_layout_places(&from), places = redist_layout_places(&to);
-  int k, code;
-  if (redist_priv_max(most, places) > REDIST_PRIV_EXACT_PLACES)
-    return redist_priv_match_in_turn(&from, &to, match);
-  code = redist_relabel(&from, &to, match);
-  for (k = 0; k < places && code == REDIST_OK; k++) match[k] = match[k] < most ? match[k] : -1;
-  return code;
-}
-
-/* Sends each place whose coordinates all have a match to the rank of the matching place of the same
-   replica, the others to their own rank if it is free, and then to any free one.
-   match[d][coordinate of to]; taken[columns], zeroed. */
-REDIST_PRIV_COLD void redist_priv_choose_matches(redist_priv_relabelling *r, int *const *match,
-                                                 char *taken) {
-  const int sources = redist_priv_grid_places(r->from), grid = redist_priv_grid_places(r->to);
-  int coords[REDIST_MAX_DIMS];
-  int t, d, matched, left = 0;
-  for (t = 0; t < r->places; t++) {
-    redist_priv_coords_of_place(r->to, t, coords);
-    matched = t / grid < r->from->copies;
-    for (d = 0; d < r->to->ndim; d++) {
-      coords[d] = match[d][coords[d]];
-      matched &= coords[d] >= 0;
-    }
-    r->chosen[t] = matched ? redist_priv_place_of(r->from, coords) + t / grid * sources : -1;
-    if (matched) taken[r->chosen[t]] = 1;
+  redist_priv_merge_flows(list);
+  r->first = REDIST_PRIV_ZEROED(int64_t, (int64_t)r->places + 2);
+  r->choice = REDIST_PRIV_ALLOC(redist_priv_choice, list->flows);
+  if (r->first == NULL || r->choice == NULL) return REDIST_ERR_MEMORY;
+  for (k = 0; k < list->flows; k++) r->first[list->flow[k].rank[1] + 2]++;
+  for (k = 0; k < r->places; k++) r->first[k + 2] += r->first[k + 1];
+  for (k = 0; k < list->flows; k++) {
+    const redist_priv_flow *flow = &list->flow[k];
+    redist_priv_choice *c = &r->choice[r->first[flow->rank[1] + 1]++];
+    c->column = redist_priv_number_of(r, flow->rank[0]);
+    c->weight = flow->elements * unit + (r->favours && c->column == r->own[flow->rank[1]]);
   }
+  return REDIST_OK;
+}
+
+/* What stays if each place is on the rank of this number. */
+REDIST_PRIV_COLD int64_t redist_priv_stays(const redist_priv_relabelling *r, const int *number) {
+  int64_t k, stays = 0;
+  int t;
   for (t = 0; t < r->places; t++)
-    if (r->chosen[t] < 0 && !taken[r->own[t]]) taken[r->chosen[t] = r->own[t]] = 1;
-  for (t = 0; t < r->places; t++)
-    if (r->chosen[t] < 0) {
-      while (taken[left]) left++;
-      taken[r->chosen[t] = left] = 1;
+    for (k = r->first[t]; k < r->first[t + 1]; k++)
+      stays += r->choice[k].column == number[t] ? r->choice[k].weight : 0;
+  return stays;
+}
+
+/* number[places] receives the assignment. Places that gain nothing stay on their ranks if these are
+   free. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_choose(const redist_priv_relabelling *r, int *number) {
+  int *row_of = REDIST_PRIV_ALLOC(int, r->ranks);
+  int k, t, left = 0, code = REDIST_ERR_MEMORY;
+  if (row_of != NULL) code = redist_priv_assign(r->places, r->ranks, r->first, r->choice, row_of);
+  for (t = 0; t < r->places; t++) number[t] = -1;
+  for (k = 0; k < r->ranks && code == REDIST_OK; k++)
+    if (row_of[k] >= 0) number[row_of[k]] = k;
+  for (t = 0; t < r->places && code == REDIST_OK; t++)
+    if (number[t] < 0 && row_of[r->own[t]] < 0) row_of[number[t] = r->own[t]] = t;
+  for (t = 0; t < r->places && code == REDIST_OK; t++)
+    if (number[t] < 0) {
+      while (row_of[left] >= 0) left++;
+      row_of[number[t] = left] = t;
     }
-}
-
-/* Matches each axis separately: elements that two places share are a product over axes, and so are
-   those that stay. */
-REDIST_PRIV_COLD int redist_priv_choose_by_axes(redist_priv_relabelling *r) {
-  int *match[REDIST_MAX_DIMS] = {NULL};
-  char *taken = (char *)redist_priv_zeroed(r->columns, 1);
-  int d, code = taken == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-  for (d = 0; d < r->to->ndim && code == REDIST_OK; d++) {
-    match[d] = REDIST_PRIV_ALLOC(int, r->to->dim[d].axis.procs);
-    code = match[d] == NULL ? REDIST_ERR_MEMORY : redist_priv_match_axis(r, d, match[d]);
-  }
-  if (code == REDIST_OK) redist_priv_choose_matches(r, match, taken);
-  while (d-- > 0) REDIST_FREE(match[d]);
-  REDIST_FREE(taken);
+  if (code == REDIST_OK && redist_priv_stays(r, number) <= redist_priv_stays(r, r->own))
+    memcpy(number, r->own, (size_t)r->places * sizeof *number);
+  REDIST_FREE(row_of);
   return code;
-}
-
-/* Falls back on the current numbering where that keeps as much. */
-REDIST_PRIV_COLD int redist_priv_keep_numbering(const redist_priv_relabelling *r) {
-  int64_t gain = 0, shared = 0;
-  int k;
-  for (k = 0; k < 2 * r->places && shared >= 0; k++) {
-    const int t = k / 2, column = k % 2 == 0 ? r->own[t] : r->chosen[t];
-    shared = column < r->sources ? redist_priv_shared_by(r->from, column, r->to, t) : 0;
-    gain += k % 2 == 0 ? -shared : shared;
-  }
-  if (gain <= 0) memcpy(r->chosen, r->own, (size_t)r->places * sizeof *r->own);
-  return shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int *ranks) {
   redist_priv_relabelling r;
+  redist_priv_flows list;
   redist_layout source;
-  int t, code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
+  int t, *number,
+      code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
   if (code == REDIST_OK && redist_priv_received(to) < 0) code = REDIST_ERR_OVERFLOW;
-  if (code == REDIST_OK) code = redist_priv_check_single(from, to);
+  if (code == REDIST_OK) code = redist_priv_check_single(to, to);
   if (code != REDIST_OK) return code;
-  code = redist_priv_relabelling_of(&source, to, &r);
-  if (code == REDIST_OK && redist_priv_max(r.places, r.sources) <= REDIST_PRIV_EXACT_PLACES)
-    code = redist_priv_choose_exactly(&r);
-  else if (code == REDIST_OK && redist_priv_is_partitioned(&source) &&
-           redist_priv_is_partitioned(to))
-    code = redist_priv_choose_by_axes(&r);
-  if (code == REDIST_OK) code = redist_priv_keep_numbering(&r);
-  for (t = 0; t < r.places && code == REDIST_OK; t++)
-    ranks[t] = r.chosen[t] < r.sources ? redist_priv_rank_at(from, r.chosen[t])
-                                       : redist_priv_rank_at(to, r.other[r.chosen[t] - r.sources]);
+  memset(&r, 0, sizeof r);
+  r.places = redist_layout_places(to);
+  r.favours = redist_priv_received(to) <= (REDIST_PRIV_MAX_ELEMENTS - 1) / (r.places + 1) - 1;
+  number = REDIST_PRIV_ALLOC(int, r.places);
+  code = redist_priv_list_flows(&source, to, 1, 1, &list);
+  if (code == REDIST_OK)
+    code = number == NULL ? REDIST_ERR_MEMORY : redist_priv_list_used(&source, to, &r);
+  if (code == REDIST_OK) code = redist_priv_list_choices(&r, &list);
+  if (code == REDIST_OK) code = redist_priv_choose(&r, number);
+  for (t = 0; t < r.places && code == REDIST_OK; t++) ranks[t] = r.rank[number[t]];
+  REDIST_FREE(list.flow);
+  REDIST_FREE(r.rank);
   REDIST_FREE(r.own);
+  REDIST_FREE(r.first);
+  REDIST_FREE(r.choice);
+  REDIST_FREE(number);
   return code;
 }
 

@@ -861,7 +861,8 @@ typedef struct {
   int64_t element_bytes;
   /* axes of the source from slow to fast: of packed elements, and of pieces */
   int order[REDIST_MAX_DIMS];
-  redist_priv_policy policy; /* how elements come to the destination */
+  redist_priv_policy policy;          /* how elements come to the destination */
+  redist_priv_directory directory[2]; /* valid during creation only */
   redist_priv_half half[2];
   redist_priv_local local;
 } redist_priv_part;
@@ -1640,7 +1641,7 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int64_
     run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
     run.stride[2][REDIST_PRIV_PACKED] = run.n[0] * run.n[1];
     half->elements += run.n[0] * run.n[1] * run.n[2];
-    code = REDIST_PRIV_APPEND(half->run, half->runs, half->room, run);
+    code = redist_priv_append_run(half, &run);
     if (code == REDIST_OK && combined && !same_strides) code = REDIST_ERR_ARGUMENT;
   }
   REDIST_ASSERT(code != REDIST_OK || halves[0].elements + halves[1].elements == list->elements);
@@ -1662,10 +1663,7 @@ REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_priv_part *part, redist_pr
                                   &half[2 * d]);
   for (d = 0; d < whole.ndim && code == REDIST_OK; d++) {
     move = whole;
-    for (e = 0; e <= d; e++) {
-      move.axis[e] = &half[2 * e + (e == d)];
-      move.end[e] = move.axis[e]->elements;
-    }
+    for (e = 0; e <= d; e++) move.axis[e] = &half[2 * e + (e == d)];
     redist_priv_pack_densely(&move, part->from);
     if (move.elements > 0) code = redist_priv_add_local(&part->local, &move);
   }
@@ -1862,9 +1860,10 @@ REDIST_PRIV_COLD int redist_priv_open_half(const redist_plan *p, redist_priv_par
   const redist_layout *layout = own == REDIST_PRIV_FROM ? part->from : part->to;
   redist_priv_half *half = &part->half[own];
   redist_priv_held_place held = redist_priv_before_first();
-  int place = -1, coords[REDIST_MAX_DIMS];
+  int coords[REDIST_MAX_DIMS], code = redist_priv_directory_open(&part->directory[own], layout);
   int64_t k;
-  while ((place = redist_priv_next_place(layout, NULL, p->rank, place)) >= 0) half->places++;
+  if (code != REDIST_OK) return code;
+  half->places = redist_layout_on_rank(layout, p->rank, 0, NULL);
   half->place = REDIST_PRIV_ZEROED(redist_priv_held_place, half->places);
   half->peers = REDIST_PRIV_ZEROED(redist_priv_place_peers, half->places);
   if (half->place == NULL || half->peers == NULL) return REDIST_ERR_MEMORY;
@@ -1880,19 +1879,23 @@ REDIST_PRIV_COLD int redist_priv_open_half(const redist_plan *p, redist_priv_par
 /* Finds what one of this rank's places exchanges on one side. */
 REDIST_PRIV_COLD int redist_priv_meet_place(const redist_plan *p, redist_priv_pairs *pairs, int own,
                                             int part, int held, redist_priv_shipments *list) {
-  const redist_layout *layout = pairs->layout[own];
+  const redist_layout *layout = pairs->side[own]->layout;
   redist_priv_half *half = &p->part[part].half[own];
   const int mine = half->place[held].place;
+  /* what this rank sends itself is found on the source's side */
+  const int except =
+      own == REDIST_PRIV_TO && pairs->side[REDIST_PRIV_FROM]->layout->copies == 1 ? p->rank : -1;
   redist_priv_shipment meeting;
   int coords[REDIST_MAX_DIMS], code;
   memset(&meeting, 0, sizeof meeting);
   redist_priv_coords_of_place(layout, mine, coords);
   half->found = held + 1;
-  code = redist_priv_find_peers(layout, coords, own, pairs->layout[!own], 1, &half->peers[held]);
+  code =
+      redist_priv_find_peers(layout, coords, own, pairs->side[!own], 1, except, &half->peers[held]);
   redist_priv_pairs_of(pairs, mine, &half->peers[held]);
   while (code == REDIST_OK && redist_priv_next_pair(pairs)) {
     if (pairs->place[own] != mine) continue;
-    meeting.rank = redist_priv_rank_at(pairs->layout[!own], pairs->place[!own]);
+    meeting.rank = pairs->rank[!own];
     meeting.product.own = own;
     meeting.product.part = part;
     memcpy(meeting.product.place, pairs->place, sizeof pairs->place);
@@ -1915,10 +1918,11 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own) {
     const int arrays = p->parts > 1 ? 1 : p->arrays;
     s->owned += part->half[own].owned;
     s->array_bytes += part->half[own].array_bytes * arrays;
-    code = redist_priv_pairs_open(&pairs, part->from, part->to, part->policy.function != NULL);
+    pairs =
+        redist_priv_pairs_between(&part->directory[REDIST_PRIV_FROM],
+                                  &part->directory[REDIST_PRIV_TO], part->policy.function != NULL);
     for (k = 0; k < part->half[own].places && code == REDIST_OK; k++)
       code = redist_priv_meet_place(p, &pairs, own, i, (int)k, &list);
-    REDIST_FREE(pairs.rank_places);
   }
   if (list.shipments > 0)
     qsort(list.shipment, (size_t)list.shipments, sizeof *list.shipment,
@@ -1952,6 +1956,7 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
     code = redist_priv_open_half(p, &p->part[k / 2], k % 2);
   for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
     code = redist_priv_open_side(p, own);
+  for (k = 0; k < 2 * p->parts; k++) redist_priv_directory_close(&p->part[k / 2].directory[k % 2]);
   for (k = 0; k < p->parts && code == REDIST_OK; k++) code = redist_priv_rest(p, &p->part[k]);
   for (own = 0; own < 2 && code == REDIST_OK; own++) {
     redist_priv_side *s = &p->side[own];
@@ -2783,7 +2788,7 @@ REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_pr
 REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run,
                                             int side, int64_t stride) {
   redist_priv_run half[2];
-  const redist_priv_runs halves = {half, 2, 2, 0};
+  redist_priv_runs halves;
   int level, code = REDIST_OK;
   for (level = 0; level < REDIST_PRIV_LEVELS; level++)
     if (run->n[level] > REDIST_MAX_COUNT) {
@@ -2791,6 +2796,8 @@ REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_pri
       half[0].n[level] /= 2;
       half[1].n[level] -= half[0].n[level];
       half[1].at[side] += half[0].n[level] * run->stride[level][side];
+      halves.run = half;
+      halves.runs = 2;
       return redist_priv_follow_runs(type, &halves, side, stride);
     }
   for (level = 0; level < REDIST_PRIV_LEVELS && code == REDIST_OK; level++)
@@ -4668,7 +4675,7 @@ REDIST_PRIV_COLD void redist_priv_part_free(redist_priv_part *part) {
   redist_priv_local *local = &part->local;
   int64_t k, d;
   for (k = 0; k < local->splits; k++) {
-    for (d = 0; d < 2 * part->from->ndim; d++) REDIST_FREE(local->split[k][d].run);
+    for (d = 0; d < 2 * part->from->ndim; d++) redist_priv_runs_free(&local->split[k][d]);
     REDIST_FREE(local->split[k]);
   }
   REDIST_FREE(local->split);
@@ -5507,8 +5514,7 @@ REDIST_PRIV_COLD int redist_priv_runs_of_period(const redist_priv_pattern *p, in
     run.at[REDIST_PRIV_TO] = begin;
     run.stride[0][REDIST_PRIV_FROM] = p->step;
     run.stride[0][REDIST_PRIV_TO] = 1;
-    if (run.n[0] > 0 && REDIST_PRIV_APPEND(list->run, list->runs, list->room, run) != REDIST_OK)
-      return REDIST_ERR_MEMORY;
+    if (run.n[0] > 0 && redist_priv_append_run(list, &run) != REDIST_OK) return REDIST_ERR_MEMORY;
   }
   return REDIST_OK;
 }
@@ -5527,7 +5533,7 @@ REDIST_PRIV_COLD int redist_priv_follow_periods(MPI_Datatype *type, const redist
   again.stride[0][REDIST_PRIV_TO] = p->period;
   if (code == REDIST_OK) code = redist_priv_follow_runs(type, &list, side, stride);
   if (code == REDIST_OK) code = redist_priv_follow_run(type, &again, side, stride);
-  REDIST_FREE(list.run);
+  redist_priv_runs_free(&list);
   return code;
 }
 
@@ -5567,7 +5573,7 @@ REDIST_PRIV_COLD int redist_priv_follow_place(MPI_Datatype *type, const redist_l
       code = redist_priv_follow_pattern(type, &p, side,
                                         bytes * (side == REDIST_PRIV_TO ? row : storage.stride[d]));
     row *= x->count;
-    REDIST_FREE(p.track);
+    redist_priv_pattern_free(&p);
   }
   if (code == REDIST_OK && side == REDIST_PRIV_FROM)
     code = redist_priv_displace(type, storage.origin * bytes);
@@ -5651,7 +5657,7 @@ REDIST_PRIV_COLD int redist_priv_add_row(redist_priv_pieces *list, const redist_
       code = redist_priv_kind_of(list, run->n[0], p->step * stride, &next.kind);
       if (code == REDIST_OK) code = REDIST_PRIV_APPEND(list->piece, list->pieces, list->room, next);
     }
-    REDIST_FREE(runs.run);
+    redist_priv_runs_free(&runs);
   }
   return code;
 }
@@ -5694,7 +5700,7 @@ REDIST_PRIV_COLD int redist_priv_list_pieces(redist_priv_pieces *list, int rank)
     code =
         redist_priv_pattern_of(&layout->dim[last].axis, coords[last], REDIST_PRIV_ALL_IMAGES, &p);
     if (code == REDIST_OK) code = redist_priv_add_rows(list, &p, &held, 0, at);
-    REDIST_FREE(p.track);
+    redist_priv_pattern_free(&p);
   }
   if (list->pieces > INT_MAX) code = REDIST_ERR_OVERFLOW;
   if (code == REDIST_OK && list->pieces > 0)

@@ -36,7 +36,7 @@ static int *relabelling(const pair *p) {
 
 static redist_traffic traffic(const redist_layout *from, const redist_layout *to) {
   redist_traffic t;
-  int code = redist_traffic_between(from, to, &t);
+  int code = redist_traffic_between(from, to, 0, &t);
   if (code != REDIST_OK) give_up("%s", redist_strerror(code));
   return t;
 }

@@ -110,7 +110,7 @@ static void count_side(question *q, const redist_layout *mine, const redist_layo
   redist_priv_place_peers n;
   int coords[3];
   if (!redist_layout_coords(mine, q->rank, coords)) return;
-  if (redist_priv_find_peers(mine, coords, side, other, 1, &n) != REDIST_OK) give_up("no memory");
+  if (redist_priv_find_peers(mine, coords, side, other, 1, -1, &n) != REDIST_OK) give_up("no memory");
   q->peers += n.messages;
   for (int d = 0; d < n.ndim; d++)
     for (int64_t k = 0; k < n.axis[d].peers; k++) q->runs += n.axis[d].runs[k].runs;
@@ -125,7 +125,7 @@ static void find_peers(question *q) {
 
 static void arrange(question *q) {
   redist_schedule schedule;
-  if (redist_schedule_create(q->from, q->to, &schedule) != REDIST_OK) give_up("no schedule");
+  if (redist_schedule_create(q->from, q->to, 0, &schedule) != REDIST_OK) give_up("no schedule");
   redist_schedule_free(&schedule);
 }
 
@@ -141,7 +141,7 @@ static void walk_steps(question *q) {
 
 static void count_traffic(question *q) {
   redist_traffic traffic;
-  if (redist_traffic_between(q->from, q->to, &traffic) != REDIST_OK) give_up("no traffic");
+  if (redist_traffic_between(q->from, q->to, 0, &traffic) != REDIST_OK) give_up("no traffic");
 }
 
 /* Repeats the query for at most half a second. */
@@ -185,7 +185,7 @@ static void ask_ranks(question *q, row *r) {
 static void ask_schedule(question *q, row *r) {
   redist_schedule schedule;
   r->arrange = ask(arrange, q);
-  if (redist_schedule_create(q->from, q->to, &schedule) != REDIST_OK) give_up("no schedule");
+  if (redist_schedule_create(q->from, q->to, 0, &schedule) != REDIST_OK) give_up("no schedule");
   q->schedule = &schedule;
   r->steps = schedule.steps;
   for (int k = 0; k < SAMPLES; k++) {

@@ -794,10 +794,10 @@ static void prepare(story *s) {
     fail("--matrix, --schedule and --relabel need two layouts");
   if (s->relabel) relabel(s);
   for (l = 1; l < s->layouts; l++)
-    check(redist_traffic_between(&s->layout[BEFORE], &s->layout[l], &s->traffic[l]));
+    check(redist_traffic_between(&s->layout[BEFORE], &s->layout[l], 0, &s->traffic[l]));
   if (s->layouts > 1) {
     const int code =
-        redist_schedule_create(&s->layout[BEFORE], &s->layout[s->layouts - 1], &s->schedule);
+        redist_schedule_create(&s->layout[BEFORE], &s->layout[s->layouts - 1], 0, &s->schedule);
     s->scheduled = code == REDIST_OK;
     check(code == REDIST_ERR_RANK && !(s->wanted & SCHEDULE) ? REDIST_OK : code);
   }

@@ -147,7 +147,7 @@ static void finish(run *r) {
 static int report(const problem *p, const run *r) {
   redist_traffic t;
   double slowest = 0;
-  int code = redist_traffic_between(&p->before, &r->rows, &t);
+  int code = redist_traffic_between(&p->before, &r->rows, 0, &t);
   MPI_Reduce(&r->seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   if (code != REDIST_OK) return fail(p, r->name, redist_strerror(code));
   if (p->rank == 0)

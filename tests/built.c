@@ -44,10 +44,11 @@ static void check_pair(const char *name, const redist_layout *from, const redist
   int ranks[8] = {0}, stops = -1;
   const void *sources[1] = {NULL};
   void *targets[1] = {NULL};
-  test_case(redist_traffic_between(from, to, &traffic) == REDIST_ERR_LAYOUT &&
+  test_case(redist_traffic_between(from, to, 0, &traffic) == REDIST_ERR_LAYOUT &&
                 redist_volume(from, 0, to, 0) == -1,
             "%s: traffic", name);
-  test_case(redist_schedule_create(from, to, &schedule) == REDIST_ERR_LAYOUT && schedule.steps == 0,
+  test_case(redist_schedule_create(from, to, 0, &schedule) == REDIST_ERR_LAYOUT &&
+                schedule.steps == 0,
             "%s: schedule", name);
   test_case(redist_relabel(from, to, ranks) == REDIST_ERR_LAYOUT, "%s: relabelled", name);
   test_case(redist_phases(from, to, 8, &cost, 2, between, &stops) == REDIST_ERR_LAYOUT &&

@@ -53,9 +53,9 @@ static void plan_on_paper(const redist_layout *x, int *good) {
   const void *none[4] = {NULL, NULL, NULL, NULL};
   void *nowhere[4] = {NULL, NULL, NULL, NULL};
   redist_traffic t;
-  want(good, redist_traffic_between(x, &fine, &t) != REDIST_OK);
-  want(good, redist_traffic_between(&fine, x, &t) != REDIST_OK);
-  want(good, redist_traffic_between(x, x, &t) != REDIST_OK);
+  want(good, redist_traffic_between(x, &fine, 0, &t) != REDIST_OK);
+  want(good, redist_traffic_between(&fine, x, 0, &t) != REDIST_OK);
+  want(good, redist_traffic_between(x, x, 0, &t) != REDIST_OK);
   want(good, redist_volume(x, 0, &fine, 0) <= 0);
   want(good, redist_volume(&fine, 0, x, 0) <= 0);
   want(good, redist_volume(x, 0, x, 0) <= 0);
@@ -444,7 +444,7 @@ static void check_null_arguments(void) {
                 redist_layout_offset(&x, NULL) == -1,
             "no coordinates, no index");
   test_case(redist_layout_coords(&x, 3, NULL) == 0, "nowhere to write coordinates");
-  test_case(redist_traffic_between(&x, &x, NULL) == REDIST_ERR_ARGUMENT, "no traffic to fill");
+  test_case(redist_traffic_between(&x, &x, 0, NULL) == REDIST_ERR_ARGUMENT, "no traffic to fill");
   test_case(redist_layout_print(&x, NULL) == REDIST_ERR_ARGUMENT, "no file to print to");
   test_case(redist_move(&x, NULL, &x, outputs, 8) == REDIST_ERR_ARGUMENT, "no source arrays");
   test_case(redist_move(&x, arrays, &x, NULL, 8) == REDIST_ERR_ARGUMENT, "no destination arrays");
@@ -481,7 +481,7 @@ static void check_long_and_empty(void) {
   redist_layout y = redist_layout_3d(redist_cyclic(n, 2), redist_block(n, 8), redist_whole(0));
   redist_traffic t;
   memset(&t, 1, sizeof t);
-  test_case(redist_traffic_between(&x, &y, &t) == REDIST_OK && t.total == 0 && t.kept == 0 &&
+  test_case(redist_traffic_between(&x, &y, 0, &t) == REDIST_OK && t.total == 0 && t.kept == 0 &&
                 t.moved == 0 && t.messages == 0 && redist_volume(&x, 0, &y, 0) == 0,
             "an empty array of long axes: %lld elements", (long long)t.total);
 }

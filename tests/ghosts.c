@@ -105,12 +105,12 @@ static void check_paper(const pair *p, int number) {
       pairs += volume > 0;
     }
   test_case(right, "case %d: volumes", number);
-  test_case(redist_traffic_between(x, y, &traffic) == REDIST_OK && traffic.total == total &&
+  test_case(redist_traffic_between(x, y, 0, &traffic) == REDIST_OK && traffic.total == total &&
                 traffic.kept == kept && traffic.moved == total - kept &&
                 traffic.messages == messages,
             "case %d: traffic of %lld, kept %lld, in %lld messages", number, (long long)total,
             (long long)kept, (long long)messages);
-  test_case(redist_schedule_create(x, y, &schedule) == REDIST_OK, "case %d: schedule", number);
+  test_case(redist_schedule_create(x, y, 0, &schedule) == REDIST_OK, "case %d: schedule", number);
   for (step = 0; step < schedule.steps; step++)
     for (a = 0; a < RANKS; a++) {
       redist_schedule_step(&schedule, a, step, &to, &from);
@@ -268,7 +268,7 @@ static void check_mistakes(void) {
       {"4: block@2 halo(5,0) periodic",
        "axis 0: the width of ghost cells is 5, must be at least 1 and at most 4"},
       {"4x4: box, box; boxes 0:4x0:4, 2:5x0:1", "axis 0: box 1 reaches outside the extent 4"},
-      {"4x4: box, box; boxes 0:4x0:2, 0:2x2:4, 1:4x1:4", "box 0 overlaps box 2"},
+      {"4x4: box, box; boxes 0:4x0:2, 0:2x2:4, 1:4x1:4", "box 1 overlaps box 2"},
       {"4x4: box, box; boxes 0:4x0:2, 0:2x2:4, 3:4x2:4",
        "no box holds element 10, counted row by row of the array"},
       {"4x4: box, box; transposed; boxes 0:4x0:1, 0:2x1:4, 3:4x1:4",
@@ -346,7 +346,7 @@ static void check_large_boxes(void) {
   from = redist_layout_boxes(2, extents, 2, halves);
   to = redist_with_ghosts(redist_with_halo(from, 0, 1, 1), 0, REDIST_CLOSED);
   to = redist_with_ghosts(redist_with_halo(to, 1, 1, 1), 1, REDIST_CLOSED);
-  test_case(redist_traffic_between(&from, &to, &traffic) == REDIST_OK &&
+  test_case(redist_traffic_between(&from, &to, 0, &traffic) == REDIST_OK &&
                 traffic.kept == 2 * n * n && traffic.moved == 2 * n,
             "large boxes with ghosts");
 }

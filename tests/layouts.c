@@ -313,7 +313,7 @@ static void check_traffic(const test_model *from, const test_model *to, int numb
   serial_volumes(from, to, &m);
   wanted = serial_traffic(&m);
   test_case(
-      redist_traffic_between(x, y, &t) == REDIST_OK && serial_same_traffic(&t, &wanted),
+      redist_traffic_between(x, y, 0, &t) == REDIST_OK && serial_same_traffic(&t, &wanted),
       "traffic %d: total %lld of %lld, kept %lld of %lld, messages %lld of %lld, max_sends %lld of %lld, "
       "max_sent %lld of %lld",
       number, (long long)t.total, (long long)wanted.total, (long long)t.kept,
@@ -355,9 +355,9 @@ static void check_different_shapes(void) {
   redist_layout x = redist_layout_2d(redist_block(4, 2), redist_whole(5)), y = redist_transposed(x),
                 z = redist_layout_1d(redist_whole(20));
   redist_traffic t;
-  test_case(redist_traffic_between(&x, &y, &t) == REDIST_ERR_SHAPE,
+  test_case(redist_traffic_between(&x, &y, 0, &t) == REDIST_ERR_SHAPE,
             "traffic of a 4 x 5 and a 5 x 4 view");
-  test_case(redist_traffic_between(&x, &z, &t) == REDIST_ERR_SHAPE,
+  test_case(redist_traffic_between(&x, &z, 0, &t) == REDIST_ERR_SHAPE,
             "traffic of a 2-D and a 1-D view");
 }
 

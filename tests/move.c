@@ -134,7 +134,7 @@ static void check_traffic(pair *p, int number) {
   int a, b, code, same = 1;
   test_volumes(&p->tables[0], &p->tables[1], WORLD, volumes);
   expected = expected_traffic(volumes);
-  code = redist_traffic_between(&p->layouts[0], &p->layouts[1], &found);
+  code = redist_traffic_between(&p->layouts[0], &p->layouts[1], 0, &found);
   test_case(code == REDIST_OK && same_traffic(&found, &expected),
             "traffic, pair %d: code %d, moved %ld of %ld, messages %ld of %ld", number, code,
             (long)found.moved, (long)expected.moved, (long)found.messages, (long)expected.messages);
@@ -166,10 +166,10 @@ static void check_refusal(void) {
   redist_traffic traffic;
   test_case(redist_move(&a, from, &b, to, 4) == REDIST_ERR_SHAPE, "move between 3 x 4 and 4 x 3");
   test_case(redist_move(&a, from, &flat, to, 4) == REDIST_ERR_SHAPE, "move between 3 x 4 and 12");
-  test_case(redist_traffic_between(&a, &b, &traffic) == REDIST_ERR_SHAPE,
+  test_case(redist_traffic_between(&a, &b, 0, &traffic) == REDIST_ERR_SHAPE,
             "traffic between 3 x 4 and 4 x 3");
   test_case(redist_move(&bad, from, &bad, to, 4) == REDIST_ERR_LAYOUT, "move with block 0");
-  test_case(redist_traffic_between(&bad, &bad, &traffic) == REDIST_ERR_LAYOUT,
+  test_case(redist_traffic_between(&bad, &bad, 0, &traffic) == REDIST_ERR_LAYOUT,
             "traffic with block 0");
 }
 

@@ -41,10 +41,10 @@ int main(void) {
   redist_traffic traffic;
   int ranks[1] = {-1};
   check(redist_layout_check(&listed), "ranks in a list");
-  check(redist_traffic_between(&from, &to, &traffic), "traffic");
+  check(redist_traffic_between(&from, &to, 0, &traffic), "traffic");
   check(redist_relabel(&from, &to, ranks), "relabelling");
   listed = redist_replicated(few, 1 << 30);
-  check(redist_schedule_create(&listed, &few, &schedule), "the schedule of copies");
-  check(redist_traffic_between(&listed, &few, &traffic), "the traffic of copies");
+  check(redist_schedule_create(&listed, &few, 0, &schedule), "the schedule of copies");
+  check(redist_traffic_between(&listed, &few, 0, &traffic), "the traffic of copies");
   return test_report("narrow");
 }

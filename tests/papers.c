@@ -28,7 +28,7 @@ static redist_traffic check_pair(const test_model *from, const test_model *to, c
   serial_volumes(from, to, &m);
   wanted = serial_traffic(&m);
   test_case(
-      redist_traffic_between(&from->layout, &to->layout, &t) == REDIST_OK &&
+      redist_traffic_between(&from->layout, &to->layout, 0, &t) == REDIST_OK &&
           serial_same_traffic(&t, &wanted),
       "%s: kept %lld of %lld, messages %lld of %lld, max_sends %lld of %lld, max_received %lld of %lld",
       what, (long long)t.kept, (long long)wanted.kept, (long long)t.messages,

@@ -536,7 +536,7 @@ static const struct {
 /* The most messages to others that any rank really sends or receives; -1 after an error. */
 static double busiest(const redist_layout *from, const redist_layout *to) {
   redist_traffic traffic = {0};
-  const int code = redist_traffic_between(from, to, &traffic);
+  const int code = redist_traffic_between(from, to, 0, &traffic);
   return code == REDIST_OK ? (double)larger(traffic.max_sends, traffic.max_receives) : -1;
 }
 

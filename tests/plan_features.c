@@ -89,7 +89,7 @@ static int stats_agree(const exchange *e, const redist_stats *s) {
 static int stats_add_up(const exchange *e, const redist_stats *s) {
   redist_traffic t = {0, 0, 0, 0, 0, 0, 0, 0};
   int each = (int)e->bytes * e->count;
-  int code = redist_traffic_between(&e->layouts[0], &e->layouts[1], &t);
+  int code = redist_traffic_between(&e->layouts[0], &e->layouts[1], 0, &t);
   int sends = test_sum((int)s->sends), receives = test_sum((int)s->receives),
       kept = test_sum((int)s->bytes_kept);
   int sent = test_sum((int)s->bytes_sent);
@@ -117,7 +117,7 @@ static int most_steps(const exchange *e) {
 static int has_method(const exchange *e, const redist_stats *s) {
   redist_traffic t = {0, 0, 0, 0, 0, 0, 0, 0};
   if (e->method == REDIST_AUTO) return s->method != REDIST_AUTO;
-  redist_traffic_between(&e->layouts[0], &e->layouts[1], &t);
+  redist_traffic_between(&e->layouts[0], &e->layouts[1], 0, &t);
   return s->method == e->method || (e->method == REDIST_SHARED && t.messages == 0);
 }
 

@@ -263,7 +263,8 @@ typedef struct {
 static void open_order(const exchange *e, step_order *order) {
   int side, a, b;
   memset(order, 0, sizeof *order);
-  if (redist_schedule_create(&e->layouts[FROM], &e->layouts[TO], &order->schedule) != REDIST_OK ||
+  if (redist_schedule_create(&e->layouts[FROM], &e->layouts[TO], 0, &order->schedule) !=
+          REDIST_OK ||
       order->schedule.steps > MOST)
     MPI_Abort(MPI_COMM_WORLD, 1);
   for (side = 0; side < 2; side++)

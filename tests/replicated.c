@@ -125,7 +125,7 @@ static void check_traffic(const replicated *p, int number) {
   memset(&found, 0, sizeof found);
   expected = expected_traffic(p, &degree);
   test_case(
-      redist_traffic_between(&p->side[0].layout, &p->side[1].layout, &found) == REDIST_OK &&
+      redist_traffic_between(&p->side[0].layout, &p->side[1].layout, 0, &found) == REDIST_OK &&
           found.total == expected.total && found.kept == expected.kept &&
           found.moved == expected.moved && found.messages == expected.messages &&
           found.max_sends == expected.max_sends && found.max_receives == expected.max_receives &&
@@ -147,7 +147,7 @@ static void check_schedule(const replicated *p, int number) {
   int64_t left[TEST_PLACES][TEST_PLACES], degree;
   redist_schedule s;
   int step, a, b,
-      good = redist_schedule_create(&p->side[0].layout, &p->side[1].layout, &s) == REDIST_OK;
+      good = redist_schedule_create(&p->side[0].layout, &p->side[1].layout, 0, &s) == REDIST_OK;
   expected_traffic(p, &degree);
   memcpy(left, p->volume, sizeof left);
   for (step = 0; step < s.steps && good; step++) {
@@ -260,7 +260,8 @@ static void check_relabel(const replicated *p, int number) {
     legal = legal && c < n;
   }
   renumbered = redist_on_ranks(p->side[1].layout, ranks);
-  test_case(legal && redist_traffic_between(&p->side[0].layout, &renumbered, &now) == REDIST_OK &&
+  test_case(legal &&
+                redist_traffic_between(&p->side[0].layout, &renumbered, 0, &now) == REDIST_OK &&
                 now.kept == best,
             "pair %d: relabelled, %ld stay of at most %ld", number, (long)now.kept, (long)best);
 }
@@ -274,10 +275,10 @@ static void check_large_relabel(void) {
   redist_layout to =
       redist_replicated(redist_layout_1d(redist_starting_at(redist_block(N, PROCS), 1)), 3);
   redist_traffic before = {0, 0, 0, 0, 0, 0, 0, 0}, after = before;
-  redist_traffic_between(&from, &to, &before);
+  redist_traffic_between(&from, &to, 0, &before);
   test_case(redist_relabel(&from, &to, ranks) == REDIST_OK, "relabelling 1800 places");
   to = redist_on_ranks(to, ranks);
-  redist_traffic_between(&from, &to, &after);
+  redist_traffic_between(&from, &to, 0, &after);
   test_case(redist_layout_check(&to) == REDIST_OK && before.kept < 2 * N && after.kept == 2 * N &&
                 after.total == 3 * N && after.moved == N,
             "relabelled 1800 places: %ld of %ld stay", (long)after.kept, (long)after.total);
@@ -293,8 +294,8 @@ static int call_all(const replicated *p, const void *const *from, void *const *t
   redist_schedule schedule;
   int ranks[TEST_PLACES], code[4], k, good = 1;
   int64_t volume = redist_volume(x, p->side[0].table.ranks[0], y, p->side[1].table.ranks[0]);
-  code[0] = redist_traffic_between(x, y, &traffic);
-  code[1] = redist_schedule_create(x, y, &schedule);
+  code[0] = redist_traffic_between(x, y, 0, &traffic);
+  code[1] = redist_schedule_create(x, y, 0, &schedule);
   redist_schedule_free(&schedule);
   code[2] = redist_relabel(x, y, ranks);
   code[3] = redist_move(x, from, y, to, 1);
@@ -339,13 +340,13 @@ static void check_thrift(void) {
   int64_t used[2];
   int code;
   until_failure = many;
-  code = redist_traffic_between(&from, &to, &traffic);
+  code = redist_traffic_between(&from, &to, 0, &traffic);
   used[0] = many - until_failure;
   until_failure = many;
   code += redist_layout_check(&listed);
   used[1] = until_failure - many;
   until_failure = many;
-  code += redist_traffic_between(&listed, &to, &traffic);
+  code += redist_traffic_between(&listed, &to, 0, &traffic);
   used[1] += many - until_failure;
   until_failure = -1;
   test_case(code == REDIST_OK && used[0] > 0 && used[1] == used[0] + 2,
@@ -402,10 +403,10 @@ static void check_overflow(void) {
                 three = redist_replicated(from, 3);
   redist_traffic traffic;
   int ranks[12];
-  test_case(redist_traffic_between(&from, &two, &traffic) == REDIST_OK && traffic.total == 2 * n &&
-                traffic.kept == n,
+  test_case(redist_traffic_between(&from, &two, 0, &traffic) == REDIST_OK &&
+                traffic.total == 2 * n && traffic.kept == n,
             "2^62 elements in two copies");
-  test_case(redist_traffic_between(&from, &three, &traffic) == REDIST_ERR_OVERFLOW,
+  test_case(redist_traffic_between(&from, &three, 0, &traffic) == REDIST_ERR_OVERFLOW,
             "more than 2^62 elements in three copies");
   test_case(redist_relabel(&from, &three, ranks) == REDIST_ERR_OVERFLOW,
             "relabelling more than 2^62 elements");
@@ -420,8 +421,8 @@ static void check_empty(void) {
   redist_layout to = redist_replicated(redist_layout_2d(redist_whole(0), redist_block(9, 3)), 3);
   redist_traffic traffic;
   redist_schedule s;
-  test_case(redist_traffic_between(&from, &to, &traffic) == REDIST_OK && traffic.total == 0 &&
-                traffic.messages == 0 && redist_schedule_create(&from, &to, &s) == REDIST_OK &&
+  test_case(redist_traffic_between(&from, &to, 0, &traffic) == REDIST_OK && traffic.total == 0 &&
+                traffic.messages == 0 && redist_schedule_create(&from, &to, 0, &s) == REDIST_OK &&
                 s.steps == 0 && redist_volume(&from, 0, &to, 0) == 0,
             "an array of no elements in copies");
   redist_schedule_free(&s);
@@ -450,7 +451,7 @@ static void check_boxes(void) {
     if (boxes / 2 == 1) to = redist_layout_boxes(2, extents, 8, eighths);
     from = redist_replicated(from, 2);
     to = redist_from_rank(to, 4);
-    good = redist_traffic_between(&from, &to, &traffic) == REDIST_OK && traffic.max_sends == 2;
+    good = redist_traffic_between(&from, &to, 0, &traffic) == REDIST_OK && traffic.max_sends == 2;
     for (rank = 0; rank < 4; rank++)
       for (k = 0; k < 8; k++)
         good = good && redist_volume(&from, rank, &to, 4 + k) ==
