@@ -2865,14 +2865,6 @@ typedef struct {
   int alone;       /* the function is not thread-safe */
 } redist_priv_policy;
 
-/* How a copy writes its units. */
-typedef struct {
-  /* stream: by non-temporal stores; far: the source is in no cache of this core */
-  int stream, far;
-  int64_t unit; /* contiguous bytes */
-  redist_priv_policy policy;
-} redist_priv_writing;
-
 /* Two nested loops, and where they begin. */
 typedef struct {
   redist_priv_loop outer, inner;
@@ -3008,27 +3000,6 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *p
   }
 }
 
-/* Writes a row of chunks of `bytes` contiguous bytes. */
-REDIST_PRIV void redist_priv_write(const redist_priv_writing *w, redist_priv_loop row,
-                                   int64_t bytes, const char *from, char *to) {
-  const redist_priv_policy *a = &w->policy;
-  for (; row.n > 0; row.n--, from += row.from, to += row.to)
-    if (a->function != NULL)
-      a->function(to, from, bytes / a->element, a->context);
-    else if (w->stream)
-      redist_priv_stream(to, from, bytes, row.from);
-    else
-      memcpy(to, from, (size_t)bytes);
-}
-
-/* How two loops are cut into tiles of wide x tall units, and how a tile is copied: in strips,
-   through a buffer, by non-temporal stores, with lines prefetched (far). */
-typedef struct {
-  const redist_priv_writing *w;
-  int64_t wide, tall;
-  int strips, buffered, stream, far;
-} redist_priv_tiling;
-
 #ifdef REDIST_PRIV_VECTORS
 
 /* Writes a line of two rows of the destination: the lower halves of each pair of vectors to the
@@ -3099,13 +3070,41 @@ REDIST_PRIV_APART void redist_priv_copy_edge(int64_t unit, const redist_priv_pla
   redist_priv_copy_units(unit, &edge);
 }
 
+/* How the two innermost loops of a step are cut into tiles of wide x tall units, and how a tile is
+   copied: in strips, through a buffer, by non-temporal stores, with lines prefetched (far). */
+typedef struct {
+  int wide, tall;
+  char strips, buffered, stream, far;
+  char turned, combine, unused[2]; /* planes are transposed; a function combines */
+} redist_priv_tiling;
+
+/* The kinds of steps. */
+enum redist_priv_kinds {
+  REDIST_PRIV_UNITS,  /* unit by unit */
+  REDIST_PRIV_ROWS,   /* units that are long enough to be streamed or combined one by one */
+  REDIST_PRIV_TILES,  /* two loops in tiles */
+  REDIST_PRIV_OFFSETS /* units at the offsets of a table */
+};
+
+/* A step of a copy, in bytes: a unit of contiguous bytes, or a table of offsets of such units, in
+   two loops, and these in others. */
+typedef struct {
+  enum redist_priv_kinds kind;
+  int loops; /* loop[first], ..., of the pool: those around outer, the outermost first */
+  int64_t first, from, to, unit; /* from, to: where it begins */
+  redist_priv_loop outer, inner;
+  int64_t offset, offsets; /* of a table: offset[offset], ..., of the pool */
+  int64_t buffered;        /* repetitions of the table that fill a tile without gaps; or 0 */
+  redist_priv_tiling tiling;
+} redist_priv_step;
+
 /* Transposes two loops, the outer along contiguous elements of the source, the inner along those of
    the destination: strips, and the remainder at the two edges. */
-REDIST_PRIV_APART void redist_priv_transpose(const redist_priv_tiling *t, int stream,
+REDIST_PRIV_APART void redist_priv_transpose(int64_t unit, int far, int stream,
                                              const redist_priv_plane *p) {
-  const int64_t unit = t->w->unit, side = 16 / unit;
-  const int64_t lines = p->inner.n & -(REDIST_PRIV_LINE / unit), columns = p->outer.n & -side;
-  const int ahead = t->far && columns * unit <= REDIST_PRIV_LINE;
+  const int64_t side = 16 / unit, lines = p->inner.n & -(REDIST_PRIV_LINE / unit),
+                columns = p->outer.n & -side;
+  const int ahead = far && columns * unit <= REDIST_PRIV_LINE;
   if (unit == 4)
     redist_priv_transpose_strips(4, stream, ahead, lines, columns, p);
   else if (unit == 8)
@@ -3118,7 +3117,7 @@ REDIST_PRIV_APART void redist_priv_transpose(const redist_priv_tiling *t, int st
 }
 
 #else
-#define redist_priv_transpose(t, stream, plane) redist_priv_copy_units((t)->w->unit, plane)
+#define redist_priv_transpose(unit, far, stream, plane) redist_priv_copy_units(unit, plane)
 #endif
 
 /* The buffer in which a tile is assembled, aligned for numbers of any kind. */
@@ -3127,45 +3126,68 @@ typedef union {
   long double aligned;
 } redist_priv_tile;
 
+/* Writes a row of chunks of `bytes` contiguous bytes. */
+REDIST_PRIV void redist_priv_write(const redist_priv_policy *a, int stream, redist_priv_loop row,
+                                   int64_t bytes, const char *from, char *to) {
+  for (; row.n > 0; row.n--, from += row.from, to += row.to)
+    if (a->function != NULL)
+      a->function(to, from, bytes / a->element, a->context);
+    else if (stream)
+      redist_priv_stream(to, from, bytes, row.from);
+    else
+      memcpy(to, from, (size_t)bytes);
+}
+
 /* Chooses tiles so that each cache line of either side is visited once, while it is cached. Strips
    that fill a whole line of the destination are streamed directly; their tiles are low and wide, so
    that the processor prefetches the source's rows. Where several strips fill a line, tiles are high
    and narrow. Anything else that is streamed, or copied unit by unit, is assembled in a buffer and
    written in long pieces. Strips that are combined use a larger buffer, to read the destination in
    long pieces, too. */
-REDIST_PRIV redist_priv_tiling redist_priv_tiles_for(const redist_priv_writing *w,
-                                                     const redist_priv_plane *p, int transposed) {
-  const int64_t unit = w->unit, pitch = p->outer.to;
-  const int combine = w->policy.function != NULL, contiguous = p->inner.to == unit;
-  const int even = pitch % 16 == 0 && (uintptr_t)p->to % 16 == 0;
-  redist_priv_tiling t;
+REDIST_PRIV_COLD void redist_priv_choose_tiles(redist_priv_step *s, int stream) {
+  const int64_t unit = s->unit, pitch = s->outer.to;
+  const int contiguous = s->inner.to == unit;
+  redist_priv_tiling *t = &s->tiling;
   int64_t across;
-  t.w = w;
-  t.strips =
-      transposed && contiguous && p->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
-  t.stream = w->stream && contiguous;
-  t.buffered = combine || (t.strips ? t.stream && !even : contiguous);
-  t.far = w->far || w->stream || p->outer.n * p->inner.n * unit > REDIST_PRIV_NEAR;
-  across = !transposed ? unit
-           : !t.strips ? (int64_t)REDIST_PRIV_WIDTH
-           : combine   ? 4 * (int64_t)REDIST_PRIV_WIDTH
-                       : (int64_t)REDIST_PRIV_LINE;
-  t.wide = transposed ? redist_priv_max(across / unit, 1) : 1;
-  t.tall = (t.strips && combine ? REDIST_PRIV_TILE_BUFFERS : 1) * REDIST_PRIV_TILE_BUFFER / across;
-  if (!t.strips || t.buffered) return t;
-  if (t.stream && pitch % REDIST_PRIV_LINE != 0) {
-    t.wide = 4; /* no more incomplete lines than the processor holds */
-  } else if (p->outer.n * unit >= 2 * REDIST_PRIV_WIDTH && (t.stream || unit < 16)) {
-    t.wide = 2 * REDIST_PRIV_WIDTH / unit;
-    t.tall = 2 * REDIST_PRIV_LINE / unit;
+  t->strips =
+      t->turned && contiguous && s->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+  t->stream = stream && contiguous;
+  t->buffered = t->combine || (t->strips ? t->stream && pitch % 16 != 0 : contiguous);
+  t->far |= stream || s->outer.n * s->inner.n * unit > REDIST_PRIV_NEAR;
+  across = !t->turned   ? unit
+           : !t->strips ? (int64_t)REDIST_PRIV_WIDTH
+           : t->combine ? 4 * (int64_t)REDIST_PRIV_WIDTH
+                        : (int64_t)REDIST_PRIV_LINE;
+  t->wide = t->turned ? (int)redist_priv_max(across / unit, 1) : 1;
+  t->tall = (int)((t->strips && t->combine ? REDIST_PRIV_TILE_BUFFERS : 1) *
+                  REDIST_PRIV_TILE_BUFFER / across);
+  if (!t->strips || t->buffered) return;
+  if (t->stream && pitch % REDIST_PRIV_LINE != 0) {
+    t->wide = 4; /* no more incomplete lines than the processor holds */
+  } else if (s->outer.n * unit >= 2 * REDIST_PRIV_WIDTH && (t->stream || unit < 16)) {
+    t->wide = 2 * REDIST_PRIV_WIDTH / (int)unit;
+    t->tall = 2 * REDIST_PRIV_LINE / (int)unit;
   }
-  return t;
+}
+
+/* Decides how a step is copied, by non-temporal stores or not. */
+REDIST_PRIV_COLD void redist_priv_choose_kind(redist_priv_step *s, int stream) {
+  const int combine = s->tiling.combine;
+  s->kind = s->offsets > 0                                       ? REDIST_PRIV_OFFSETS
+            : (combine || stream) && s->unit >= REDIST_PRIV_LONG ? REDIST_PRIV_ROWS
+            : s->tiling.turned || combine ||
+                    (stream && s->inner.to == s->unit && s->inner.n * s->unit >= REDIST_PRIV_LONG)
+                ? REDIST_PRIV_TILES
+                : REDIST_PRIV_UNITS;
+  redist_priv_choose_tiles(s, stream);
+  if (s->kind == REDIST_PRIV_OFFSETS) s->tiling.stream = (char)(stream && s->buffered > 0);
 }
 
 /* Combines an assembled tile with a non-contiguous destination, through a second tile. */
-REDIST_PRIV void redist_priv_combine_tile(const redist_priv_writing *w, const redist_priv_plane *p,
+REDIST_PRIV void redist_priv_combine_tile(const redist_priv_policy *a, int64_t unit,
+                                          const redist_priv_plane *p,
                                           const redist_priv_tile *tile) {
-  const int64_t unit = w->unit, row = p->inner.n * unit;
+  const int64_t row = p->inner.n * unit;
   redist_priv_tile there;
   redist_priv_plane in = {{p->outer.n, p->outer.to, row},
                           {p->inner.n, p->inner.to, unit},
@@ -3176,16 +3198,15 @@ REDIST_PRIV void redist_priv_combine_tile(const redist_priv_writing *w, const re
                            there.bytes,
                            p->to};
   redist_priv_copy_units(unit, &in);
-  w->policy.function(there.bytes, tile->bytes, p->outer.n * row / w->policy.element,
-                     w->policy.context);
+  a->function(there.bytes, tile->bytes, p->outer.n * row / a->element, a->context);
   redist_priv_copy_units(unit, &out);
 }
 
 /* Copies a tile, shorter at the edges, through a buffer. */
-REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const redist_priv_plane *p,
+REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const redist_priv_policy *a,
+                                           int64_t unit, const redist_priv_plane *p,
                                            redist_priv_tile *tile) {
-  const int64_t unit = t->w->unit, bytes = p->inner.n * unit;
-  const int combine = t->w->policy.function != NULL;
+  const int64_t bytes = p->inner.n * unit;
   char *at = (char *)tile;
   redist_priv_plane in = {{p->outer.n, p->outer.from, bytes},
                           {p->inner.n, p->inner.from, unit},
@@ -3194,30 +3215,32 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
   redist_priv_plane across = {in.inner, in.outer, p->from, at};
   redist_priv_loop rows = {p->outer.n, bytes, p->outer.to};
   int64_t k, line;
-  for (k = 0; combine && t->far && p->inner.to == unit && k < p->outer.n; k++)
+  for (k = 0; a->function != NULL && t->far && p->inner.to == unit && k < p->outer.n; k++)
     for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
       REDIST_PRIV_PREFETCH(p->to, k * p->outer.to + line);
   if (t->strips)
-    redist_priv_transpose(t, 0, &in);
+    redist_priv_transpose(unit, t->far, 0, &in);
   else
     redist_priv_copy_units(unit, p->outer.n > 1 ? &across : &in);
   if (p->inner.to == unit)
-    redist_priv_write(t->w, rows, bytes, at, p->to);
+    redist_priv_write(a, t->stream, rows, bytes, at, p->to);
   else
-    redist_priv_combine_tile(t->w, p, tile);
+    redist_priv_combine_tile(a, unit, p, tile);
 }
 
 /* The same with a buffer on the stack, or with the larger one of strips that are combined. */
 REDIST_PRIV_APART void redist_priv_copy_small(const redist_priv_tiling *t,
+                                              const redist_priv_policy *a, int64_t unit,
                                               const redist_priv_plane *p) {
   redist_priv_tile tile;
-  redist_priv_copy_buffered(t, p, &tile);
+  redist_priv_copy_buffered(t, a, unit, p, &tile);
 }
 
 REDIST_PRIV_APART void redist_priv_copy_large(const redist_priv_tiling *t,
+                                              const redist_priv_policy *a, int64_t unit,
                                               const redist_priv_plane *p) {
   redist_priv_tile tile[REDIST_PRIV_TILE_BUFFERS];
-  redist_priv_copy_buffered(t, p, tile);
+  redist_priv_copy_buffered(t, a, unit, p, tile);
 }
 
 /* How many units lead to the next cache line, at most `most`; `most` when `at` begins a line. */
@@ -3228,50 +3251,37 @@ REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64
 
 /* Two loops in tiles, forwards along the source and one page of it at a time, so that the
    destination's pages stay in the translation cache. The first tiles are small, so that the others
-   begin at cache lines. */
-REDIST_PRIV void redist_priv_copy_tiles(const redist_priv_tiling *t, const redist_priv_plane *p) {
-  const int64_t unit = t->w->unit, page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
-  const int64_t top = p->inner.n > t->tall ? redist_priv_to_line(p->to, unit, t->tall) : t->tall;
-  const int64_t left = redist_priv_to_line(p->from, unit, t->wide);
+   begin at cache lines. Strips cannot be streamed to an address that is not a multiple of 16. */
+REDIST_PRIV_APART void redist_priv_copy_tiles(redist_priv_tiling t, const redist_priv_policy *a,
+                                              int64_t unit, const redist_priv_plane *p) {
+  const int64_t page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
   redist_priv_plane tile = *p;
-  int64_t begin, end, i, j;
+  int64_t begin, end, i, j, top, left;
+  if (t.strips && t.stream && !t.buffered && (uintptr_t)p->to % 16 != 0) {
+    t.buffered = 1;
+    t.wide = REDIST_PRIV_LINE / (int)unit;
+    t.tall = REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_LINE;
+  }
+  top = p->inner.n > t.tall ? redist_priv_to_line(p->to, unit, t.tall) : t.tall;
+  left = redist_priv_to_line(p->from, unit, t.wide);
   for (begin = 0; begin < p->outer.n; begin = end) {
-    end = redist_priv_min(begin == 0 && left < t->wide ? left : begin + page, p->outer.n);
+    end = redist_priv_min(begin == 0 && left < t.wide ? left : begin + page, p->outer.n);
     for (i = 0; i < p->inner.n; i += tile.inner.n) {
-      tile.inner.n = redist_priv_min(i == 0 ? top : t->tall, p->inner.n - i);
+      tile.inner.n = redist_priv_min(i == 0 ? top : t.tall, p->inner.n - i);
       for (j = begin; j < end; j += tile.outer.n) {
-        tile.outer.n = redist_priv_min(t->wide, end - j);
+        tile.outer.n = redist_priv_min(t.wide, end - j);
         tile.from = p->from + j * p->outer.from + i * p->inner.from;
         tile.to = p->to + j * p->outer.to + i * p->inner.to;
-        if (t->buffered && t->strips && t->w->policy.function != NULL)
-          redist_priv_copy_large(t, &tile);
-        else if (t->buffered)
-          redist_priv_copy_small(t, &tile);
-        else if (t->strips)
-          redist_priv_transpose(t, t->stream, &tile);
+        if (t.buffered && t.strips && a->function != NULL)
+          redist_priv_copy_large(&t, a, unit, &tile);
+        else if (t.buffered)
+          redist_priv_copy_small(&t, a, unit, &tile);
+        else if (t.strips)
+          redist_priv_transpose(unit, t.far, t.stream, &tile);
         else
           redist_priv_copy_units(unit, &tile);
       }
     }
-  }
-}
-
-/* Copies two loops around a unit. */
-REDIST_PRIV_APART void redist_priv_copy_plane(const redist_priv_writing *w,
-                                              const redist_priv_plane *p, int transposed) {
-  const int combine = w->policy.function != NULL;
-  const int put_together =
-      w->stream && p->inner.to == w->unit && p->inner.n * w->unit >= REDIST_PRIV_LONG;
-  redist_priv_tiling tiling;
-  int64_t j;
-  if ((combine || w->stream) && w->unit >= REDIST_PRIV_LONG) {
-    for (j = 0; j < p->outer.n; j++)
-      redist_priv_write(w, p->inner, w->unit, p->from + j * p->outer.from, p->to + j * p->outer.to);
-  } else if (transposed || combine || put_together) {
-    tiling = redist_priv_tiles_for(w, p, transposed);
-    redist_priv_copy_tiles(&tiling, p);
-  } else {
-    redist_priv_copy_units(w->unit, p);
   }
 }
 
@@ -3321,141 +3331,75 @@ REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side
   return fastest < 0 ? m->ndim - 1 : fastest;
 }
 
-/* The axes of a message from the slowest to the fastest of a side. */
-REDIST_PRIV_APART void redist_priv_order_axes(const redist_priv_message *m, int side, int *axes) {
-  int a, b;
-  for (a = 0; a < m->ndim; a++) {
-    for (b = a; b > 0 && m->stride[side][axes[b - 1]] < m->stride[side][a]; b--)
-      axes[b] = axes[b - 1];
-    axes[b] = a;
-  }
-}
-
-/* -------------------------------------------------------------------------------- copy programs */
+/* ---------------------------------------------------------------------------- compiling copies */
 
 /* A message is a product of runs, which may be copied in many orders, most of them slow: they visit
-   cache lines repeatedly. A copy program fixes the loops that copy a message, or each of its
-   pieces, between two of its sides. It is compiled when a plan is made; an execution follows it and
-   decides nothing. Everything in it is in bytes.
+   cache lines repeatedly. So a copy is compiled when a plan is made; an execution follows it and
+   decides nothing. It consists of steps: loops around a unit of contiguous bytes, or around a table
+   of offsets where runs are short. Each choice of a run on every axis makes one step, whose loops
+   are ordered and merged: the destination's slowest goes first and its fastest last; the source's
+   fastest comes last but one, so that the two innermost loops form planes, which are transposed
+   where the two sides' fastest loops differ. For example, columns of 200 x 1024 doubles go from
+   CYCLIC(3) to CYCLIC(2) on 2 processes into packed memory (n x {source, destination distance} is a
+   loop):
 
-   Each axis becomes a level. Levels go from the destination's slowest axis to its fastest, but the
-   source's fastest axis comes last but one. So the two innermost levels form planes, which are
-   transposed where the two sides' fastest axes differ. Levels that continue each other on both
-   sides are merged. A piece takes one slice of every level: a few steps, each of up to three loops
-   around a unit of contiguous bytes, or around a table of offsets where runs are short. For
-   example, columns of 200 x 1024 doubles go from CYCLIC(3) to CYCLIC(2) on 2 processes, in packed
-   pieces of 100 rows (n x {source, destination distance} is a loop):
+       first step    200 x {4104, 2056}, 2 x {2016, 1008} around a table of 126 offsets, which are 42
+                     superblocks
+       second step   200 x {4104, 2056} around a table of the 5 offsets that are left
 
-       level 0  slice: 100 rows, twice  one step:    100 x {4104, 2056}
-       level 1  slice: all columns      first step:  2 x {2016, 1008} around a table of 126 offsets,
-                                                     which are 42 superblocks
-                                        second step: a table of the 5 offsets that are left
-
-   Slices that repeat at equal distances are stored once. */
+   Steps of all copies of a plan lie in one pool. A piece of a message is a copy of its own: the part
+   of the message that lies in a window of packed positions. Pieces of equal form share their
+   steps. */
 typedef struct {
   int64_t from, to;
 } redist_priv_offset;
 
 typedef struct {
-  /* the outermost first; those that are not used have n = 1 */
-  redist_priv_loop loop[REDIST_PRIV_LEVELS];
-  int64_t from, to;        /* where it begins */
-  int64_t unit;            /* contiguous bytes; 0 on levels that are not the innermost */
-  int64_t offset, offsets; /* offsets > 0: a table of so many units, from offset[offset] on */
-  int64_t buffered;        /* repetitions of a table that fill a tile without gaps; or 0 */
-} redist_priv_step;
-
-typedef struct {
-  int64_t first, steps;    /* step[first], ... */
-  int64_t elements;        /* along the axis, or the axes merged */
-  int64_t times, from, to; /* repetitions of the slice, and their distances */
-  /* rows of the level before that stay cached together: all steps copy these before others */
-  int64_t rows;
-} redist_priv_slice;
-
-enum { REDIST_PRIV_MAX_LEVELS = REDIST_MAX_DIMS + 2 };
-
-typedef struct {
-  int levels, transposed;           /* transposed: the two innermost levels are transposed */
-  int far;                          /* the source is in no cache of this core */
-  int compact;                      /* the arrays below are in the same allocation */
-  int shared;                       /* the level that threads share */
-  int turns, turn[REDIST_MAX_DIMS]; /* the levels with several slices, in the order of pieces */
-  /* the slices of a level: first[level] <= k < first[level + 1] */
-  int64_t first[REDIST_PRIV_MAX_LEVELS + 1];
-  int64_t from, to, element;
-  int64_t room; /* bytes of a packed piece; fewer at the edges */
-  /* not 0: the program is two loops around a unit of so many bytes */
-  int64_t unit, plane_from, plane_to;
-  redist_priv_loop plane[2];
-  int64_t slices, slice_room, steps, step_room, offsets, offset_room;
-  redist_priv_slice *slice;
+  int64_t steps, step_room, loops, loop_room, offsets, offset_room;
   redist_priv_step *step;
+  redist_priv_loop *loop;
   redist_priv_offset *offset;
+} redist_priv_pool;
+
+/* A compiled copy: step[first], ..., of a pool, all begin `from` and `to` bytes further on. */
+typedef struct {
+  int64_t first, steps, from, to;
+  int64_t bytes; /* that it copies */
 } redist_priv_program;
 
-/* A piece of a program's message: a slice of every level, and which of its repetitions. All zero:
-   the first piece. */
-typedef struct {
-  int64_t slice[REDIST_PRIV_MAX_LEVELS], time[REDIST_PRIV_MAX_LEVELS];
-} redist_priv_cursor;
-
-REDIST_PRIV_COLD void redist_priv_program_free(redist_priv_program **program) {
-  redist_priv_program *p = *program;
-  *program = NULL;
-  if (p == NULL) return;
-  if (!p->compact) {
-    REDIST_FREE(p->slice);
-    REDIST_FREE(p->step);
-    REDIST_FREE(p->offset);
-  }
-  REDIST_FREE(p);
+REDIST_PRIV_COLD void redist_priv_pool_free(redist_priv_pool *pool) {
+  REDIST_FREE(pool->step);
+  REDIST_FREE(pool->loop);
+  REDIST_FREE(pool->offset);
+  memset(pool, 0, sizeof *pool);
 }
-
-/* Advances to the next piece. Returns 0 after the last one, with the cursor at the first again. */
-REDIST_PRIV int redist_priv_advance(const redist_priv_program *p, redist_priv_cursor *c) {
-  int k;
-  for (k = 0; k < p->turns; k++) {
-    const int level = p->turn[k];
-    const int64_t slice = p->first[level] + c->slice[level];
-    if (++c->time[level] < p->slice[slice].times) return 1;
-    c->time[level] = 0;
-    if (slice + 1 < p->first[level + 1]) {
-      c->slice[level]++;
-      return 1;
-    }
-    c->slice[level] = 0;
-  }
-  return 0;
-}
-
-REDIST_PRIV_FAST const redist_priv_slice *
-redist_priv_slice_at(const redist_priv_program *p, const redist_priv_cursor *c, int level) {
-  return &p->slice[p->first[level] + c->slice[level]];
-}
-
-/* The bytes of a piece. */
-REDIST_PRIV int64_t redist_priv_piece_size(const redist_priv_program *p,
-                                           const redist_priv_cursor *c) {
-  int64_t bytes = p->element;
-  int level;
-  for (level = 0; level < p->levels; level++) bytes *= redist_priv_slice_at(p, c, level)->elements;
-  return bytes;
-}
-
-/* --------------------------------------------------------------------- compiling a copy program */
 
 /* offsets in a table: as many superblocks as fit */
 enum { REDIST_PRIV_TABLE_UNITS = 128 };
 
-/* An axis of a message while its level is compiled. */
+/* A choice along an axis: a run, or the part of it that lies in the window; or a table of offsets,
+   repeated by the first loop. */
 typedef struct {
-  redist_priv_program *program;
-  const redist_priv_runs *runs;
+  redist_priv_loop loop[REDIST_PRIV_LEVELS]; /* the outermost first; n is 1 where there is none */
+  int64_t from, to, offset, offsets, buffered;
+} redist_priv_option;
+
+/* What is copied, and how. */
+typedef struct {
   int side[2];
+  int64_t element; /* bytes */
+  int combine;     /* a function combines */
+  int stream;      /* by non-temporal stores */
+} redist_priv_manner;
+
+typedef struct {
+  redist_priv_pool *pool;
+  redist_priv_manner manner;
+  int64_t options, room;
+  redist_priv_option *option, next; /* of axis d: option[first[d]], ..., option[first[d + 1] - 1] */
+  int64_t first[REDIST_MAX_DIMS + 1];
+  int64_t begin, end; /* the window of an axis */
   int64_t bytes[2];   /* from one position of the axis to the next */
-  int64_t begin, end; /* packed positions of the current slice */
-  redist_priv_step step;
 } redist_priv_compiler;
 
 /* Which repetitions of a level of a run have packed positions in the window begin <= position <
@@ -3477,87 +3421,32 @@ REDIST_PRIV_COLD void redist_priv_clip(const redist_priv_run *run, int level, in
   bound[3] = redist_priv_clamp(redist_priv_ceil_div(end, stride), 0, n);
 }
 
-/* Adds what lies in the slice of a run whose packed positions begin at `at`. Repetitions that lie
+/* Adds what lies in the window of a run whose packed positions begin at `at`. Repetitions that lie
    wholly inside become one loop; one that is cut recurses. */
-REDIST_PRIV_COLD int redist_priv_add_run_steps(redist_priv_compiler *c, const redist_priv_run *run,
-                                               int level, int64_t at, int64_t from, int64_t to) {
-  redist_priv_program *p = c->program;
-  redist_priv_loop *loop = &c->step.loop[REDIST_PRIV_LEVELS - 1 - level];
+REDIST_PRIV_COLD int redist_priv_add_options(redist_priv_compiler *c, const redist_priv_run *run,
+                                             int level, int64_t at, int64_t from, int64_t to) {
+  redist_priv_loop *loop = &c->next.loop[REDIST_PRIV_LEVELS - 1 - level];
   int64_t k, bound[4];
   int code = REDIST_OK;
-  loop->from = run->stride[level][c->side[0]] * c->bytes[0];
-  loop->to = run->stride[level][c->side[1]] * c->bytes[1];
+  loop->from = run->stride[level][c->manner.side[0]] * c->bytes[0];
+  loop->to = run->stride[level][c->manner.side[1]] * c->bytes[1];
   redist_priv_clip(run, level, c->begin - at, c->end - at, bound);
   for (k = bound[0]; k < bound[3] && code == REDIST_OK; k += loop->n) {
     loop->n = k >= bound[1] && k < bound[2] ? bound[2] - k : 1;
-    c->step.from = from + k * loop->from;
-    c->step.to = to + k * loop->to;
-    if (level > 0) {
-      code = redist_priv_add_run_steps(c, run, level - 1,
-                                       at + k * run->stride[level][REDIST_PRIV_PACKED],
-                                       c->step.from, c->step.to);
-    } else {
-      code = REDIST_PRIV_APPEND(p->step, p->steps, p->step_room, c->step);
-    }
+    c->next.from = from + k * loop->from;
+    c->next.to = to + k * loop->to;
+    if (level > 0)
+      code = redist_priv_add_options(c, run, level - 1,
+                                     at + k * run->stride[level][REDIST_PRIV_PACKED], c->next.from,
+                                     c->next.to);
+    else
+      code = REDIST_PRIV_APPEND(c->option, c->options, c->room, c->next);
   }
   return code;
 }
 
-/* Whether a slice just compiled repeats the one before, shift[side] bytes further on. */
-REDIST_PRIV_COLD int redist_priv_repeats(const redist_priv_program *p,
-                                         const redist_priv_slice *before,
-                                         const redist_priv_slice *s, int64_t *shift) {
-  const redist_priv_step *a = &p->step[before->first], *b = &p->step[s->first];
-  int64_t k;
-  int same = before->steps == s->steps && before->elements == s->elements;
-  shift[0] = b->from - a->from - (before->times - 1) * before->from;
-  shift[1] = b->to - a->to - (before->times - 1) * before->to;
-  same = same && (before->times == 1 || (shift[0] == before->from && shift[1] == before->to));
-  for (k = 0; same && k < s->steps; k++)
-    same = memcmp(a[k].loop, b[k].loop, sizeof a->loop) == 0 &&
-           b[k].from - a[k].from == b->from - a->from && b[k].to - a[k].to == b->to - a->to;
-  return same;
-}
-
-/* Compiles the level of an axis, cut into slices of `size` elements. Packed positions count from
-   the slice's first. */
-REDIST_PRIV_COLD int redist_priv_add_level(redist_priv_compiler *c, int64_t size) {
-  redist_priv_program *p = c->program;
-  const redist_priv_runs *list = c->runs;
-  const int packed = c->side[0] == REDIST_PRIV_PACKED   ? 0
-                     : c->side[1] == REDIST_PRIV_PACKED ? 1
-                                                        : -1;
-  int64_t r, shift[2];
-  int code = REDIST_OK;
-  p->first[p->levels] = p->slices;
-  for (c->begin = 0; c->begin < list->elements && code == REDIST_OK; c->begin = c->end) {
-    redist_priv_slice s = {p->steps, 0, 0, 1, 0, 0, REDIST_PRIV_MAX_ELEMENTS}, *before;
-    c->end = redist_priv_min(c->begin + size, list->elements);
-    s.elements = c->end - c->begin;
-    shift[0] = packed == 0 ? c->begin * c->bytes[0] : 0;
-    shift[1] = packed == 1 ? c->begin * c->bytes[1] : 0;
-    for (r = 0; r < list->runs && code == REDIST_OK; r++)
-      code = redist_priv_add_run_steps(c, &list->run[r], REDIST_PRIV_LEVELS - 1,
-                                       list->run[r].at[REDIST_PRIV_PACKED],
-                                       list->run[r].at[c->side[0]] * c->bytes[0] - shift[0],
-                                       list->run[r].at[c->side[1]] * c->bytes[1] - shift[1]);
-    s.steps = p->steps - s.first;
-    before = p->slices > p->first[p->levels] ? &p->slice[p->slices - 1] : NULL;
-    if (code == REDIST_OK && before != NULL && redist_priv_repeats(p, before, &s, shift)) {
-      before->from = shift[0];
-      before->to = shift[1];
-      before->times++;
-      p->steps = s.first;
-    } else if (code == REDIST_OK) {
-      code = REDIST_PRIV_APPEND(p->slice, p->slices, p->slice_room, s);
-    }
-  }
-  p->first[++p->levels] = p->slices;
-  return code;
-}
-
-/* Adds the elements of repetitions begin <= k < end of a step's outermost loop to the table. */
-REDIST_PRIV_COLD int redist_priv_add_offsets(redist_priv_program *p, const redist_priv_step *s,
+/* Adds the elements of repetitions begin <= k < end of an option's outermost loop to the table. */
+REDIST_PRIV_COLD int redist_priv_add_offsets(redist_priv_pool *p, const redist_priv_option *s,
                                              int64_t begin, int64_t end) {
   const redist_priv_loop *loop = s->loop;
   int64_t i, j, k;
@@ -3578,50 +3467,54 @@ REDIST_PRIV_COLD int redist_priv_compare_offsets(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Sorts the table of offsets that begins at `first` by destination, and makes it a step. */
-REDIST_PRIV_COLD redist_priv_step redist_priv_table_step(redist_priv_program *p, int64_t first,
-                                                         redist_priv_loop loop) {
-  redist_priv_step s = {{{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}, 0, 0, 0, 0, 0, 0};
-  const int64_t n = p->offsets - first, bytes = n * p->element;
+/* Makes a table of the options of an axis: of repetitions begin <= k < end of those that are
+   periodic, and of all others if `others`; sorted by destination, from its first element on. */
+REDIST_PRIV_COLD int redist_priv_table_of(redist_priv_compiler *c, const redist_priv_option *all,
+                                          int64_t n, redist_priv_loop period, int64_t begin,
+                                          int64_t end, int others, redist_priv_option *table) {
+  redist_priv_pool *p = c->pool;
+  const int64_t first = p->offsets, element = c->manner.element;
+  redist_priv_offset *offset;
   int64_t k;
-  int gaps = loop.n > 1 && loop.to != bytes;
-  qsort(p->offset + first, (size_t)n, sizeof *p->offset, redist_priv_compare_offsets);
-  for (k = 0; k < n; k++) gaps |= p->offset[first + k].to != p->offset[first].to + k * p->element;
-  s.loop[0] = loop;
-  s.unit = p->element;
-  s.offset = first;
-  s.offsets = n;
-  s.buffered = gaps || bytes * loop.n < REDIST_PRIV_LONG
-                   ? 0
-                   : redist_priv_max(REDIST_PRIV_TILE_BUFFER / bytes, 1);
-  return s;
-}
-
-/* Adds the periodic steps of a slice, repetitions begin <= k < end, to the table; all: all
-   steps. */
-REDIST_PRIV_COLD int redist_priv_add_steps(redist_priv_program *p, const redist_priv_slice *s,
-                                           redist_priv_loop period, int64_t begin, int64_t end,
-                                           int all) {
-  int64_t k;
-  int code = REDIST_OK;
-  for (k = 0; k < s->steps && code == REDIST_OK; k++) {
-    const redist_priv_step *step = &p->step[s->first + k];
-    const int periodic = period.n > 1 && memcmp(&period, step->loop, sizeof period) == 0;
-    if (periodic || all)
-      code = redist_priv_add_offsets(p, step, periodic ? begin : 0, periodic ? end : step->loop->n);
+  int gaps, code = REDIST_OK;
+  for (k = 0; k < n && code == REDIST_OK; k++) {
+    const int periodic = period.n > 1 && memcmp(&period, all[k].loop, sizeof period) == 0;
+    if (periodic || others)
+      code = redist_priv_add_offsets(p, &all[k], periodic ? begin : 0,
+                                     periodic ? end : all[k].loop->n);
   }
-  return code;
+  if (code != REDIST_OK) return code;
+  table->offset = first;
+  table->offsets = p->offsets - first;
+  offset = p->offset + first;
+  qsort(offset, (size_t)table->offsets, sizeof *offset, redist_priv_compare_offsets);
+  table->from = offset->from;
+  table->to = offset->to;
+  gaps = table->loop[0].n > 1 && table->loop[0].to != table->offsets * element;
+  for (k = 0; k < table->offsets; k++) {
+    offset[k].from -= table->from;
+    offset[k].to -= table->to;
+    gaps |= offset[k].to != k * element;
+  }
+  table->buffered = gaps || table->offsets * element * table->loop[0].n < REDIST_PRIV_LONG
+                        ? 0
+                        : redist_priv_max(REDIST_PRIV_TILE_BUFFER / (table->offsets * element), 1);
+  return REDIST_OK;
 }
 
-/* Copied run by run, short runs would visit each cache line many times. Turns such steps into
-   tables of offsets: one of a few superblocks, which is repeated, and one of the rest. */
-REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_program *p, redist_priv_slice *s) {
-  redist_priv_loop period = {1, 0, 0}, loop = period;
-  redist_priv_step table[2];
-  int64_t k, first = p->offsets, runs = 0, in_runs = 0, all = 0, each = 0, blocks, done;
-  int tables = 0, code = REDIST_OK;
-  for (k = 0; k < s->steps; k++) {
-    const redist_priv_loop *l = p->step[s->first + k].loop;
+/* Copied run by run, short runs would visit each cache line many times. Turns the options of the
+   innermost axis, from the first-th on, into tables of offsets: one of a few superblocks, which is
+   repeated, and one of the rest. */
+REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_compiler *c, int64_t first) {
+  const redist_priv_loop once = {1, 0, 0};
+  redist_priv_loop period = once;
+  redist_priv_option table[2];
+  const redist_priv_option *option = c->option + first;
+  const int64_t n = c->options - first;
+  int64_t k, runs = 0, in_runs = 0, all = 0, each = 0, blocks, done;
+  int t, tables = 0, code = REDIST_OK;
+  for (k = 0; k < n; k++) {
+    const redist_priv_loop *l = option[k].loop;
     period = period.n == 1 ? l[0] : period;
     runs += l[1].n;
     in_runs += l[1].n * l[2].n;
@@ -3632,331 +3525,227 @@ REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_program *p, redist_priv_sl
                ? 0
                : redist_priv_min(REDIST_PRIV_TABLE_UNITS / each, period.n);
   done = blocks == 0 ? 0 : period.n / blocks * blocks;
-  if (s->steps < 2 || in_runs > 4 * runs || all - done * each > 4 * REDIST_PRIV_TABLE_UNITS)
+  if (n < 2 || in_runs > 4 * runs || all - done * each > 4 * REDIST_PRIV_TABLE_UNITS)
     return REDIST_OK;
+  for (t = 0; t < 2; t++) table[t].loop[0] = table[t].loop[1] = table[t].loop[2] = once;
   if (done > 0) {
-    loop.n = period.n / blocks;
-    loop.from = blocks * period.from;
-    loop.to = blocks * period.to;
-    code = redist_priv_add_steps(p, s, period, 0, blocks, 0);
-    if (code == REDIST_OK) table[tables++] = redist_priv_table_step(p, first, loop);
+    table->loop[0].n = period.n / blocks;
+    table->loop[0].from = blocks * period.from;
+    table->loop[0].to = blocks * period.to;
+    code = redist_priv_table_of(c, option, n, period, 0, blocks, 0, &table[tables++]);
   }
-  if (code == REDIST_OK && all > done * each) {
-    const redist_priv_loop once = {1, 0, 0};
-    first = p->offsets;
-    code = redist_priv_add_steps(p, s, period, done, period.n, 1);
-    if (code == REDIST_OK) table[tables++] = redist_priv_table_step(p, first, once);
-  }
-  memcpy(&p->step[s->first], table, (size_t)tables * sizeof *table);
-  s->steps = tables;
+  if (code == REDIST_OK && all > done * each)
+    code = redist_priv_table_of(c, option, n, period, done, period.n, 1, &table[tables++]);
+  memcpy(c->option + first, table, (size_t)tables * sizeof *table);
+  c->options = first + tables;
   return code;
 }
 
-/* Puts the used loops of a step last, and reverses those that go backwards in the source
-   (by_source) or the destination. */
-REDIST_PRIV_COLD void redist_priv_tidy(redist_priv_step *s, int by_source) {
-  const redist_priv_loop unused = {1, 0, 0};
-  int k, kept = REDIST_PRIV_LEVELS;
-  for (k = REDIST_PRIV_LEVELS - 1; k >= 0; k--) {
-    redist_priv_loop l = s->loop[k];
-    if (l.n == 1) continue;
-    if ((by_source ? l.from : l.to) < 0) {
-      s->from += (l.n - 1) * l.from;
-      s->to += (l.n - 1) * l.to;
-      l.from = -l.from;
-      l.to = -l.to;
+/* Lists the options of every axis. begin, end: by axis, the window; NULL: the whole message. */
+REDIST_PRIV_COLD int redist_priv_list_options(redist_priv_compiler *c, const redist_priv_message *m,
+                                              const int64_t *begin, const int64_t *end) {
+  const redist_priv_manner *w = &c->manner;
+  const int inner = redist_priv_fastest(m, w->side[1]);
+  const int tables = inner == redist_priv_fastest(m, w->side[0]) &&
+                     (w->element == 4 || w->element == 8 || w->element == 16);
+  int64_t r;
+  int d, k, packed, code = REDIST_OK;
+  for (d = 0; d < m->ndim && code == REDIST_OK; d++) {
+    const redist_priv_runs *list = m->axis[d];
+    int64_t shift[2] = {0, 0};
+    c->first[d] = c->options;
+    c->begin = begin == NULL ? 0 : begin[d];
+    c->end = begin == NULL ? list->elements : end[d];
+    for (k = 0; k < 2; k++) {
+      packed = w->side[k] == REDIST_PRIV_PACKED;
+      c->bytes[k] = m->stride[w->side[k]][d] * w->element;
+      shift[k] = packed ? c->begin * c->bytes[k] : 0;
     }
-    s->loop[--kept] = l;
+    memset(&c->next, 0, sizeof c->next);
+    for (r = 0; r < list->runs && code == REDIST_OK; r++)
+      code = redist_priv_add_options(c, &list->run[r], REDIST_PRIV_LEVELS - 1,
+                                     list->run[r].at[REDIST_PRIV_PACKED],
+                                     list->run[r].at[w->side[0]] * c->bytes[0] - shift[0],
+                                     list->run[r].at[w->side[1]] * c->bytes[1] - shift[1]);
+    if (code == REDIST_OK && tables && d == inner) code = redist_priv_tabulate(c, c->first[d]);
   }
-  while (kept > 0) s->loop[--kept] = unused;
-}
-
-/* Whether the next level, which a piece takes whole, continues all steps of a level. */
-REDIST_PRIV_COLD int redist_priv_continues(const redist_priv_program *p, int level) {
-  const redist_priv_slice *next = &p->slice[p->first[level + 1]];
-  const redist_priv_step *inner = &p->step[next->first];
-  const redist_priv_loop *l = &inner->loop[2];
-  int64_t k, all;
-  int together = p->first[level + 2] - p->first[level + 1] == 1 && next->times == 1 &&
-                 next->steps == 1 && inner->offsets == 0 && inner->loop[1].n == 1;
-  for (all = p->first[level]; together && all < p->first[level + 1]; all++)
-    for (k = 0; k < p->slice[all].steps; k++) {
-      const redist_priv_loop *outer = &p->step[p->slice[all].first + k].loop[2];
-      together &= outer->n == 1 || (outer->from == l->n * l->from && outer->to == l->n * l->to);
-    }
-  return together;
-}
-
-/* Merges a level with the next, which continues it. */
-REDIST_PRIV_COLD void redist_priv_merge(redist_priv_program *p, int level) {
-  const int64_t gone = p->first[level + 1];
-  const redist_priv_slice next = p->slice[gone];
-  const redist_priv_step inner = p->step[next.first];
-  int64_t k, all;
-  for (all = p->first[level]; all < gone; all++) {
-    p->slice[all].elements *= next.elements;
-    for (k = 0; k < p->slice[all].steps; k++) {
-      redist_priv_step *s = &p->step[p->slice[all].first + k];
-      s->from += inner.from;
-      s->to += inner.to;
-      s->loop[2].from = inner.loop[2].from;
-      s->loop[2].to = inner.loop[2].to;
-      s->loop[2].n *= inner.loop[2].n;
-    }
-  }
-  memmove(&p->slice[gone], &p->slice[gone + 1], (size_t)(--p->slices - gone) * sizeof *p->slice);
-  for (level++; level < p->levels; level++) p->first[level] = p->first[level + 1] - 1;
-  p->levels--;
-}
-
-/* The innermost level: what is contiguous on both sides becomes the unit. */
-REDIST_PRIV_COLD void redist_priv_finish_slice(redist_priv_program *p, redist_priv_slice *slice) {
-  int64_t k, bytes = 0;
-  for (k = 0; k < slice->steps; k++) {
-    redist_priv_step *s = &p->step[slice->first + k];
-    redist_priv_loop *l = &s->loop[2];
-    s->unit = p->element;
-    if (s->offsets == 0 && l->from == p->element && l->to == p->element) {
-      s->unit *= l->n;
-      l->n = 1;
-      redist_priv_tidy(s, 0);
-    }
-    bytes += s->unit * redist_priv_max(s->offsets, 1) * s->loop[0].n * s->loop[1].n * s->loop[2].n;
-  }
-  if (slice->steps > 1 && !p->transposed) slice->rows = redist_priv_max(REDIST_PRIV_HOT / bytes, 1);
-}
-
-/* The level that threads share: the first with enough iterations for many, or the one with most. */
-REDIST_PRIV_COLD int redist_priv_level_to_share(const redist_priv_program *p) {
-  enum { MANY = 32 };
-  int64_t most = 0, n;
-  int level, best = 0;
-  for (level = 0; level < p->levels && most < MANY; level++) {
-    const redist_priv_step *s = &p->step[p->slice[p->first[level]].first];
-    n = s->loop[0].n > 1 ? s->loop[0].n : s->loop[1].n > 1 ? s->loop[1].n : s->loop[2].n;
-    n = redist_priv_max(n, s->unit / REDIST_PRIV_PAGE);
-    best = n > most ? level : best;
-    most = redist_priv_max(n, most);
-  }
-  return best;
-}
-
-/* Adds a level for an axis, or an empty one. */
-REDIST_PRIV_COLD int redist_priv_add_axis(redist_priv_program *p, const redist_priv_message *m,
-                                          int axis, int from_side, int to_side, int64_t size) {
-  const redist_priv_run one = {{1, 1, 1}, {0, 0, 0}, {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}}};
-  redist_priv_runs nothing;
-  redist_priv_compiler c;
-  memset(&c, 0, sizeof c);
-  memset(&nothing, 0, sizeof nothing);
-  redist_priv_append_run(&nothing, &one);
-  nothing.elements = 1;
-  c.program = p;
-  c.side[0] = from_side;
-  c.side[1] = to_side;
-  c.runs = axis < 0 ? &nothing : m->axis[axis];
-  c.bytes[0] = axis < 0 ? 0 : m->stride[from_side][axis] * p->element;
-  c.bytes[1] = axis < 0 ? 0 : m->stride[to_side][axis] * p->element;
-  return redist_priv_add_level(&c, axis < 0 ? 1 : size);
-}
-
-/* The axes of a message with several elements, in the order of their levels. Returns how many. */
-REDIST_PRIV_COLD int redist_priv_order_levels(redist_priv_program *p, const redist_priv_message *m,
-                                              int from_side, int to_side, int *axes) {
-  const int fastest = redist_priv_fastest(m, from_side);
-  int all[REDIST_MAX_DIMS], k, n = 0;
-  redist_priv_order_axes(m, to_side, all);
-  for (k = 0; k < m->ndim; k++)
-    if (m->axis[all[k]]->elements > 1 && all[k] != fastest) axes[n++] = all[k];
-  if (m->axis[fastest]->elements <= 1) return n;
-  axes[n] = fastest;
-  if (n > 0 && m->stride[to_side][fastest] > m->stride[to_side][axes[n - 1]]) {
-    axes[n] = axes[n - 1];
-    axes[n - 1] = fastest;
-    p->transposed = p->element < REDIST_PRIV_LINE;
-  }
-  return n + 1;
-}
-
-/* Tidies a level just compiled; the innermost may have tables. */
-REDIST_PRIV_COLD int redist_priv_finish_level(redist_priv_program *p, int innermost,
-                                              int by_source) {
-  const int tables =
-      innermost && !p->transposed && (p->element == 4 || p->element == 8 || p->element == 16);
-  int64_t k, step;
-  int code = REDIST_OK;
-  for (k = p->first[p->levels - 1]; k < p->slices && code == REDIST_OK; k++) {
-    redist_priv_slice *s = &p->slice[k];
-    if (tables) code = redist_priv_tabulate(p, s);
-    for (step = s->first; step < s->first + s->steps && code == REDIST_OK; step++)
-      redist_priv_tidy(&p->step[step], by_source);
-  }
+  c->first[m->ndim] = c->options;
   return code;
 }
 
-/* Records the loops of a program that is just two loops around a unit, such as a ghost strip's. */
-REDIST_PRIV_COLD void redist_priv_find_plane(redist_priv_program *p) {
-  int level, k, loops = 2;
-  p->plane_from = p->from;
-  p->plane_to = p->to;
-  p->plane[0].n = p->plane[1].n = 1;
-  for (level = p->levels - 1; level >= 0; level--) {
-    const redist_priv_slice *slice = &p->slice[p->first[level]];
-    const redist_priv_step *step = &p->step[slice->first];
-    if (p->transposed || p->first[level + 1] - p->first[level] > 1 || slice->times > 1 ||
-        slice->steps > 1 || step->offsets > 0)
-      return;
-    p->plane_from += step->from;
-    p->plane_to += step->to;
-    for (k = REDIST_PRIV_LEVELS - 1; k >= 0; k--)
-      if (step->loop[k].n > 1 && loops-- > 0) p->plane[loops] = step->loop[k];
-    if (loops < 0) return;
+enum { REDIST_PRIV_MOST_LOOPS = REDIST_PRIV_LEVELS * REDIST_MAX_DIMS };
+
+/* Adds a loop to a step, unless it is done once, in the order of the destination's distances, which
+   become positive. */
+REDIST_PRIV_COLD void redist_priv_insert_loop(redist_priv_step *s, redist_priv_loop *loops,
+                                              redist_priv_loop l) {
+  int k = s->loops;
+  if (l.n == 1) return;
+  if (l.to < 0) {
+    s->from += (l.n - 1) * l.from;
+    s->to += (l.n - 1) * l.to;
+    l.from = -l.from;
+    l.to = -l.to;
   }
-  p->unit = p->step[p->slice[p->first[p->levels - 1]].first].unit;
+  for (; k > 0 && loops[k - 1].to < l.to; k--) loops[k] = loops[k - 1];
+  loops[k] = l;
+  s->loops++;
 }
 
-/* Merges levels, from the innermost on, and records which of them pieces step through. at: the axis
-   of each level. */
-REDIST_PRIV_COLD void redist_priv_finish(redist_priv_program *p, int *at, const int *order,
-                                         int ndim) {
-  int64_t slice;
-  int k, level;
-  for (level = p->levels - 2; level >= 0 && p->levels > 2; level--)
-    if (redist_priv_continues(p, level)) {
-      p->transposed = p->transposed && level < p->levels - 2;
-      redist_priv_merge(p, level);
-      memmove(&at[level + 1], &at[level + 2], (size_t)(p->levels - level - 1) * sizeof *at);
+/* Merges loops that continue each other, and makes what is contiguous on both sides the unit. */
+REDIST_PRIV_COLD void redist_priv_merge_loops(redist_priv_step *s, redist_priv_loop *loops) {
+  int k, n = 0;
+  for (k = 0; k < s->loops; k++) {
+    redist_priv_loop *last = &loops[n - 1];
+    if (n > 0 && last->from == loops[k].n * loops[k].from && last->to == loops[k].n * loops[k].to) {
+      last->n *= loops[k].n;
+      last->from = loops[k].from;
+      last->to = loops[k].to;
+    } else {
+      loops[n++] = loops[k];
     }
-  for (slice = p->first[p->levels - 1]; slice < p->slices; slice++)
-    redist_priv_finish_slice(p, &p->slice[slice]);
-  p->shared = redist_priv_level_to_share(p);
-  for (k = ndim - 1; k >= 0; k--)
-    for (level = 0; level < p->levels; level++)
-      if (at[level] == order[k] &&
-          (p->first[level + 1] - p->first[level] > 1 || p->slice[p->first[level]].times > 1))
-        p->turn[p->turns++] = level;
-  redist_priv_find_plane(p);
-}
-
-/* Where a program begins on a side: the axes with one element have no levels. */
-REDIST_PRIV_COLD int64_t redist_priv_base(const redist_priv_message *m, int side, int64_t element) {
-  int64_t base = m->origin[side];
-  int d;
-  for (d = 0; d < m->ndim; d++)
-    if (m->axis[d]->elements == 1) base += m->axis[d]->run->at[side] * m->stride[side][d];
-  return side == REDIST_PRIV_PACKED ? 0 : base * element;
-}
-
-/* Moves a program and its arrays into one allocation, without what merging left unused. */
-REDIST_PRIV_COLD int redist_priv_compact(redist_priv_program **program) {
-  redist_priv_program *p = *program, *made;
-  int64_t k, steps = 0;
-  for (k = 0; k < p->slices; k++) steps += p->slice[k].steps;
-  made =
-      (redist_priv_program *)redist_priv_alloc(1, sizeof *p + (size_t)p->slices * sizeof *p->slice +
-                                                      (size_t)steps * sizeof *p->step +
-                                                      (size_t)p->offsets * sizeof *p->offset);
-  if (made == NULL) return REDIST_ERR_MEMORY;
-  *made = *p;
-  made->compact = 1;
-  made->slice = (redist_priv_slice *)(void *)(made + 1);
-  made->step = (redist_priv_step *)(void *)(made->slice + p->slices);
-  made->offset = (redist_priv_offset *)(void *)(made->step + steps);
-  for (k = 0, steps = 0; k < p->slices; k++) {
-    made->slice[k] = p->slice[k];
-    made->slice[k].first = steps;
-    memcpy(made->step + steps, p->step + p->slice[k].first,
-           (size_t)p->slice[k].steps * sizeof *p->step);
-    steps += p->slice[k].steps;
   }
-  if (p->offsets > 0) memcpy(made->offset, p->offset, (size_t)p->offsets * sizeof *p->offset);
-  redist_priv_program_free(program);
-  *program = made;
-  return REDIST_OK;
+  s->loops = n;
+  if (n > 0 && s->offsets == 0 && loops[n - 1].from == s->unit && loops[n - 1].to == s->unit) {
+    s->unit *= loops[n - 1].n;
+    s->loops--;
+  }
 }
 
-/* Compiles the copy of a message from one of its sides to another, in pieces of at most size[axis]
-   elements, numbered along the axes in this `order`, slow to fast; size NULL: one piece. A packed
-   piece has no gaps, but is shorter at the edges. REDIST_ERR_MEMORY; free the program, even on
-   failure. */
-REDIST_PRIV_COLD int redist_priv_compile(redist_priv_program **program,
-                                         const redist_priv_message *message, const int *order,
-                                         const int64_t *size, int from_side, int to_side,
-                                         int64_t element) {
-  enum { PADDING = 2 }; /* empty levels, merged with others where there are enough */
-  redist_priv_program *p = REDIST_PRIV_ZEROED(redist_priv_program, 1);
+/* Puts the source's fastest loop last but one, if it is not the last, so that planes are transposed.
+   Returns whether it did. */
+REDIST_PRIV_COLD int redist_priv_turn_loops(redist_priv_step *s, redist_priv_loop *loops) {
+  const int last = s->loops - 1;
+  redist_priv_loop l;
+  int k, fastest = last;
+  for (k = 0; k < last; k++)
+    if (redist_priv_abs(loops[k].from) < redist_priv_abs(loops[fastest].from)) fastest = k;
+  if (fastest == last) return 0;
+  l = loops[fastest];
+  if (l.from < 0) {
+    s->from += (l.n - 1) * l.from;
+    s->to += (l.n - 1) * l.to;
+    l.from = -l.from;
+    l.to = -l.to;
+  }
+  memmove(&loops[fastest], &loops[fastest + 1], (size_t)(last - 1 - fastest) * sizeof *loops);
+  loops[last - 1] = l;
+  return 1;
+}
+
+/* Adds the step of a choice of options, one of each axis. */
+REDIST_PRIV_COLD int redist_priv_add_step(redist_priv_compiler *c, int ndim, const int64_t *chosen,
+                                          int64_t from, int64_t to) {
+  const redist_priv_manner *w = &c->manner;
+  redist_priv_loop loops[REDIST_PRIV_MOST_LOOPS + 2];
+  const redist_priv_loop once = {1, 0, 0};
+  redist_priv_step s;
+  int d, k, turned = 0, code = REDIST_OK;
+  memset(&s, 0, sizeof s);
+  s.from = from;
+  s.to = to;
+  s.unit = w->element;
+  for (d = 0; d < ndim; d++) {
+    const redist_priv_option *o = &c->option[chosen[d]];
+    s.from += o->from;
+    s.to += o->to;
+    if (o->offsets > 0) {
+      s.offset = o->offset;
+      s.offsets = o->offsets;
+      s.buffered = o->buffered;
+    }
+    for (k = 0; k < REDIST_PRIV_LEVELS; k++) redist_priv_insert_loop(&s, loops, o->loop[k]);
+  }
+  redist_priv_merge_loops(&s, loops);
+  if (s.loops > 1 && s.offsets == 0 && s.unit == w->element && s.unit < REDIST_PRIV_LINE)
+    turned = redist_priv_turn_loops(&s, loops);
+  s.inner = s.loops > 0 ? loops[s.loops - 1] : once;
+  s.outer = s.loops > 1 ? loops[s.loops - 2] : once;
+  s.loops = (int)redist_priv_max(s.loops - 2, 0);
+  s.first = c->pool->loops;
+  for (k = 0; k < s.loops && code == REDIST_OK; k++)
+    code = REDIST_PRIV_APPEND(c->pool->loop, c->pool->loops, c->pool->loop_room, loops[k]);
+  s.tiling.turned = (char)turned;
+  s.tiling.combine = (char)w->combine;
+  s.tiling.far = w->side[0] == REDIST_PRIV_PACKED; /* another core wrote it */
+  redist_priv_choose_kind(&s, w->stream);
+  return code == REDIST_OK
+             ? REDIST_PRIV_APPEND(c->pool->step, c->pool->steps, c->pool->step_room, s)
+             : code;
+}
+
+/* Compiles the copy of a message, or of what lies in a window of it, from one of its sides to
+   another. A packed side has no gaps, and its elements lie in this `order` of axes, slow to fast.
+   REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_compile(redist_priv_pool *pool, const redist_priv_message *message,
+                                         const int *order, const int64_t *begin, const int64_t *end,
+                                         redist_priv_manner manner, redist_priv_program *program) {
   redist_priv_message m = *message;
-  int axes[REDIST_MAX_DIMS], at[REDIST_PRIV_MAX_LEVELS], n, k, code = REDIST_OK;
-  int64_t dense = 1;
-  *program = p;
-  if (p == NULL) return REDIST_ERR_MEMORY;
-  p->element = element;
-  p->far = from_side == REDIST_PRIV_PACKED; /* another core wrote it */
+  redist_priv_compiler c;
+  int64_t chosen[REDIST_MAX_DIMS], at[2];
+  int d, k, code;
+  memset(&c, 0, sizeof c);
+  c.pool = pool;
+  c.manner = manner;
+  m.elements = 1;
   for (k = m.ndim - 1; k >= 0; k--) {
-    m.stride[REDIST_PRIV_PACKED][order[k]] = dense;
-    dense *= size != NULL ? size[order[k]] : m.axis[order[k]]->elements;
+    d = order[k];
+    m.stride[REDIST_PRIV_PACKED][d] = m.elements;
+    m.elements *= begin == NULL ? m.axis[d]->elements : end[d] - begin[d];
   }
-  p->room = dense * element;
-  p->from = redist_priv_base(&m, from_side, element);
-  p->to = redist_priv_base(&m, to_side, element);
-  n = redist_priv_order_levels(p, &m, from_side, to_side, axes);
-  for (k = -PADDING; k < n && code == REDIST_OK; k++) {
-    at[k + PADDING] = k < 0 ? -1 : axes[k];
-    code = redist_priv_add_axis(p, &m, at[k + PADDING], from_side, to_side,
-                                k < 0 || size == NULL ? REDIST_PRIV_MAX_ELEMENTS : size[axes[k]]);
-    if (code == REDIST_OK)
-      code = redist_priv_finish_level(p, k == n - 1, p->transposed && k == n - 2);
+  for (k = 0; k < 2; k++) at[k] = m.origin[manner.side[k]] * manner.element;
+  program->first = pool->steps;
+  program->from = program->to = 0;
+  program->bytes = m.elements * manner.element;
+  code = redist_priv_list_options(&c, &m, begin, end);
+  memcpy(chosen, c.first, sizeof chosen);
+  for (d = 0; d >= 0 && code == REDIST_OK && m.elements > 0;) {
+    code = redist_priv_add_step(&c, m.ndim, chosen, at[0], at[1]);
+    for (d = m.ndim - 1; d >= 0 && ++chosen[d] == c.first[d + 1]; d--) chosen[d] = c.first[d];
   }
-  if (code == REDIST_OK) redist_priv_finish(p, at, order, m.ndim);
-  return code == REDIST_OK ? redist_priv_compact(program) : code;
+  REDIST_FREE(c.option);
+  program->steps = pool->steps - program->first;
+  return code;
 }
 
-/* ----------------------------------------------------------------------- running a copy program */
-
-/* A piece of a program while it is copied. */
-typedef struct {
-  const redist_priv_program *program;
-  const redist_priv_slice *slice[REDIST_PRIV_MAX_LEVELS];
-  redist_priv_writing writing;
-  int thread, threads;
-} redist_priv_running;
-
-#ifdef _OPENMP
-
-/* How many threads share a copy. */
-REDIST_PRIV int redist_priv_team(int64_t bytes) {
-  if (bytes < REDIST_THREAD_BYTES || omp_in_parallel()) return 1;
-  return (int)redist_priv_min(omp_get_max_threads(), 4 * bytes / REDIST_THREAD_BYTES);
+/* Makes steps begin <= k < end of a pool write by non-temporal stores. */
+REDIST_PRIV_COLD void redist_priv_stream_steps(redist_priv_pool *pool, int64_t begin, int64_t end) {
+  for (; begin < end; begin++) redist_priv_choose_kind(&pool->step[begin], 1);
 }
 
-/* Narrows a loop, or contiguous units, to a thread's share. */
-REDIST_PRIV void redist_priv_take_share(const redist_priv_running *r, int level,
-                                        redist_priv_step *s) {
-  const int64_t t = r->thread, all = r->threads;
-  /* whole lines; and whole elements, for the function that combines them */
-  const int64_t grain =
-      REDIST_PRIV_LINE * (r->writing.policy.function == NULL ? 1 : r->program->element);
-  int64_t begin, end;
-  int k = 0;
-  if (all == 1 || level != r->program->shared) return;
-  while (k < REDIST_PRIV_LEVELS - 1 && s->loop[k].n == 1) k++;
-  if (s->loop[k].n > 1 || s->offsets > 0 || s->unit == 0) {
-    begin = s->loop[k].n * t / all;
-    end = s->loop[k].n * (t + 1) / all;
-    s->loop[k].n = end - begin;
-    s->from += begin * s->loop[k].from;
-    s->to += begin * s->loop[k].to;
-  } else {
-    begin = s->unit / grain * t / all * grain;
-    end = t + 1 == all ? s->unit : s->unit / grain * (t + 1) / all * grain;
-    s->unit = end - begin;
-    s->from += begin;
-    s->to += begin;
+/* Makes a copy that was compiled last share the steps of an earlier one of the same form. Returns
+   whether it does. */
+REDIST_PRIV_COLD int redist_priv_share_steps(redist_priv_pool *pool,
+                                             const redist_priv_program *earlier,
+                                             redist_priv_program *p) {
+  const redist_priv_step *a = pool->step + earlier->first, *b = pool->step + p->first;
+  const int64_t from = b->from - a->from, to = b->to - a->to;
+  int64_t k, offsets = pool->offsets;
+  if (p->steps == 0 || earlier->steps != p->steps) return 0;
+  for (k = 0; k < p->steps; k++) {
+    redist_priv_step x = b[k];
+    x.from -= from;
+    x.to -= to;
+    x.first = a[k].first;
+    x.offset = a[k].offset;
+    if (memcmp(&x, &a[k], sizeof x) != 0 ||
+        (x.loops > 0 && memcmp(pool->loop + b[k].first, pool->loop + x.first,
+                               (size_t)x.loops * sizeof *pool->loop) != 0) ||
+        (x.offsets > 0 && memcmp(pool->offset + b[k].offset, pool->offset + x.offset,
+                                 (size_t)x.offsets * sizeof *pool->offset) != 0))
+      return 0;
+    if (x.offsets > 0) offsets = redist_priv_min(offsets, b[k].offset);
   }
+  pool->steps = p->first;
+  pool->loops = b->first;
+  pool->offsets = offsets;
+  p->first = earlier->first;
+  p->from = from;
+  p->to = to;
+  return 1;
 }
-#else
-#define redist_priv_take_share(r, level, step) ((void)0)
-#endif
+
+/* ----------------------------------------------------------------------------- running copies */
 
 #define REDIST_PRIV_COPY_TABLE(bytes)                                            \
   case bytes:                                                                    \
@@ -3989,17 +3778,14 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redis
   const int across = p->inner.n == 1 && p->outer.to == bytes;
   const redist_priv_loop outer = across ? p->inner : p->outer, inner = across ? p->outer : p->inner;
   redist_priv_tile tile;
-  redist_priv_plane chunk = {{1, 0, 0}, {0, inner.from, bytes}, NULL, NULL};
+  redist_priv_plane chunk = {{1, 0, 0}, {0, inner.from, bytes}, NULL, tile.bytes};
   int64_t i, j;
-  /* the table's first unit begins the tile */
-  chunk.to = (char *)((uintptr_t)tile.bytes - (uintptr_t)at->to);
   for (j = 0; j < outer.n; j++)
     for (i = 0; i < inner.n; i += chunk.inner.n) {
       chunk.inner.n = redist_priv_min(s->buffered, inner.n - i);
       chunk.from = p->from + j * outer.from + i * inner.from;
       redist_priv_copy_table(s->unit, at, s->offsets, &chunk);
-      redist_priv_stream(p->to + j * outer.to + i * inner.to + at->to, tile.bytes,
-                         chunk.inner.n * bytes, 0);
+      redist_priv_stream(p->to + j * outer.to + i * inner.to, tile.bytes, chunk.inner.n * bytes, 0);
     }
 }
 
@@ -4024,10 +3810,10 @@ REDIST_PRIV_APART void redist_priv_pass_table(int64_t unit, const int64_t *offse
 
 /* Combines the n units of a table with their destination, for `rows` repetitions at once, through
    two tiles. */
-REDIST_PRIV void redist_priv_combine_units(const redist_priv_writing *w,
+REDIST_PRIV void redist_priv_combine_units(const redist_priv_policy *a, int64_t unit,
                                            const redist_priv_offset *at, int64_t n,
                                            redist_priv_loop rows, const char *from, char *to) {
-  const int64_t unit = w->unit, bytes = n * unit;
+  const int64_t bytes = n * unit;
   redist_priv_tile there, arrived;
   int64_t k = 0;
   do {
@@ -4035,142 +3821,139 @@ REDIST_PRIV void redist_priv_combine_units(const redist_priv_writing *w,
                            arrived.bytes + k * bytes, 0);
     redist_priv_pass_table(unit, &at->to, n, to + k * rows.to, there.bytes + k * bytes, 0);
   } while (++k < rows.n);
-  w->policy.function(there.bytes, arrived.bytes, rows.n * bytes / w->policy.element,
-                     w->policy.context);
+  a->function(there.bytes, arrived.bytes, rows.n * bytes / a->element, a->context);
   for (k = 0; k < rows.n; k++)
     redist_priv_pass_table(unit, &at->to, n, to + k * rows.to, there.bytes + k * bytes, 1);
 }
 
 /* The same for each iteration of a plane: as much at a time as fits a tile. */
-REDIST_PRIV_APART void redist_priv_combine_table(const redist_priv_writing *w,
-                                                 const redist_priv_offset *at, int64_t n,
+REDIST_PRIV_APART void redist_priv_combine_table(const redist_priv_policy *a,
+                                                 const redist_priv_step *s,
+                                                 const redist_priv_offset *at,
                                                  const redist_priv_plane *p) {
-  const int64_t most = REDIST_PRIV_TILE_BUFFER / w->unit, units = redist_priv_min(n, most);
+  const int64_t most = REDIST_PRIV_TILE_BUFFER / s->unit, units = redist_priv_min(s->offsets, most);
   redist_priv_loop rows = p->inner;
   int64_t i, j, k;
   for (j = 0; j < p->outer.n; j++)
     for (i = 0; i < p->inner.n; i += rows.n) {
       rows.n = redist_priv_min(most / units, p->inner.n - i);
-      for (k = 0; k < n; k += units)
-        redist_priv_combine_units(w, at + k, redist_priv_min(units, n - k), rows,
+      for (k = 0; k < s->offsets; k += units)
+        redist_priv_combine_units(a, s->unit, at + k, redist_priv_min(units, s->offsets - k), rows,
                                   p->from + j * p->outer.from + i * p->inner.from,
                                   p->to + j * p->outer.to + i * p->inner.to);
     }
 }
 
-/* Copies a step of the innermost level, for some rows of the level before. */
-REDIST_PRIV void redist_priv_copy_step(redist_priv_running *r, const redist_priv_step *s,
-                                       redist_priv_loop rows, const char *from, char *to) {
-  const redist_priv_offset *at = r->program->offset + s->offset;
+/* Copies the plane of a step. */
+REDIST_PRIV void redist_priv_copy_plane(const redist_priv_pool *pool, const redist_priv_step *s,
+                                        const redist_priv_policy *a, const redist_priv_plane *p) {
+  const redist_priv_offset *at = s->offsets > 0 ? pool->offset + s->offset : NULL;
+  int64_t j;
+  if (s->kind == REDIST_PRIV_UNITS) {
+    redist_priv_copy_units(s->unit, p);
+  } else if (s->kind == REDIST_PRIV_TILES) {
+    redist_priv_copy_tiles(s->tiling, a, s->unit, p);
+  } else if (s->kind == REDIST_PRIV_ROWS) {
+    for (j = 0; j < p->outer.n; j++)
+      redist_priv_write(a, a->function == NULL, p->inner, s->unit, p->from + j * p->outer.from,
+                        p->to + j * p->outer.to);
+  } else if (a->function != NULL) {
+    redist_priv_combine_table(a, s, at, p);
+  } else if (s->tiling.stream) {
+    redist_priv_stream_table(s, at, p);
+  } else {
+    redist_priv_copy_table(s->unit, at, s->offsets, p);
+  }
+}
+
+/* Copies a step, whose outer loops are loop[loops]. */
+REDIST_PRIV void redist_priv_copy_step(const redist_priv_pool *pool, const redist_priv_step *s,
+                                       const redist_priv_loop *loop, int loops,
+                                       const redist_priv_policy *a, const char *from, char *to) {
   redist_priv_plane p;
-  int64_t i, j;
-  r->writing.unit = s->unit;
-  for (i = 0; i < s->loop[0].n; i++)
-    for (j = 0; j < s->loop[1].n; j++) {
-      p.outer = s->loop[2].n > 1 || s->offsets > 0 ? rows : s->loop[2];
-      p.inner = s->loop[2].n > 1 || s->offsets > 0 ? s->loop[2] : rows;
-      p.from = from + s->from + i * s->loop[0].from + j * s->loop[1].from;
-      p.to = to + s->to + i * s->loop[0].to + j * s->loop[1].to;
-      if (s->offsets == 0)
-        redist_priv_copy_plane(&r->writing, &p, r->program->transposed && p.outer.n > 1);
-      else if (r->writing.policy.function != NULL)
-        redist_priv_combine_table(&r->writing, at, s->offsets, &p);
-      else if (r->writing.stream && s->buffered > 0)
-        redist_priv_stream_table(s, at, &p);
-      else
-        redist_priv_copy_table(s->unit, at, s->offsets, &p);
-    }
+  int64_t k;
+  for (k = 0; loops > 0 && k < loop->n; k++)
+    redist_priv_copy_step(pool, s, loop + 1, loops - 1, a, from + k * loop->from,
+                          to + k * loop->to);
+  if (loops > 0) return;
+  p.outer = s->outer;
+  p.inner = s->inner;
+  p.from = from;
+  p.to = to;
+  redist_priv_copy_plane(pool, s, a, &p);
 }
 
-/* Copies rows of a step of the last level but one, as many at a time as stay cached for the
-   innermost steps. */
-REDIST_PRIV void redist_priv_copy_rows(redist_priv_running *r, redist_priv_loop rows,
-                                       const char *from, char *to) {
-  const int level = r->program->levels - 1;
-  const redist_priv_slice *slice = r->slice[level];
-  const int64_t all = rows.n;
-  int64_t row, k;
-  for (row = 0; row < all; row += rows.n) {
-    rows.n = redist_priv_min(slice->rows, all - row);
-    for (k = 0; k < slice->steps; k++) {
-      redist_priv_step s = r->program->step[slice->first + k];
-      redist_priv_take_share(r, level, &s);
-      if (s.unit > 0) /* a thread's share of a short step may be empty */
-        redist_priv_copy_step(r, &s, rows, from + row * rows.from, to + row * rows.to);
+#ifdef _OPENMP
+
+/* How many threads share a copy. */
+REDIST_PRIV int redist_priv_team(int64_t bytes) {
+  if (bytes < REDIST_THREAD_BYTES || omp_in_parallel()) return 1;
+  return (int)redist_priv_min(omp_get_max_threads(), 4 * bytes / REDIST_THREAD_BYTES);
+}
+
+/* Narrows a step to a thread's share: of the first loop with enough iterations for many threads, or
+   the one with most; or of contiguous units, by whole lines, and whole elements for a function. */
+REDIST_PRIV void redist_priv_take_share(redist_priv_step *s, redist_priv_loop *loop,
+                                        const redist_priv_policy *a, int64_t t, int64_t all) {
+  enum { MANY = 32 };
+  const int64_t grain = REDIST_PRIV_LINE * (a->function == NULL ? 1 : a->element);
+  redist_priv_loop *best = NULL, *l;
+  int64_t most = s->offsets > 0 ? 1 : redist_priv_max(s->unit / REDIST_PRIV_PAGE, 1), begin, end;
+  int k;
+  for (k = 0; k < s->loops + 2; k++) {
+    l = k < s->loops ? &loop[k] : k == s->loops ? &s->outer : &s->inner;
+    if (l->n > most && most < MANY) {
+      most = l->n;
+      best = l;
     }
   }
+  if (best == NULL && s->offsets > 0) best = &s->outer; /* one thread copies it */
+  begin = best != NULL ? best->n * t / all : s->unit / grain * t / all * grain;
+  end = best != NULL   ? best->n * (t + 1) / all
+        : t + 1 == all ? s->unit
+                       : s->unit / grain * (t + 1) / all * grain;
+  s->from += best != NULL ? begin * best->from : begin;
+  s->to += best != NULL ? begin * best->to : begin;
+  *(best != NULL ? &best->n : &s->unit) = end - begin;
 }
 
-REDIST_PRIV void redist_priv_copy_level(redist_priv_running *r, int level, const char *from,
-                                        char *to) {
-  const redist_priv_slice *slice = r->slice[level];
-  const int last = level == r->program->levels - 2;
-  int64_t h, i, j, k;
-  for (k = 0; k < slice->steps; k++) {
-    redist_priv_step s = r->program->step[slice->first + k];
-    const redist_priv_loop *l = s.loop;
-    redist_priv_take_share(r, level, &s);
-    for (h = 0; h < l[0].n; h++)
-      for (i = 0; i < l[1].n; i++) {
-        const char *there = from + s.from + h * l[0].from + i * l[1].from;
-        char *here = to + s.to + h * l[0].to + i * l[1].to;
-        if (last) redist_priv_copy_rows(r, l[2], there, here);
-        for (j = 0; j < l[2].n && !last; j++)
-          redist_priv_copy_level(r, level + 1, there + j * l[2].from, here + j * l[2].to);
-      }
+/* Copies the share of thread t of several. */
+REDIST_PRIV void redist_priv_copy_share(const redist_priv_pool *pool, const redist_priv_program *p,
+                                        const redist_priv_policy *a, const char *from, char *to,
+                                        int t, int threads) {
+  redist_priv_loop loop[REDIST_PRIV_MOST_LOOPS];
+  int64_t k;
+  for (k = p->first; k < p->first + p->steps; k++) {
+    redist_priv_step s = pool->step[k];
+    if (s.loops > 0) memcpy(loop, pool->loop + s.first, (size_t)s.loops * sizeof *loop);
+    redist_priv_take_share(&s, loop, a, t, threads);
+    if (s.unit > 0) redist_priv_copy_step(pool, &s, loop, s.loops, a, from + s.from, to + s.to);
   }
+  redist_priv_fence();
 }
+#endif
 
-/* redist_priv_copy, by one thread of several. */
-REDIST_PRIV void redist_priv_copy_share(const redist_priv_program *p,
-                                        const redist_priv_cursor *piece, const char *from, char *to,
-                                        redist_priv_policy policy, int stream, int thread,
-                                        int threads) {
-  redist_priv_running r;
-  int level;
-  r.program = p;
-  r.thread = thread;
-  r.threads = threads;
-  r.writing.stream = stream;
-  r.writing.far = p->far;
-  r.writing.policy = policy;
+/* Runs a compiled copy. `from` and `to` are where the arrays, or the packed piece, begin. */
+REDIST_PRIV void redist_priv_copy(const redist_priv_pool *pool, const redist_priv_program *p,
+                                  const redist_priv_policy *a, const char *from, char *to) {
+  const redist_priv_step *s = pool->step + p->first, *end = s + p->steps;
+  int streamed = 0;
+  REDIST_COPIED(p->bytes);
   from += p->from;
   to += p->to;
-  for (level = 0; level < p->levels; level++) {
-    r.slice[level] = redist_priv_slice_at(p, piece, level);
-    from += piece->time[level] * r.slice[level]->from;
-    to += piece->time[level] * r.slice[level]->to;
-  }
-  redist_priv_copy_level(&r, 0, from, to);
-  if (stream) redist_priv_fence();
-}
-
-/* Copies a piece of a program. `from` and `to` are where the arrays, or the packed piece, begin.
-   stream: by non-temporal stores, because the destination is not read again while cached. */
-REDIST_PRIV void redist_priv_copy(const redist_priv_program *p, const redist_priv_cursor *piece,
-                                  const char *from, char *to, redist_priv_policy policy,
-                                  int stream) {
-  const int64_t bytes = redist_priv_piece_size(p, piece);
-  REDIST_COPIED(bytes);
-  (void)bytes;
 #ifdef _OPENMP
-  if (!policy.alone && redist_priv_team(bytes) > 1) {
-#pragma omp parallel num_threads(redist_priv_team(bytes))
-    redist_priv_copy_share(p, piece, from, to, policy, stream, omp_get_thread_num(),
-                           omp_get_num_threads());
+  if (!a->alone && redist_priv_team(p->bytes) > 1) {
+#pragma omp parallel num_threads(redist_priv_team(p->bytes))
+    redist_priv_copy_share(pool, p, a, from, to, omp_get_thread_num(), omp_get_num_threads());
     return;
   }
 #endif
-  if (p->unit > 0 && !stream && policy.function == NULL) {
-    redist_priv_plane plane;
-    plane.outer = p->plane[0];
-    plane.inner = p->plane[1];
-    plane.from = from + p->plane_from;
-    plane.to = to + p->plane_to;
-    redist_priv_copy_units(p->unit, &plane);
-    return;
+  for (; s < end; s++) {
+    redist_priv_copy_step(pool, s, s->loops > 0 ? pool->loop + s->first : NULL, s->loops, a,
+                          from + s->from, to + s->to);
+    streamed |= s->tiling.stream | (s->kind == REDIST_PRIV_ROWS);
   }
-  redist_priv_copy_share(p, piece, from, to, policy, stream, 0, 1);
+  if (streamed) redist_priv_fence();
 }
 
 /* ------------------------------------------------------ flows: who shares elements with whom */
@@ -4374,9 +4157,10 @@ REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m,
                                             const redist_priv_pairs *pair, int block) {
   const redist_layout *from = pair->side[REDIST_PRIV_FROM]->layout;
   redist_priv_message message = redist_priv_message_of(pair->n, pair->message, block, from);
+  redist_priv_manner manner = {{REDIST_PRIV_FROM, REDIST_PRIV_TO}, 0, 0, 0};
   redist_priv_storage storage;
-  redist_priv_program *program;
-  redist_priv_cursor whole;
+  redist_priv_pool pool;
+  redist_priv_program program;
   int side, code, coords[REDIST_MAX_DIMS], order[REDIST_MAX_DIMS];
   if (message.elements == 0) return REDIST_OK;
   for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
@@ -4385,14 +4169,16 @@ REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m,
     redist_priv_store(&message, side, &storage);
   }
   redist_priv_slow_to_fast(from, from->memory_order, order);
-  code = redist_priv_compile(&program, &message, order, NULL, REDIST_PRIV_FROM, REDIST_PRIV_TO,
-                             m->policy.element);
-  memset(&whole, 0, sizeof whole);
+  manner.element = m->policy.element;
+  manner.combine = m->policy.function != NULL;
+  manner.stream = storage.size * m->policy.element >= REDIST_STREAM_BYTES;
+  memset(&pool, 0, sizeof pool);
+  code = redist_priv_compile(&pool, &message, order, NULL, NULL, manner, &program);
   if (code == REDIST_OK)
-    redist_priv_copy(program, &whole, (const char *)m->from[pair->place[REDIST_PRIV_FROM]],
-                     (char *)m->to[pair->place[REDIST_PRIV_TO]], m->policy,
-                     storage.size * m->policy.element >= REDIST_STREAM_BYTES);
-  redist_priv_program_free(&program);
+    redist_priv_copy(&pool, &program, &m->policy,
+                     (const char *)m->from[pair->place[REDIST_PRIV_FROM]],
+                     (char *)m->to[pair->place[REDIST_PRIV_TO]]);
+  redist_priv_pool_free(&pool);
   return code;
 }
 

@@ -682,9 +682,9 @@ typedef struct {
   int64_t message, bytes;
   /* bytes of a piece sent by MPI, and of the row in which it lies */
   int64_t step, row;
-  /* between the array and packed memory, piece by piece; or NULL */
-  redist_priv_program *staged;
-  redist_priv_program *direct; /* from the other end's array to this one; or NULL */
+  /* piece[first], ..., of the plan: its copies between the array and packed memory */
+  int64_t first, pieces;
+  redist_priv_program direct; /* from the sender's array to the receiver's */
 } redist_priv_product;
 
 /* This rank's end of a message. */
@@ -704,8 +704,7 @@ typedef struct {
   int64_t prepared;            /* pieces 0 to prepared - 1 have persistent requests: */
   int64_t first;               /* request[first], ... */
   int64_t pending;             /* pieces not yet complete; while peers are put in order, its turn */
-  int64_t next;                /* the block in which the next piece begins, and where: */
-  redist_priv_cursor at;
+  int64_t next, at;            /* the next piece: of this block, its number there */
 } redist_priv_peer;
 
 /* Special values of redist_priv_peer.staged: contiguous in the array, or staged piece by piece. */
@@ -716,16 +715,16 @@ enum { REDIST_PRIV_IN_ARRAY = -1, REDIST_PRIV_BY_PIECES = -2 };
 typedef struct {
   redist_priv_peer *peer;
   redist_priv_slot *slot;
-  redist_priv_board *board;      /* the other end's */
-  int there;                     /* the other end's rank in the node */
-  int direct;                    /* the message may bypass the ring */
-  int way;                       /* which the receiver prefers */
-  int claimed;                   /* the way of this execution's message */
-  int streamed, streamed_direct; /* whether it is written by non-temporal stores */
-  int64_t slots, slot_bytes;     /* at most twice as many as pieces */
-  int64_t next;                  /* slot */
-  int64_t done;                  /* pieces of this execution */
-  int64_t before;                /* pieces of all earlier executions */
+  redist_priv_board *board;  /* the other end's */
+  int there;                 /* the other end's rank in the node */
+  int direct;                /* the message may bypass the ring */
+  int way;                   /* which the receiver prefers */
+  int claimed;               /* the way of this execution's message */
+  int64_t steps, end;        /* its pieces are step[steps], ..., step[end - 1] of the plan's pool */
+  int64_t slots, slot_bytes; /* at most twice as many as pieces */
+  int64_t next;              /* slot */
+  int64_t done;              /* pieces of this execution */
+  int64_t before;            /* pieces of all earlier executions */
 } redist_priv_channel;
 
 /* The sending (REDIST_PRIV_FROM) or the receiving (REDIST_PRIV_TO) side of this rank's exchange. */
@@ -832,26 +831,25 @@ struct redist_arena {
   redist_plan *started; /* the first in progress, linked by `next` */
 };
 
-/* What is local to this rank: message[wholes]. In place, elements that are their own destinations
-   should not be copied, and the rest should be few messages. Where two places have the same
-   strides, a run along an axis is in place if its positions in the rank's array are equal. So the
-   rest is message[wholes], ..., one for each axis d: the elements whose runs are in place along all
-   axes before d, but not along d. In two dimensions what two places share falls into three:
+/* What is local to this rank. In place, elements that are their own destinations should not be
+   copied, and the rest should be few messages. Where two places have the same strides, a run along
+   an axis is in place if its positions in the rank's array are equal. So the rest is one message for
+   each axis d: the elements whose runs are in place along all axes before d, but not along d. In two
+   dimensions what two places share falls into three:
 
                         columns in place   other columns
        rows in place    stay               the message of axis 1
-       other rows       the message of axis 0
-
-   copy[2 * k]: of message k to the destination, or to staging and from there. */
+       other rows       the message of axis 0 */
 typedef struct {
-  int64_t wholes, messages, room;
-  int in_place; /* the rest is less than all */
-  redist_priv_message *message;
-  redist_priv_program **copy;
-  int64_t splits;
-  /* split[splits][2 * ndim]: for each axis, the runs in place and the others */
-  redist_priv_runs **split;
-  int64_t elements;
+  /* to the destination; or, if executions overwrite, to staging memory and from there */
+  redist_priv_program program[2];
+  int apart, in_place; /* whether it is for two arrays, and for one */
+} redist_priv_local_copy;
+
+typedef struct {
+  int64_t copies, room;
+  redist_priv_local_copy *copy;
+  int64_t elements, rest; /* all, and those that must be copied in place */
 } redist_priv_local;
 
 /* The private form of a redist_part; a plan for one array, or several alike, has one. */
@@ -972,10 +970,15 @@ struct redist_plan {
   redist_priv_peer *peer;
   redist_priv_block *block; /* of all peers */
   redist_priv_product *product;
-  int64_t peers, peer_room, blocks, block_room, products, product_room;
-  int combines;   /* a part does */
-  int scheduled;  /* redist_schedule_create arranges the messages; else they go by distance */
-  int overwrites; /* in place, an element may arrive where another has yet to leave */
+  redist_priv_program *piece; /* of all products */
+  int64_t peers, peer_room, blocks, block_room, products, product_room, pieces, piece_room;
+  /* of all copies; the second of what is local, from staging memory */
+  redist_priv_pool pool[2];
+  redist_priv_pool kept; /* what the first one had when only what is local was compiled */
+  int combines;          /* a part does */
+  int scheduled; /* redist_schedule_create arranges the messages; else they go by distance */
+  /* in place, an element may arrive where another has yet to leave: on any rank; on this rank */
+  int overwrites, overwritten;
   /* several contributions to one element: messages are unpacked in the peers' order */
   int ordered;
   /* of the two sides; and for what is local, when an execution overwrites */
@@ -1648,16 +1651,46 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int64_
   return code;
 }
 
-/* Adds a message to the local ones. */
-REDIST_PRIV_COLD int redist_priv_add_local(redist_priv_local *local, const redist_priv_message *m) {
-  return REDIST_PRIV_APPEND(local->message, local->messages, local->room, *m);
+/* Adds the copy of a local message, for two arrays or in place; if executions overwrite, by way of
+   staging memory, where it begins at element m->origin[REDIST_PRIV_PACKED]. */
+REDIST_PRIV_COLD int redist_priv_add_local(redist_plan *p, redist_priv_part *part,
+                                           const redist_priv_message *m, int apart, int in_place) {
+  const int combines = part->policy.function != NULL, halves = p->overwritten ? 2 : 1;
+  redist_priv_local *local = &part->local;
+  redist_priv_local_copy *last = local->copies > 0 ? &local->copy[local->copies - 1] : NULL;
+  redist_priv_local_copy next;
+  redist_priv_manner manner;
+  redist_priv_program program;
+  int half, code = REDIST_OK;
+  if (last == NULL || last->apart != apart || last->in_place != in_place) {
+    memset(&next, 0, sizeof next);
+    for (half = 0; half < 2; half++) next.program[half].first = p->pool[half].steps;
+    next.apart = apart;
+    next.in_place = in_place;
+    code = REDIST_PRIV_APPEND(local->copy, local->copies, local->room, next);
+  }
+  for (half = 0; half < halves && code == REDIST_OK; half++) {
+    manner.side[0] = half == 0 ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED;
+    manner.side[1] = half == halves - 1 ? REDIST_PRIV_TO : REDIST_PRIV_PACKED;
+    manner.element = part->element_bytes;
+    manner.combine = combines && half == halves - 1;
+    manner.stream = 0;
+    code = redist_priv_compile(&p->pool[half], m, part->order, NULL, NULL, manner, &program);
+    last = &local->copy[local->copies - 1];
+    last->program[half].steps += program.steps;
+    last->program[half].bytes += program.bytes;
+  }
+  local->rest += in_place ? m->elements : 0;
+  return code;
 }
 
 /* Adds the messages, one per axis, of the elements of a local message that must move in place. */
-REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_priv_part *part, redist_priv_message whole,
-                                               const int64_t *shift, redist_priv_runs *half) {
+REDIST_PRIV_COLD int redist_priv_add_moves(redist_plan *p, redist_priv_part *part,
+                                           redist_priv_message whole, const int64_t *shift) {
+  redist_priv_runs half[2 * REDIST_MAX_DIMS];
   redist_priv_message move;
   int d, e, code = REDIST_OK;
+  memset(half, 0, sizeof half);
   for (d = 0; d < whole.ndim && code == REDIST_OK; d++)
     code = redist_priv_split_runs(whole.axis[d], shift[d], part->policy.function != NULL,
                                   &half[2 * d]);
@@ -1665,22 +1698,12 @@ REDIST_PRIV_COLD int redist_priv_keep_in_place(redist_priv_part *part, redist_pr
     move = whole;
     for (e = 0; e <= d; e++) move.axis[e] = &half[2 * e + (e == d)];
     redist_priv_pack_densely(&move, part->from);
-    if (move.elements > 0) code = redist_priv_add_local(&part->local, &move);
+    move.origin[REDIST_PRIV_PACKED] = whole.origin[REDIST_PRIV_PACKED];
+    whole.origin[REDIST_PRIV_PACKED] += move.elements;
+    if (move.elements > 0) code = redist_priv_add_local(p, part, &move, 0, 1);
   }
+  for (d = 0; d < 2 * whole.ndim; d++) redist_priv_runs_free(&half[d]);
   return code;
-}
-
-/* Adds a message of this rank to itself, with the storage of both sides. */
-REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
-                                      const redist_priv_product *product) {
-  redist_priv_held_place *to =
-      (redist_priv_held_place *)redist_priv_find(part->half[REDIST_PRIV_TO].place,
-                                                 part->half[REDIST_PRIV_TO].places, sizeof *to,
-                                                 product->place[REDIST_PRIV_TO]);
-  redist_priv_message m = redist_priv_product_message(p, product);
-  redist_priv_store(&m, REDIST_PRIV_TO, &to->storage);
-  part->local.elements += m.elements;
-  return m.elements > 0 ? redist_priv_add_local(&part->local, &m) : REDIST_OK;
 }
 
 /* The lowest and the highest local position of an axis's runs on a side. */
@@ -1725,43 +1748,26 @@ REDIST_PRIV_COLD int redist_priv_bases(const redist_priv_message *m, int side,
   return fits;
 }
 
-/* Adds what must be copied in place of a local message. *split: whether that is not all of it.
-   REDIST_ERR_ARGUMENT: the plan combines, and the elements that are their own destinations cannot
-   be separated from others. */
-REDIST_PRIV_COLD int redist_priv_rest_of(redist_priv_part *part, redist_priv_message whole,
-                                         int *split) {
+/* Adds a message of this rank to itself, with the storage of both sides, and what of it must be
+   copied in place. REDIST_ERR_ARGUMENT: the plan combines in place, and the elements that are their
+   own destinations cannot be separated from others. */
+REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
+                                      redist_priv_message m) {
   const redist_layout *layout[2] = {part->from, part->to};
-  redist_priv_local *local = &part->local;
-  redist_priv_runs *half;
   int64_t base[2][REDIST_MAX_DIMS], low[2], high[2];
-  int d, side, apart, same = 1;
-  for (d = 0; d < whole.ndim; d++)
-    same &= whole.stride[REDIST_PRIV_FROM][d] == whole.stride[REDIST_PRIV_TO][d];
+  int d, side, apart, same = 1, code;
+  m.origin[REDIST_PRIV_PACKED] = part->local.elements;
+  part->local.elements += m.elements;
+  if (!p->options.in_place) return redist_priv_add_local(p, part, &m, 1, 0);
+  for (d = 0; d < m.ndim; d++) same &= m.stride[REDIST_PRIV_FROM][d] == m.stride[REDIST_PRIV_TO][d];
   for (side = 0; side < 2; side++)
-    same &= redist_priv_bases(&whole, side, layout[side], base[side], &low[side], &high[side]);
+    same &= redist_priv_bases(&m, side, layout[side], base[side], &low[side], &high[side]);
   apart = low[0] > high[1] || low[1] > high[0];
   if (!apart && !same && part->policy.function != NULL) return REDIST_ERR_ARGUMENT;
-  if (apart || !same) return redist_priv_add_local(local, &whole);
-  for (d = 0; d < whole.ndim; d++) base[REDIST_PRIV_TO][d] -= base[REDIST_PRIV_FROM][d];
-  half = REDIST_PRIV_ZEROED(redist_priv_runs, 2 * whole.ndim);
-  if (half == NULL) return REDIST_ERR_MEMORY;
-  local->split[local->splits++] = half;
-  *split = 1;
-  return redist_priv_keep_in_place(part, whole, base[REDIST_PRIV_TO], half);
-}
-
-/* Finds what must be copied in place: where nothing stays, all messages. */
-REDIST_PRIV_COLD int redist_priv_rest(const redist_plan *p, redist_priv_part *part) {
-  redist_priv_local *local = &part->local;
-  int k, code = REDIST_OK;
-  local->wholes = local->messages;
-  if (!p->options.in_place) return REDIST_OK;
-  local->split = REDIST_PRIV_ZEROED(redist_priv_runs *, local->wholes);
-  if (local->split == NULL) return REDIST_ERR_MEMORY;
-  for (k = 0; k < local->wholes && code == REDIST_OK; k++)
-    code = redist_priv_rest_of(part, local->message[k], &local->in_place);
-  if (!local->in_place) local->messages = local->wholes;
-  return code;
+  if (apart || !same) return redist_priv_add_local(p, part, &m, 1, 1);
+  for (d = 0; d < m.ndim; d++) base[REDIST_PRIV_TO][d] -= base[REDIST_PRIV_FROM][d];
+  code = redist_priv_add_local(p, part, &m, 1, 0);
+  return code == REDIST_OK ? redist_priv_add_moves(p, part, m, base[REDIST_PRIV_TO]) : code;
 }
 
 /* What one of this rank's places exchanges with another place. Sorted as blocks are. */
@@ -1785,20 +1791,27 @@ typedef struct {
   redist_priv_shipment *shipment;
 } redist_priv_shipments;
 
-/* Adds the products of a message, one for each choice of images. */
+/* Adds the products of a message, one for each choice of images. What this rank sends itself becomes
+   local copies. */
 REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, redist_priv_part *part,
-                                              redist_priv_shipment *m) {
-  redist_priv_product *product = &m->product;
+                                              redist_priv_shipment *s) {
+  redist_priv_product *product = &s->product;
   const int images = redist_priv_blocks_of(&part->half[product->own].peers[product->held]);
+  redist_priv_half *to = &part->half[REDIST_PRIV_TO];
   int code = REDIST_OK;
   for (; product->number < images && code == REDIST_OK; product->number++) {
-    if (m->rank == p->rank) {
-      code = product->own == REDIST_PRIV_FROM ? redist_priv_keep(p, part, product) : REDIST_OK;
-      continue;
-    }
-    product->bytes = redist_priv_product_message(p, product).elements * part->element_bytes;
-    if (product->bytes > 0)
+    redist_priv_message m = redist_priv_product_message(p, product);
+    if (m.elements == 0 || (s->rank == p->rank && product->own == REDIST_PRIV_TO)) continue;
+    product->bytes = m.elements * part->element_bytes;
+    if (s->rank == p->rank) {
+      const redist_priv_held_place *there =
+          (const redist_priv_held_place *)redist_priv_find(to->place, to->places, sizeof *there,
+                                                           product->place[REDIST_PRIV_TO]);
+      redist_priv_store(&m, REDIST_PRIV_TO, &there->storage);
+      code = redist_priv_keep(p, part, m);
+    } else {
       code = REDIST_PRIV_APPEND(p->product, p->products, p->product_room, *product);
+    }
   }
   return code;
 }
@@ -1939,7 +1952,8 @@ REDIST_PRIV_COLD void redist_priv_measure_side(redist_plan *p, redist_priv_side 
   s->touched = s->bytes;
   for (a = 0; a < p->arrays; a++) {
     const redist_priv_part *part = redist_priv_part_of(p, a);
-    s->touched += part->local.in_place ? 0 : part->local.elements * part->element_bytes;
+    s->touched +=
+        (p->options.in_place ? part->local.rest : part->local.elements) * part->element_bytes;
   }
   s->streams = s->touched >= REDIST_STREAM_BYTES;
 }
@@ -1957,13 +1971,15 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
   for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
     code = redist_priv_open_side(p, own);
   for (k = 0; k < 2 * p->parts; k++) redist_priv_directory_close(&p->part[k / 2].directory[k % 2]);
-  for (k = 0; k < p->parts && code == REDIST_OK; k++) code = redist_priv_rest(p, &p->part[k]);
   for (own = 0; own < 2 && code == REDIST_OK; own++) {
     redist_priv_side *s = &p->side[own];
     s->peer = p->peer + (own == REDIST_PRIV_FROM ? p->side[REDIST_PRIV_TO].peers : 0);
     qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
     redist_priv_measure_side(p, s);
   }
+  if (code == REDIST_OK && p->side[REDIST_PRIV_TO].streams)
+    redist_priv_stream_steps(&p->pool[p->overwritten], 0, p->pool[p->overwritten].steps);
+  p->kept = p->pool[0];
   return code;
 }
 
@@ -2013,56 +2029,28 @@ REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own) {
   return p->arrays > 1 ? MPI_BOTTOM : redist_priv_given(p, own, 0);
 }
 
-/* Compiles the local copies, straight to the destination; through staging if executions
-   overwrite. */
-REDIST_PRIV_COLD int redist_priv_compile_local(const redist_plan *p, redist_priv_part *part) {
-  redist_priv_local *local = &part->local;
-  const int twice = p->staging[REDIST_PRIV_PACKED].bytes > 0;
-  int64_t k;
-  int code = REDIST_OK;
-  local->copy = REDIST_PRIV_ZEROED(redist_priv_program *, 2 * local->messages);
-  if (local->copy == NULL) return REDIST_ERR_MEMORY;
-  for (k = 0; k < local->messages && code == REDIST_OK; k++) {
-    code = redist_priv_compile(&local->copy[2 * k], &local->message[k], part->order, NULL,
-                               REDIST_PRIV_FROM, twice ? REDIST_PRIV_PACKED : REDIST_PRIV_TO,
-                               part->element_bytes);
-    if (code == REDIST_OK && twice)
-      code = redist_priv_compile(&local->copy[2 * k + 1], &local->message[k], part->order, NULL,
-                                 REDIST_PRIV_PACKED, REDIST_PRIV_TO, part->element_bytes);
-  }
-  return code;
-}
-
 /* Bytes of staging memory for what is local of one of a part's arrays. */
 REDIST_PRIV int64_t redist_priv_local_bytes(const redist_priv_part *part) {
   return redist_priv_round_up(part->local.elements * part->element_bytes, REDIST_PRIV_LINE);
 }
 
-/* Copies an array's local elements that are not at their destination: straight there, or with
-   `packed` into staging memory (half 0) and from there (half 1). */
-REDIST_PRIV void redist_priv_copy_local_array(const redist_plan *p, int a, int half, char *packed) {
-  const redist_priv_part *part = redist_priv_part_of(p, a);
-  const redist_priv_local *local = &part->local;
-  const int arrives = packed == NULL || half == 1;
-  const redist_priv_policy policy =
-      arrives ? part->policy : redist_priv_replacing(part->element_bytes);
-  const redist_priv_cursor whole = {{0}, {0}};
-  const int rests = local->in_place && p->pointers[a] == p->pointers[p->arrays + a];
-  int64_t k;
-  for (k = rests ? local->wholes : 0; k < (rests ? local->messages : local->wholes); k++) {
-    redist_priv_copy(local->copy[2 * k + half], &whole,
-                     half == 1 ? packed : redist_priv_given(p, REDIST_PRIV_FROM, a),
-                     arrives ? redist_priv_given(p, REDIST_PRIV_TO, a) : packed, policy,
-                     arrives && p->side[REDIST_PRIV_TO].streams);
-    if (packed != NULL) packed += local->message[k].elements * part->element_bytes;
-  }
-}
-
+/* Copies the local elements that are not at their destination: straight there, or with `packed`
+   into staging memory (half 0) and from there (half 1). */
 REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int half, char *packed) {
+  int64_t k;
   int a;
   for (a = 0; a < p->arrays; a++) {
-    redist_priv_copy_local_array(p, a, half, packed);
-    if (packed != NULL) packed += redist_priv_local_bytes(redist_priv_part_of(p, a));
+    const redist_priv_part *part = redist_priv_part_of(p, a);
+    const int together = p->pointers[a] == p->pointers[p->arrays + a];
+    const int arrives = packed == NULL || half == 1;
+    const redist_priv_policy replacing = redist_priv_replacing(part->element_bytes);
+    const redist_priv_local_copy *copy = part->local.copy;
+    for (k = 0; k < part->local.copies; k++, copy++)
+      if (together ? copy->in_place : copy->apart)
+        redist_priv_copy(&p->pool[half], &copy->program[half], arrives ? &part->policy : &replacing,
+                         half == 1 ? packed : redist_priv_given(p, REDIST_PRIV_FROM, a),
+                         arrives ? redist_priv_given(p, REDIST_PRIV_TO, a) : packed);
+    if (packed != NULL) packed += redist_priv_local_bytes(part);
   }
 }
 
@@ -2106,20 +2094,54 @@ REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_priv_part *part, const red
   return bricks;
 }
 
+/* Advances the window of a brick, from before the first; returns 0 after the last. */
+REDIST_PRIV_COLD int redist_priv_next_brick(const redist_priv_part *part,
+                                            const redist_priv_message *m, const int64_t *size,
+                                            int64_t *begin, int64_t *end) {
+  int i, d;
+  for (i = m->ndim - 1; i >= 0; i--) {
+    d = part->order[i];
+    begin[d] += size[d];
+    if (begin[d] >= m->axis[d]->elements) begin[d] = 0;
+    end[d] = redist_priv_min(begin[d] + size[d], m->axis[d]->elements);
+    if (begin[d] > 0) return 1;
+  }
+  return 0;
+}
+
 /* Compiles the copies of a message between its array and packed memory, in its pieces. */
-REDIST_PRIV_COLD int redist_priv_compile_peer(redist_plan *p, const redist_priv_peer *peer) {
+REDIST_PRIV_COLD int redist_priv_compile_peer(redist_plan *p, const redist_priv_peer *peer,
+                                              int stream) {
   const int packs = peer->own == REDIST_PRIV_FROM;
   const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
-  int64_t size[REDIST_MAX_DIMS], k;
-  int code = REDIST_OK;
+  int64_t size[REDIST_MAX_DIMS], begin[REDIST_MAX_DIMS], end[REDIST_MAX_DIMS], k;
+  redist_priv_program program;
+  redist_priv_manner manner;
+  enum { RECENT = 4 }; /* pieces whose form is often that of the next */
+  int64_t i;
+  int d, code = REDIST_OK;
   for (k = p->block[peer->block].product; k <= last->product && code == REDIST_OK; k++) {
-    const redist_priv_part *part = redist_priv_part_with(p, k);
-    const redist_priv_message m = redist_priv_product_message(p, &p->product[k]);
-    const int cut = peer->bytes > peer->cutting.bytes && p->product[k].bytes > peer->cutting.bytes;
-    if (cut) redist_priv_cut(part, &m, peer->cutting, size);
-    code = redist_priv_compile(&p->product[k].staged, &m, part->order, cut ? size : NULL,
-                               packs ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED,
-                               packs ? REDIST_PRIV_PACKED : REDIST_PRIV_TO, part->element_bytes);
+    redist_priv_product *product = &p->product[k];
+    const redist_priv_part *part = &p->part[product->part];
+    const redist_priv_message m = redist_priv_product_message(p, product);
+    for (d = 0; d < m.ndim; d++) size[d] = end[d] = m.axis[d]->elements;
+    if (peer->bytes > peer->cutting.bytes && product->bytes > peer->cutting.bytes)
+      redist_priv_cut(part, &m, peer->cutting, size);
+    memset(begin, 0, sizeof begin);
+    for (d = 0; d < m.ndim; d++) end[d] = size[d];
+    product->first = p->pieces;
+    manner.side[0] = packs ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED;
+    manner.side[1] = packs ? REDIST_PRIV_PACKED : REDIST_PRIV_TO;
+    manner.element = part->element_bytes;
+    manner.combine = !packs && part->policy.function != NULL;
+    manner.stream = stream;
+    do {
+      code = redist_priv_compile(p->pool, &m, part->order, begin, end, manner, &program);
+      for (i = p->pieces; code == REDIST_OK && i > product->first && i > p->pieces - RECENT;)
+        if (redist_priv_share_steps(p->pool, &p->piece[--i], &program)) break;
+      if (code == REDIST_OK) code = REDIST_PRIV_APPEND(p->piece, p->pieces, p->piece_room, program);
+    } while (code == REDIST_OK && redist_priv_next_brick(part, &m, size, begin, end));
+    product->pieces = p->pieces - product->first;
   }
   return code;
 }
@@ -2136,9 +2158,9 @@ REDIST_PRIV_FAST int64_t redist_priv_takes(const redist_plan *p, const redist_pr
 }
 
 /* Packs the next piece of a message into `packed`, or unpacks it; packed NULL: only passes over it.
-   Returns its bytes, including the gaps of a brick at an edge. */
+   Returns its bytes. */
 REDIST_PRIV int64_t redist_priv_copy_piece(const redist_plan *p, redist_priv_peer *peer,
-                                           char *packed, int stream) {
+                                           char *packed) {
   const int unpacks = peer->own == REDIST_PRIV_TO;
   const double began = redist_priv_now(p);
   int64_t used = 0, at;
@@ -2146,18 +2168,19 @@ REDIST_PRIV int64_t redist_priv_copy_piece(const redist_plan *p, redist_priv_pee
   peer->next = peer->next == peer->blocks ? 0 : peer->next;
   while (!brick && (at = redist_priv_takes(p, peer, used)) >= 0) {
     const redist_priv_block *block = &p->block[peer->block + peer->next];
-    const redist_priv_program *program = p->product[block->product].staged;
-    const redist_priv_part *part = redist_priv_part_with(p, block->product);
+    const redist_priv_product *product = &p->product[block->product];
+    const redist_priv_program *program = &p->piece[product->first + peer->at];
+    const redist_priv_part *part = &p->part[product->part];
+    const redist_priv_policy replacing = redist_priv_replacing(part->element_bytes);
     char *array = redist_priv_given(p, peer->own, block->array);
     if (packed != NULL && unpacks)
-      redist_priv_copy(program, &peer->at, packed + at, array, part->policy,
-                       p->side[REDIST_PRIV_TO].streams);
+      redist_priv_copy(p->pool, program, &part->policy, packed + at, array);
     else if (packed != NULL)
-      redist_priv_copy(program, &peer->at, array, packed + at,
-                       redist_priv_replacing(part->element_bytes), stream);
-    used = at + program->room;
-    brick = program->turns > 0;
-    peer->next += !redist_priv_advance(program, &peer->at);
+      redist_priv_copy(p->pool, program, &replacing, array, packed + at);
+    used = at + program->bytes;
+    brick = product->pieces > 1;
+    peer->at = peer->at + 1 == product->pieces ? 0 : peer->at + 1;
+    peer->next += peer->at == 0;
   }
   redist_priv_add_copying(p, began);
   return used;
@@ -2168,14 +2191,14 @@ REDIST_PRIV_COLD int64_t redist_priv_count_pieces(const redist_plan *p, redist_p
                                                   int64_t *most) {
   int64_t pieces = 0;
   *most = 0;
-  do *most = redist_priv_max(*most, redist_priv_copy_piece(p, peer, NULL, 0));
+  do *most = redist_priv_max(*most, redist_priv_copy_piece(p, peer, NULL));
   while (++pieces > 0 && peer->next < peer->blocks);
   return pieces;
 }
 
 /* Packs all pieces of a message into its staging memory, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, redist_priv_peer *peer) {
-  redist_priv_copy_piece(p, peer, p->staging[peer->own].memory + peer->staged, 0);
+  redist_priv_copy_piece(p, peer, p->staging[peer->own].memory + peer->staged);
 }
 
 /* The same for all that is staged on a side. */
@@ -2464,7 +2487,7 @@ REDIST_PRIV int redist_priv_go(redist_plan *p, int own) {
     lane->at++;
   }
   if (own == REDIST_PRIV_FROM && peer->staged == REDIST_PRIV_BY_PIECES)
-    redist_priv_copy_piece(p, peer, redist_priv_flight_memory(p, k, 0), 0);
+    redist_priv_copy_piece(p, peer, redist_priv_flight_memory(p, k, 0));
   if (flight.piece >= peer->prepared) return redist_priv_post(p, k, 0);
   l->request[k] = l->request[peer->first + flight.piece];
   return MPI_Start(&l->request[k]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
@@ -2537,7 +2560,7 @@ REDIST_PRIV void redist_priv_land(redist_plan *p, int64_t k) {
   REDIST_ASSERT(peer->pending > 0);
   peer->pending--;
   if (peer->own == REDIST_PRIV_TO && peer->staged == REDIST_PRIV_BY_PIECES)
-    redist_priv_copy_piece(p, peer, redist_priv_flight_memory(p, k, 0), 0);
+    redist_priv_copy_piece(p, peer, redist_priv_flight_memory(p, k, 0));
   else if (peer->own == REDIST_PRIV_TO && peer->staged >= 0 && peer->pending == 0)
     redist_priv_copy_staged(p, peer);
 }
@@ -3528,8 +3551,7 @@ REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_
 /* Packs the next piece of a message into its slot of the ring, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel *channel) {
   char *ring = (char *)(channel->slot + 1);
-  redist_priv_copy_piece(p, channel->peer, ring + channel->next * channel->slot_bytes,
-                         channel->streamed);
+  redist_priv_copy_piece(p, channel->peer, ring + channel->next * channel->slot_bytes);
   channel->next = channel->next + 1 == channel->slots ? 0 : channel->next + 1;
 }
 
@@ -3539,16 +3561,15 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
   const int own = channel->peer->own;
   const redist_priv_block *block = &p->block[channel->peer->block],
                           *end = block + channel->peer->blocks;
-  const redist_priv_cursor whole = {{0}, {0}};
   const int64_t *offsets = channel->board->array;
   const double began = redist_priv_now(p);
   char *array[2];
   for (; block < end; block++) {
     array[own] = redist_priv_given(p, own, block->array);
     array[!own] = (char *)channel->board + offsets[!own * p->arrays + block->array];
-    redist_priv_copy(p->product[block->product].direct, &whole, array[REDIST_PRIV_FROM],
-                     array[REDIST_PRIV_TO], redist_priv_part_with(p, block->product)->policy,
-                     channel->streamed_direct);
+    redist_priv_copy(p->pool, &p->product[block->product].direct,
+                     &redist_priv_part_with(p, block->product)->policy, array[REDIST_PRIV_FROM],
+                     array[REDIST_PRIV_TO]);
   }
   redist_priv_add_copying(p, began);
 }
@@ -3823,7 +3844,10 @@ REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *
   int code;
   peer->cutting.bytes = piece;
   peer->cutting.wide = REDIST_PRIV_WIDE;
-  code = redist_priv_compile_peer(p, peer);
+  channel->steps = p->pool->steps;
+  code = redist_priv_compile_peer(p, peer,
+                                  peer->own == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams);
+  channel->end = p->pool->steps;
   if (code != REDIST_OK) return code;
   peer->pieces = redist_priv_count_pieces(p, peer, &most);
   channel->slots = peer->bytes > piece               ? REDIST_PRIV_SLOTS
@@ -3960,6 +3984,8 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
   const redist_priv_block *first = &p->block[channel->peer->block],
                           *last = first + channel->peer->blocks - 1;
   const int own = channel->peer->own;
+  const int64_t begin = p->pool->steps;
+  redist_priv_manner manner = {{REDIST_PRIV_FROM, REDIST_PRIV_TO}, 0, 0, 0};
   int64_t k, bytes = 0;
   int code = REDIST_OK;
   for (k = first->product; k <= last->product && code == REDIST_OK; k++) {
@@ -3969,13 +3995,14 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
     redist_priv_message m = redist_priv_product_message(p, product);
     redist_priv_store(&m, !own, there);
     bytes += there->size * part->element_bytes;
-    code = redist_priv_compile(&product->direct, &m, part->order, NULL, REDIST_PRIV_FROM,
-                               REDIST_PRIV_TO, part->element_bytes);
+    manner.element = part->element_bytes;
+    manner.combine = part->policy.function != NULL;
+    code = redist_priv_compile(p->pool, &m, part->order, NULL, NULL, manner, &product->direct);
   }
   bytes = redist_priv_min(bytes, p->side[REDIST_PRIV_FROM].touched);
-  channel->streamed_direct = own == REDIST_PRIV_TO
-                                 ? p->side[own].streams
-                                 : redist_priv_is_streamed(p, channel->peer, bytes);
+  if (own == REDIST_PRIV_TO ? p->side[own].streams
+                            : redist_priv_is_streamed(p, channel->peer, bytes))
+    redist_priv_stream_steps(p->pool, begin, p->pool->steps);
   return code;
 }
 
@@ -3985,6 +4012,11 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
   const redist_priv_home *home = p->sharing.rings->home;
   int64_t k;
   int code = REDIST_OK;
+  for (k = p->sharing.rings->receives; k < p->sharing.rings->channels; k++) {
+    redist_priv_channel *channel = &p->sharing.rings->channel[k];
+    if (redist_priv_is_streamed(p, channel->peer, p->side[REDIST_PRIV_FROM].touched))
+      redist_priv_stream_steps(p->pool, channel->steps, channel->end);
+  }
   for (k = 0; k < p->sharing.rings->channels && code == REDIST_OK; k++) {
     redist_priv_channel *channel = &p->sharing.rings->channel[k];
     char *part = home->segment[channel->there];
@@ -3997,8 +4029,6 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
       code = redist_priv_plan_ring(p, channel, channel->board->piece);
     } else {
       channel->way = (int)REDIST_PRIV_ACQUIRE(&notice->way);
-      channel->streamed =
-          redist_priv_is_streamed(p, channel->peer, p->side[REDIST_PRIV_FROM].touched);
     }
     if (code == REDIST_OK && channel->direct &&
         (k < p->sharing.rings->receives || channel->way == REDIST_PRIV_PUSH))
@@ -4319,7 +4349,7 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(const redist_plan *p, MPI_Comm co
   own->not_node = -own->node;
   own->tag = o->arena != NULL ? o->arena->tags : 0;
   own->own_comm = !redist_priv_lends_comm(o->arena, comm);
-  own->overwrites = p->overwrites;
+  own->overwrites = p->overwritten;
   for (side = 0; side < 2; side++) {
     const redist_priv_side *s = &p->side[side];
     const int64_t staged = s->bytes + s->peers * REDIST_PRIV_LINE,
@@ -4544,35 +4574,26 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_fallback(const redist_
              : redist_priv_transport_of((int)next);
 }
 
-/* Compiles the copies of what is local, and of staged messages. */
+/* Compiles the copies of staged messages. */
 REDIST_PRIV_COLD int redist_priv_compile_copies(redist_plan *p) {
   const redist_priv_cutting uncut = {INT64_MAX, 0};
   redist_priv_peer *peer;
-  int k, code = REDIST_OK;
-  for (k = 0; k < p->parts && code == REDIST_OK; k++)
-    code = redist_priv_compile_local(p, &p->part[k]);
+  int code = REDIST_OK;
   for (peer = p->peer; peer < p->peer + p->peers && code == REDIST_OK; peer++) {
     if (peer->near || peer->staged == REDIST_PRIV_IN_ARRAY) continue;
     if (peer->staged >= 0) peer->cutting = uncut;
-    code = redist_priv_compile_peer(p, peer);
+    code = redist_priv_compile_peer(p, peer,
+                                    peer->own == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams);
   }
   return code;
 }
 
-REDIST_PRIV_COLD void redist_priv_free_copies(redist_plan *p) {
-  int64_t k;
-  int i;
-  for (k = 0; k < p->products; k++) {
-    redist_priv_program_free(&p->product[k].staged);
-    redist_priv_program_free(&p->product[k].direct);
-  }
-  for (i = 0; i < p->parts; i++) {
-    redist_priv_local *local = &p->part[i].local;
-    for (k = 0; local->copy != NULL && k < 2 * local->messages; k++)
-      redist_priv_program_free(&local->copy[k]);
-    REDIST_FREE(local->copy);
-    local->copy = NULL;
-  }
+/* Forgets all copies but those of what is local. */
+REDIST_PRIV_COLD void redist_priv_forget_copies(redist_plan *p) {
+  p->pool->steps = p->kept.steps;
+  p->pool->loops = p->kept.loops;
+  p->pool->offsets = p->kept.offsets;
+  p->pieces = 0;
 }
 
 /* Decides what is staged, and allocates it. Local. */
@@ -4582,7 +4603,7 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_error *v) {
   for (side = 0; side < 2 && p->transport->plan_staging != NULL && code == REDIST_OK; side++)
     code = p->transport->plan_staging(p, side);
   redist_priv_fail(v, code, "too many ranks or bytes for %s", p->transport->name);
-  if (p->overwrites && p->transport->method != REDIST_MULTIPHASE)
+  if (p->overwritten && p->transport->method != REDIST_MULTIPHASE)
     for (k = 0; k < p->arrays; k++)
       s[REDIST_PRIV_PACKED].bytes += redist_priv_local_bytes(redist_priv_part_of(p, k));
   if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
@@ -4603,7 +4624,7 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_error *v) {
 REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p) {
   int side;
   p->transport->destroy(p);
-  redist_priv_free_copies(p);
+  redist_priv_forget_copies(p);
   for (side = 0; side < REDIST_PRIV_SIDES; side++) REDIST_FREE(p->staging[side].memory);
   memset(p->staging, 0, sizeof p->staging);
   memset(&p->state, 0, sizeof p->state);
@@ -4664,24 +4685,22 @@ REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redis
   redist_priv_agree(comm, v, &p->duplication, 1);
 }
 
-REDIST_PRIV_COLD void redist_priv_half_free(redist_priv_half *half) {
+/* Frees what is valid during creation only. */
+REDIST_PRIV_COLD void redist_priv_forget_peers(redist_priv_half *half) {
   int64_t k;
   for (k = 0; k < half->found; k++) redist_priv_place_peers_free(&half->peers[k]);
   REDIST_FREE(half->peers);
-  REDIST_FREE(half->place);
+  half->peers = NULL;
+  half->found = 0;
 }
 
 REDIST_PRIV_COLD void redist_priv_part_free(redist_priv_part *part) {
-  redist_priv_local *local = &part->local;
-  int64_t k, d;
-  for (k = 0; k < local->splits; k++) {
-    for (d = 0; d < 2 * part->from->ndim; d++) redist_priv_runs_free(&local->split[k][d]);
-    REDIST_FREE(local->split[k]);
+  int side;
+  REDIST_FREE(part->local.copy);
+  for (side = 0; side < 2; side++) {
+    redist_priv_forget_peers(&part->half[side]);
+    REDIST_FREE(part->half[side].place);
   }
-  REDIST_FREE(local->split);
-  REDIST_FREE(local->message);
-  redist_priv_half_free(&part->half[REDIST_PRIV_FROM]);
-  redist_priv_half_free(&part->half[REDIST_PRIV_TO]);
   REDIST_FREE(part->from);
   REDIST_FREE(part->to);
 }
@@ -4694,6 +4713,9 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   REDIST_FREE(p->part);
   REDIST_FREE(p->block);
   REDIST_FREE(p->product);
+  REDIST_FREE(p->piece);
+  redist_priv_pool_free(&p->pool[0]);
+  redist_priv_pool_free(&p->pool[1]);
   REDIST_FREE(p->peer);
   REDIST_FREE(p->pointers);
   REDIST_FREE(p->extent);
@@ -4754,7 +4776,7 @@ REDIST_PRIV_COLD void redist_priv_set_policy(redist_plan *p, redist_priv_part *p
   redist_priv_slow_to_fast(part->from, part->from->memory_order, part->order);
   p->combines |= combines;
   p->ordered |= combines && (from_ghosts || several);
-  p->overwrites |= p->options.in_place && (!same || several || (from_ghosts && to_ghosts));
+  p->overwritten |= p->options.in_place && (!same || several || (from_ghosts && to_ghosts));
 }
 
 /* Checks a part that the caller gave, and copies it. */
@@ -4855,6 +4877,7 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(int rank, int size, int parts
 REDIST_PRIV_COLD void redist_priv_created(redist_plan *p) {
   int k;
   p->given = NULL;
+  for (k = 0; k < 2 * p->parts; k++) redist_priv_forget_peers(&p->part[k / 2].half[k % 2]);
   p->clock = p->options.timed ? &p->times : NULL;
   for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < p->state.chain.phases; k++)
     p->state.chain.phase[k]->clock = p->clock;
@@ -5199,13 +5222,9 @@ REDIST_PRIV_COLD void redist_priv_print_spent(const redist_plan *p, const int64_
 /* Elements that stay on this rank in place but are copied, because they are not at their
    destination. */
 REDIST_PRIV_COLD int64_t redist_priv_copied_in_place(const redist_plan *p) {
-  int64_t elements = 0, k;
+  int64_t elements = 0;
   int a;
-  for (a = 0; a < p->arrays; a++) {
-    const redist_priv_local *local = &redist_priv_part_of(p, a)->local;
-    elements += local->in_place ? 0 : local->elements;
-    for (k = local->wholes; k < local->messages; k++) elements += local->message[k].elements;
-  }
+  for (a = 0; a < p->arrays; a++) elements += redist_priv_part_of(p, a)->local.rest;
   return elements;
 }
 
