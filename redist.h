@@ -2463,23 +2463,26 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
   return held;
 }
 
-/* --------------------------------------------------------------------- directories: who is where */
+/* -------------------------------------------------------------------- directories: who is where */
 
-/* A tree of intervals: the view indices that boxes hold, ghost cells included. Its leaves lie along
-   a space-filling curve (Morton order of their centres), so that neighbours are near each other,
-   and node k covers those of nodes 2 k and 2 k + 1. Finding the boxes that meet a region takes
-   O(log n) and what is found. */
+/* A tree of the view indices that boxes hold, ghost cells included. Its leaves lie along a
+   space-filling curve (Morton order of their centres), so that neighbours are near each other, and
+   node k covers those of nodes 2 k and 2 k + 1. Finding the boxes that meet a region takes O(log
+   n) and what is found. A region is 2 * ndim numbers, the lows and then the highs: low <= index <
+   high. */
 typedef struct {
   uint64_t key;
   int box;
-  int64_t low[REDIST_MAX_DIMS], high[REDIST_MAX_DIMS]; /* low <= index < high */
+  int64_t region; /* its number */
 } redist_priv_leaf;
 
 typedef struct {
   int ndim;
-  int64_t leaves, room, first; /* first: the number of the first leaf, a power of 2 */
+  int64_t leaves, room, first; /* first: the number of the first leaf's node, a power of 2 */
   redist_priv_leaf *leaf;
-  int64_t *bounds; /* bounds[2 * ndim * node]: the lows, then the highs */
+  int64_t numbers, number_room;
+  int64_t *number; /* regions of the leaves */
+  int64_t *bounds; /* regions of the nodes */
 } redist_priv_tree;
 
 REDIST_PRIV_COLD int redist_priv_compare_leaves(const void *a, const void *b) {
@@ -2487,95 +2490,101 @@ REDIST_PRIV_COLD int redist_priv_compare_leaves(const void *a, const void *b) {
   return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : x->box - y->box;
 }
 
-/* The bits of a leaf's centre, those of all axes interleaved. */
-REDIST_PRIV_COLD uint64_t redist_priv_morton(const redist_layout *layout,
-                                             const redist_priv_leaf *leaf) {
-  const int bits = 63 / layout->ndim;
+/* The bits of a region's centre, those of all axes interleaved. */
+REDIST_PRIV_COLD uint64_t redist_priv_morton(const redist_layout *layout, const int64_t *region) {
+  const int bits = (int)redist_priv_min(63 / layout->ndim, 16);
   uint64_t key = 0, cell[REDIST_MAX_DIMS];
   int d, bit;
   for (d = 0; d < layout->ndim; d++)
-    cell[d] = (uint64_t)((double)(leaf->low[d] + (leaf->high[d] - leaf->low[d]) / 2) /
+    cell[d] = (uint64_t)((double)(region[d] + (region[layout->ndim + d] - region[d]) / 2) /
                          (double)layout->dim[d].axis.count * (double)(UINT64_C(1) << bits));
   for (bit = bits - 1; bit >= 0; bit--)
     for (d = 0; d < layout->ndim; d++) key = 2 * key + (cell[d] >> bit & 1);
   return key;
 }
 
-REDIST_PRIV int64_t *redist_priv_node(const redist_priv_tree *tree, int64_t node) {
-  return &tree->bounds[2 * tree->ndim * node];
-}
-
-/* Sorts the leaves, and finds the bounds of all nodes. REDIST_ERR_MEMORY. */
+/* Sorts the leaves, and finds the regions of all nodes. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_grow_tree(redist_priv_tree *tree) {
+  const int n = tree->ndim;
   int64_t k, *here;
-  const int64_t *half;
-  int d, side;
+  int d;
   for (tree->first = 1; tree->first < tree->leaves; tree->first *= 2) continue;
-  tree->bounds = REDIST_PRIV_ALLOC(int64_t, 4 * tree->ndim * tree->first);
+  tree->bounds = REDIST_PRIV_ALLOC(int64_t, 4 * n * tree->first);
   if (tree->bounds == NULL) return REDIST_ERR_MEMORY;
   if (tree->leaves > 0)
     qsort(tree->leaf, (size_t)tree->leaves, sizeof *tree->leaf, redist_priv_compare_leaves);
-  for (k = 2 * tree->first - 1; k > 0; k--)
-    for (here = redist_priv_node(tree, k), d = 0; d < tree->ndim; d++) {
-      here[d] = INT64_MAX;
-      here[tree->ndim + d] = INT64_MIN;
-      if (k >= tree->first && k - tree->first < tree->leaves) {
-        here[d] = tree->leaf[k - tree->first].low[d];
-        here[tree->ndim + d] = tree->leaf[k - tree->first].high[d];
-      }
-      for (side = 0; k < tree->first && side < 2; side++) {
-        half = redist_priv_node(tree, 2 * k + side);
-        here[d] = redist_priv_min(here[d], half[d]);
-        here[tree->ndim + d] = redist_priv_max(here[tree->ndim + d], half[tree->ndim + d]);
-      }
+  for (k = 2 * tree->first - 1; k > 0; k--) {
+    const int64_t leaf = k - tree->first;
+    const int64_t *own =
+        leaf >= 0 && leaf < tree->leaves ? tree->number + 2 * n * tree->leaf[leaf].region : NULL;
+    const int64_t *halves = tree->bounds + 4 * n * k;
+    here = tree->bounds + 2 * n * k;
+    for (d = 0; d < n; d++) {
+      here[d] = own != NULL ? own[d]
+                : leaf >= 0 ? INT64_MAX
+                            : redist_priv_min(halves[d], halves[2 * n + d]);
+      here[n + d] = own != NULL ? own[n + d]
+                    : leaf >= 0 ? INT64_MIN
+                                : redist_priv_max(halves[n + d], halves[3 * n + d]);
     }
+  }
   return REDIST_OK;
 }
 
 REDIST_PRIV_COLD void redist_priv_tree_free(redist_priv_tree *tree) {
   REDIST_FREE(tree->leaf);
+  REDIST_FREE(tree->number);
   REDIST_FREE(tree->bounds);
 }
 
-/* Adds a leaf for each image of a box, and sorts them. REDIST_ERR_MEMORY; free the tree even on
-   failure. */
-REDIST_PRIV_COLD int redist_priv_plant(const redist_layout *layout, redist_priv_tree *tree) {
+/* Adds the leaves of a box, one for each image. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_add_leaves(const redist_layout *layout, int box,
+                                            redist_priv_tree *tree) {
   redist_priv_track track[REDIST_MAX_DIMS][REDIST_PRIV_IMAGES];
+  int64_t region[2 * REDIST_MAX_DIMS];
   redist_priv_leaf leaf;
-  int d, image, rest, images, tracks[REDIST_MAX_DIMS];
-  memset(tree, 0, sizeof *tree);
+  int d, image, rest, images = 1, tracks[REDIST_MAX_DIMS], code = REDIST_OK;
   memset(&leaf, 0, sizeof leaf);
-  tree->ndim = layout->ndim;
-  for (leaf.box = 0; leaf.box < layout->boxes; leaf.box++) {
-    for (d = 0, images = 1; d < layout->ndim; images *= tracks[d++])
-      tracks[d] =
-          redist_priv_holdings(&layout->dim[d].axis, leaf.box, REDIST_PRIV_ALL_IMAGES, track[d]);
-    for (image = 0; image < images; image++) {
-      for (d = 0, rest = image; d < layout->ndim; rest /= tracks[d++]) {
-        const redist_priv_track *t = &track[d][rest % tracks[d]];
-        leaf.low[d] = t->start;
-        leaf.high[d] = t->start + t->length;
-      }
-      leaf.key = redist_priv_morton(layout, &leaf);
-      if (REDIST_PRIV_APPEND(tree->leaf, tree->leaves, tree->room, leaf) != REDIST_OK)
-        return REDIST_ERR_MEMORY;
+  leaf.box = box;
+  for (d = 0; d < layout->ndim; images *= tracks[d++])
+    tracks[d] = redist_priv_holdings(&layout->dim[d].axis, box, REDIST_PRIV_ALL_IMAGES, track[d]);
+  for (image = 0; image < images && code == REDIST_OK; image++) {
+    for (d = 0, rest = image; d < layout->ndim; rest /= tracks[d++]) {
+      const redist_priv_track *t = &track[d][rest % tracks[d]];
+      region[d] = t->start;
+      region[layout->ndim + d] = t->start + t->length;
     }
+    leaf.key = redist_priv_morton(layout, region);
+    leaf.region = tree->leaves;
+    code = REDIST_PRIV_APPEND(tree->leaf, tree->leaves, tree->room, leaf);
+    for (d = 0; d < 2 * layout->ndim && code == REDIST_OK; d++)
+      code = REDIST_PRIV_APPEND(tree->number, tree->numbers, tree->number_room, region[d]);
   }
-  return redist_priv_grow_tree(tree);
+  return code;
 }
 
-/* Appends the boxes of the leaves below a node that meet low <= index < high; node 1: of all. */
+/* REDIST_ERR_MEMORY; free the tree even on failure. */
+REDIST_PRIV_COLD int redist_priv_plant(const redist_layout *layout, redist_priv_tree *tree) {
+  int k, code = REDIST_OK;
+  memset(tree, 0, sizeof *tree);
+  tree->ndim = layout->ndim;
+  for (k = 0; k < layout->boxes && code == REDIST_OK; k++)
+    code = redist_priv_add_leaves(layout, k, tree);
+  return code == REDIST_OK ? redist_priv_grow_tree(tree) : code;
+}
+
+/* Appends the boxes of the leaves below a node that meet a region; node 1: of all. */
 REDIST_PRIV_COLD int redist_priv_find_boxes(const redist_priv_tree *tree, int64_t node,
-                                            const int64_t *low, const int64_t *high,
-                                            redist_priv_coords *list) {
-  const int64_t *bounds = redist_priv_node(tree, node);
+                                            const int64_t *region, redist_priv_coords *list) {
+  const int64_t *bounds = tree->bounds + 2 * tree->ndim * node;
+  const int n = tree->ndim;
   int d, code;
-  for (d = 0; d < tree->ndim; d++)
-    if (bounds[d] >= high[d] || bounds[tree->ndim + d] <= low[d]) return REDIST_OK;
+  for (d = 0; d < n; d++)
+    if (bounds[d] >= region[n + d] || bounds[n + d] <= region[d]) return REDIST_OK;
   if (node >= tree->first)
     return redist_priv_append_coord(list, tree->leaf[node - tree->first].box);
-  code = redist_priv_find_boxes(tree, 2 * node, low, high, list);
-  return code == REDIST_OK ? redist_priv_find_boxes(tree, 2 * node + 1, low, high, list) : code;
+  code = redist_priv_find_boxes(tree, 2 * node, region, list);
+  return code == REDIST_OK ? redist_priv_find_boxes(tree, 2 * node + 1, region, list) : code;
 }
 
 REDIST_PRIV_COLD int redist_priv_find_overlap(const redist_layout *layout, int *pair) {
@@ -2585,18 +2594,22 @@ REDIST_PRIV_COLD int redist_priv_find_overlap(const redist_layout *layout, int *
   int64_t k, i;
   int d, code;
   redist_priv_copy_to(&bare, layout, 0);
-  for (d = 0; d < bare.ndim; d++)
-    bare.dim[d].axis.start = 0, bare.dim[d].axis.step = 1,
-    bare.dim[d].axis.count = bare.dim[d].axis.extent;
+  for (d = 0; d < bare.ndim; d++) {
+    redist_axis *x = &bare.dim[d].axis;
+    x->start = 0;
+    x->step = 1;
+    x->count = x->extent;
+  }
   code = redist_priv_plant(&bare, &tree);
   for (k = 0; k < tree.leaves && code == REDIST_OK && pair[0] < 0; k++) {
-    const redist_priv_leaf *leaf = &tree.leaf[k];
+    const int box = tree.leaf[k].box;
     list.n = 0;
-    code = redist_priv_find_boxes(&tree, 1, leaf->low, leaf->high, &list);
+    code =
+        redist_priv_find_boxes(&tree, 1, tree.number + 2 * tree.ndim * tree.leaf[k].region, &list);
     for (i = 0; i < list.n && code == REDIST_OK; i++)
-      if (list.coord[i] != leaf->box) {
-        pair[0] = (int)redist_priv_min(leaf->box, list.coord[i]);
-        pair[1] = (int)redist_priv_max(leaf->box, list.coord[i]);
+      if (list.coord[i] != box) {
+        pair[0] = (int)redist_priv_min(box, list.coord[i]);
+        pair[1] = (int)redist_priv_max(box, list.coord[i]);
       }
   }
   REDIST_FREE(list.coord);
@@ -2708,23 +2721,24 @@ REDIST_PRIV int64_t redist_priv_peer_elements(const redist_priv_axis_peers *p, i
   return elements;
 }
 
-/* Lists the boxes of `other` that share elements with a place of these patterns, for all axes alike,
-   but for those on rank `except`. */
+/* Lists the boxes of `other` that share elements with a place of these patterns, for all axes
+   alike, without those on rank `except`. */
 REDIST_PRIV_COLD int redist_priv_list_boxes(const redist_priv_pattern *mine,
                                             const redist_priv_directory *other, int except,
                                             redist_priv_place_peers *n) {
   redist_priv_coords list = {NULL, 0, 0};
-  int64_t low[REDIST_MAX_DIMS], high[REDIST_MAX_DIMS], t, k;
+  int64_t region[2 * REDIST_MAX_DIMS], t, k;
   int d, code;
   for (d = 0; d < n->ndim; d++) {
-    low[d] = mine[d].count;
-    high[d] = mine[d].period < mine[d].count ? mine[d].count : 0;
+    int64_t *low = &region[d], *high = &region[n->ndim + d];
+    *low = mine[d].count;
+    *high = mine[d].period < mine[d].count ? mine[d].count : 0;
     for (t = 0; t < mine[d].tracks; t++) {
-      low[d] = redist_priv_min(low[d], mine[d].track[t].start);
-      high[d] = redist_priv_max(high[d], mine[d].track[t].start + mine[d].track[t].length);
+      *low = redist_priv_min(*low, mine[d].track[t].start);
+      *high = redist_priv_max(*high, mine[d].track[t].start + mine[d].track[t].length);
     }
   }
-  code = redist_priv_find_boxes(&other->tree, 1, low, high, &list);
+  code = redist_priv_find_boxes(&other->tree, 1, region, &list);
   if (list.n > 0) qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
   for (k = n->messages = 0; k < list.n && code == REDIST_OK; k++) {
     const int box = list.coord[k];
@@ -3343,12 +3357,12 @@ REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side
    CYCLIC(3) to CYCLIC(2) on 2 processes into packed memory (n x {source, destination distance} is a
    loop):
 
-       first step    200 x {4104, 2056}, 2 x {2016, 1008} around a table of 126 offsets, which are 42
-                     superblocks
+       first step    200 x {4104, 2056}, 2 x {2016, 1008} around a table of 126 offsets, which
+                     are 42 superblocks
        second step   200 x {4104, 2056} around a table of the 5 offsets that are left
 
-   Steps of all copies of a plan lie in one pool. A piece of a message is a copy of its own: the part
-   of the message that lies in a window of packed positions. Pieces of equal form share their
+   Steps of all copies of a plan lie in one pool. A piece of a message is a copy of its own: the
+   part of the message that lies in a window of packed positions. Pieces of equal form share their
    steps. */
 typedef struct {
   int64_t from, to;
@@ -3612,8 +3626,8 @@ REDIST_PRIV_COLD void redist_priv_merge_loops(redist_priv_step *s, redist_priv_l
   }
 }
 
-/* Puts the source's fastest loop last but one, if it is not the last, so that planes are transposed.
-   Returns whether it did. */
+/* Puts the source's fastest loop last but one, if it is not the last, so that planes are
+   transposed. Returns whether it did. */
 REDIST_PRIV_COLD int redist_priv_turn_loops(redist_priv_step *s, redist_priv_loop *loops) {
   const int last = s->loops - 1;
   redist_priv_loop l;
@@ -5398,8 +5412,8 @@ REDIST_PRIV_COLD int redist_priv_extend(redist_priv_assignment *a, int row, int 
   return code;
 }
 
-/* Passes columns on along the path to column `end`, which is free or becomes so. row: where the path
-   begins. */
+/* Passes columns on along the path to column `end`, which is free or becomes so. row: where the
+   path begins. */
 REDIST_PRIV_COLD void redist_priv_pass_on(redist_priv_assignment *a, int row, int end) {
   int at, via;
   for (at = end; at >= 0; at = via) {

@@ -833,9 +833,9 @@ struct redist_arena {
 
 /* What is local to this rank. In place, elements that are their own destinations should not be
    copied, and the rest should be few messages. Where two places have the same strides, a run along
-   an axis is in place if its positions in the rank's array are equal. So the rest is one message for
-   each axis d: the elements whose runs are in place along all axes before d, but not along d. In two
-   dimensions what two places share falls into three:
+   an axis is in place if its positions in the rank's array are equal. So the rest is one message
+   for each axis d: the elements whose runs are in place along all axes before d, but not along d.
+   In two dimensions what two places share falls into three:
 
                         columns in place   other columns
        rows in place    stay               the message of axis 1
@@ -1791,27 +1791,33 @@ typedef struct {
   redist_priv_shipment *shipment;
 } redist_priv_shipments;
 
-/* Adds the products of a message, one for each choice of images. What this rank sends itself becomes
-   local copies. */
-REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, redist_priv_part *part,
-                                              redist_priv_shipment *s) {
-  redist_priv_product *product = &s->product;
-  const int images = redist_priv_blocks_of(&part->half[product->own].peers[product->held]);
-  redist_priv_half *to = &part->half[REDIST_PRIV_TO];
+/* Adds the local copies of what one of this rank's places sends another, one for each choice of
+   images. */
+REDIST_PRIV_COLD int redist_priv_keep_products(redist_plan *p, redist_priv_part *part,
+                                               redist_priv_product *product) {
+  const int images = redist_priv_blocks_of(&part->half[REDIST_PRIV_FROM].peers[product->held]);
+  const redist_priv_half *to = &part->half[REDIST_PRIV_TO];
+  const redist_priv_held_place *there =
+      (const redist_priv_held_place *)redist_priv_find(to->place, to->places, sizeof *there,
+                                                       product->place[REDIST_PRIV_TO]);
   int code = REDIST_OK;
   for (; product->number < images && code == REDIST_OK; product->number++) {
     redist_priv_message m = redist_priv_product_message(p, product);
-    if (m.elements == 0 || (s->rank == p->rank && product->own == REDIST_PRIV_TO)) continue;
-    product->bytes = m.elements * part->element_bytes;
-    if (s->rank == p->rank) {
-      const redist_priv_held_place *there =
-          (const redist_priv_held_place *)redist_priv_find(to->place, to->places, sizeof *there,
-                                                           product->place[REDIST_PRIV_TO]);
-      redist_priv_store(&m, REDIST_PRIV_TO, &there->storage);
-      code = redist_priv_keep(p, part, m);
-    } else {
+    redist_priv_store(&m, REDIST_PRIV_TO, &there->storage);
+    if (m.elements > 0) code = redist_priv_keep(p, part, m);
+  }
+  return code;
+}
+
+/* Adds the products of a message, one for each choice of images. */
+REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, const redist_priv_part *part,
+                                              redist_priv_product *product) {
+  const int images = redist_priv_blocks_of(&part->half[product->own].peers[product->held]);
+  int code = REDIST_OK;
+  for (; product->number < images && code == REDIST_OK; product->number++) {
+    product->bytes = redist_priv_product_message(p, product).elements * part->element_bytes;
+    if (product->bytes > 0)
       code = REDIST_PRIV_APPEND(p->product, p->products, p->product_room, *product);
-    }
   }
   return code;
 }
@@ -1844,12 +1850,12 @@ REDIST_PRIV_COLD int redist_priv_add_part(redist_plan *p, const redist_priv_ship
   for (; *at < list->shipments && code == REDIST_OK; ++*at) {
     redist_priv_shipment *m = &list->shipment[*at];
     if (m->rank != rank || m->product.part != part) break;
-    code = redist_priv_add_products(p, &p->part[part], m);
+    code = redist_priv_add_products(p, &p->part[part], &m->product);
   }
   return code == REDIST_OK && first < p->products ? redist_priv_add_blocks(p, peer, first) : code;
 }
 
-/* Adds the next peer in the list; if it is this rank, adds local messages instead. */
+/* Adds the next peer in the list. */
 REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, const redist_priv_shipments *list,
                                           int64_t *at) {
   const int rank = list->shipment[*at].rank, own = list->shipment[*at].product.own;
@@ -1889,18 +1895,18 @@ REDIST_PRIV_COLD int redist_priv_open_half(const redist_plan *p, redist_priv_par
   return REDIST_OK;
 }
 
-/* Finds what one of this rank's places exchanges on one side. */
-REDIST_PRIV_COLD int redist_priv_meet_place(const redist_plan *p, redist_priv_pairs *pairs, int own,
+/* Finds what one of this rank's places exchanges on one side. What stays on the rank is found on
+   the source's side. */
+REDIST_PRIV_COLD int redist_priv_meet_place(redist_plan *p, redist_priv_pairs *pairs, int own,
                                             int part, int held, redist_priv_shipments *list) {
   const redist_layout *layout = pairs->side[own]->layout;
   redist_priv_half *half = &p->part[part].half[own];
   const int mine = half->place[held].place;
-  /* what this rank sends itself is found on the source's side */
   const int except =
       own == REDIST_PRIV_TO && pairs->side[REDIST_PRIV_FROM]->layout->copies == 1 ? p->rank : -1;
+  const int64_t before = list->shipments;
   redist_priv_shipment meeting;
   int coords[REDIST_MAX_DIMS], code;
-  memset(&meeting, 0, sizeof meeting);
   redist_priv_coords_of_place(layout, mine, coords);
   half->found = held + 1;
   code =
@@ -1908,14 +1914,19 @@ REDIST_PRIV_COLD int redist_priv_meet_place(const redist_plan *p, redist_priv_pa
   redist_priv_pairs_of(pairs, mine, &half->peers[held]);
   while (code == REDIST_OK && redist_priv_next_pair(pairs)) {
     if (pairs->place[own] != mine) continue;
+    memset(&meeting, 0, sizeof meeting);
     meeting.rank = pairs->rank[!own];
     meeting.product.own = own;
     meeting.product.part = part;
     memcpy(meeting.product.place, pairs->place, sizeof pairs->place);
     meeting.product.held = held;
     meeting.product.message = pairs->message;
-    code = REDIST_PRIV_APPEND(list->shipment, list->shipments, list->room, meeting);
+    if (meeting.rank != p->rank)
+      code = REDIST_PRIV_APPEND(list->shipment, list->shipments, list->room, meeting);
+    else if (own == REDIST_PRIV_FROM)
+      code = redist_priv_keep_products(p, &p->part[part], &meeting.product);
   }
+  if (list->shipments == before) redist_priv_place_peers_free(&half->peers[held]);
   return code == REDIST_OK ? pairs->code : code;
 }
 
