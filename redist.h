@@ -3796,7 +3796,7 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redis
   int64_t i, j;
   for (j = 0; j < outer.n; j++)
     for (i = 0; i < inner.n; i += chunk.inner.n) {
-      chunk.inner.n = redist_priv_min(s->buffered, inner.n - i);
+      chunk.inner.n = redist_priv_min(inner.to == bytes ? s->buffered : 1, inner.n - i);
       chunk.from = p->from + j * outer.from + i * inner.from;
       redist_priv_copy_table(s->unit, at, s->offsets, &chunk);
       redist_priv_stream(p->to + j * outer.to + i * inner.to, tile.bytes, chunk.inner.n * bytes, 0);

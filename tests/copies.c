@@ -1,0 +1,213 @@
+/* redist tests: compiled copies: what two coordinates of random axes share, between any two of the
+   source, the destination and packed memory, whole or in a window, by ordinary and non-temporal
+   stores, overwriting and combining, against a copy of one element after the other. MIT licence, see
+   LICENSE. */
+#include "redist.h"
+#include "test.h"
+
+enum { DIMS = 3, ROOM = 1 << 16, ELEMENTS = 6000, LONGEST = 600 };
+
+typedef struct {
+  redist_priv_runs axis[DIMS];
+  redist_priv_message m;
+  redist_priv_manner manner;
+  int order[DIMS];
+  int64_t begin[DIMS], end[DIMS];
+  int64_t cells[REDIST_PRIV_SIDES]; /* of each side */
+} copy_case;
+
+static redist_axis draw_axis(test_random *r, int64_t n) {
+  const int procs = (int)test_between(r, 1, 3);
+  redist_axis x = redist_block_cyclic(n, test_between(r, 1, 5), procs);
+  if (test_one_in(r, 3)) x = redist_balanced(n, procs);
+  if (test_one_in(r, 4)) x = redist_whole(n);
+  return x;
+}
+
+/* A section, maybe backwards, of an axis that is longer than the view. */
+static redist_axis draw_view(test_random *r, int64_t n) {
+  const int64_t step = test_between(r, 1, 2), start = test_between(r, 0, 3);
+  const redist_axis x = draw_axis(r, start + n * step);
+  redist_layout layout = redist_section(redist_layout_1d(x), 0, start, n, step);
+  if (test_one_in(r, 4)) layout = redist_flipped(layout, 0);
+  return test_one_in(r, 2) ? draw_axis(r, n) : layout.dim[0].axis;
+}
+
+/* How one side stores the axes: in any order, with gaps at the ends of rows, or packed. */
+static void draw_storage(test_random *r, copy_case *c, const redist_axis *axes, const int *coord,
+                         int side) {
+  int64_t stride = test_one_in(r, 8) ? 2 : 1;
+  int k, order[DIMS];
+  test_shuffle(r, order, c->m.ndim);
+  c->m.origin[side] = test_between(r, 0, 9);
+  for (k = 0; k < c->m.ndim; k++) {
+    c->m.stride[side][order[k]] = stride;
+    stride *= redist_priv_size(&axes[order[k]], coord[order[k]]) + test_between(r, 0, 2);
+  }
+  c->cells[side] = c->m.origin[side] + stride + 1;
+}
+
+static int draw_message(test_random *r, copy_case *c) {
+  redist_axis axes[2][DIMS];
+  int coord[2][DIMS], d, side, fits = 1;
+  memset(c, 0, sizeof *c);
+  c->m.ndim = (int)test_between(r, 1, DIMS);
+  c->m.elements = 1;
+  for (d = 0; d < c->m.ndim; d++) {
+    const int64_t n = test_between(r, 1, test_one_in(r, 3) ? LONGEST : 12);
+    for (side = 0; side < 2; side++) {
+      axes[side][d] = draw_view(r, n);
+      coord[side][d] = (int)test_between(r, 0, axes[side][d].procs - 1);
+    }
+    redist_priv_meet_coords(&axes[0][d], coord[0][d], REDIST_PRIV_ALL_IMAGES, &axes[1][d],
+                            coord[1][d], &c->axis[d]);
+    c->m.axis[d] = &c->axis[d];
+    c->m.elements *= c->axis[d].elements;
+  }
+  for (side = 0; side < 2; side++) draw_storage(r, c, axes[side], coord[side], side);
+  for (side = 0; side < 2; side++) fits &= c->cells[side] < ROOM;
+  return fits && c->m.elements > 0 && c->m.elements <= ELEMENTS;
+}
+
+static void draw_window(test_random *r, copy_case *c) {
+  const int whole = test_one_in(r, 2);
+  int d;
+  for (d = 0; d < c->m.ndim; d++) {
+    const int64_t n = c->axis[d].elements;
+    c->begin[d] = whole ? 0 : test_between(r, 0, n - 1);
+    c->end[d] = whole ? n : test_between(r, c->begin[d] + 1, n);
+  }
+}
+
+static void draw(test_random *r, copy_case *c) {
+  static const int64_t bytes[] = {1, 4, 8, 8, 8, 12, 16, 24, 136};
+  static const int sides[4][2] = {{REDIST_PRIV_FROM, REDIST_PRIV_TO},
+                                  {REDIST_PRIV_FROM, REDIST_PRIV_PACKED},
+                                  {REDIST_PRIV_PACKED, REDIST_PRIV_TO},
+                                  {REDIST_PRIV_FROM, REDIST_PRIV_TO}};
+  int d;
+  while (!draw_message(r, c))
+    for (d = 0; d < c->m.ndim; d++) redist_priv_runs_free(&c->axis[d]);
+  draw_window(r, c);
+  test_shuffle(r, c->order, c->m.ndim);
+  memcpy(c->manner.side, sides[test_between(r, 0, 3)], sizeof c->manner.side);
+  c->manner.element = bytes[test_between(r, 0, 8)];
+  c->manner.combine = test_one_in(r, 3);
+  c->manner.stream = test_one_in(r, 2);
+  c->m.origin[REDIST_PRIV_PACKED] = test_between(r, 0, 3);
+  c->cells[REDIST_PRIV_PACKED] = c->m.origin[REDIST_PRIV_PACKED] + c->m.elements;
+}
+
+/* ---- one element after the other ---- */
+
+/* Where the element at a packed position of an axis lies on a side; of all runs, the one that has
+   it. */
+static int64_t position(const redist_priv_runs *list, int64_t packed, int side) {
+  int64_t r, i, j, k;
+  for (r = 0; r < list->runs; r++) {
+    const redist_priv_run *run = &list->run[r];
+    for (k = 0; k < run->n[2]; k++)
+      for (j = 0; j < run->n[1]; j++)
+        for (i = 0; i < run->n[0]; i++)
+          if (run->at[REDIST_PRIV_PACKED] + i + j * run->stride[1][REDIST_PRIV_PACKED] +
+                  k * run->stride[2][REDIST_PRIV_PACKED] ==
+              packed)
+            return run->at[side] + i * run->stride[0][side] + j * run->stride[1][side] +
+                   k * run->stride[2][side];
+  }
+  return -1;
+}
+
+/* The offset of an element on a side, in elements; a packed window is dense in the order given. */
+static int64_t offset_of(const copy_case *c, int64_t *const *table, const int64_t *at, int side) {
+  int64_t offset = c->m.origin[side], stride = 1;
+  int d, k;
+  for (k = c->m.ndim - 1; k >= 0; k--) {
+    d = c->order[k];
+    offset += side == REDIST_PRIV_PACKED ? (at[d] - c->begin[d]) * stride
+                                         : table[d][at[d]] * c->m.stride[side][d];
+    stride *= c->end[d] - c->begin[d];
+  }
+  return offset;
+}
+
+static void add_bytes(void *to, const void *from, int64_t n, void *context) {
+  const int64_t bytes = n * *(const int64_t *)context;
+  int64_t k;
+  for (k = 0; k < bytes; k++)
+    ((unsigned char *)to)[k] =
+        (unsigned char)(((unsigned char *)to)[k] + ((const unsigned char *)from)[k]);
+}
+
+static void copy_one_by_one(const copy_case *c, const unsigned char *from, unsigned char *to) {
+  const int64_t bytes = c->manner.element;
+  int64_t *table[2][DIMS], at[DIMS], k;
+  int d, s;
+  for (s = 0; s < 2; s++)
+    for (d = 0; d < c->m.ndim; d++) {
+      table[s][d] = malloc((size_t)c->axis[d].elements * sizeof **table[s]);
+      for (k = 0; k < c->axis[d].elements && c->manner.side[s] != REDIST_PRIV_PACKED; k++)
+        table[s][d][k] = position(&c->axis[d], k, c->manner.side[s]);
+    }
+  memcpy(at, c->begin, sizeof at);
+  for (d = 0; d >= 0;) {
+    const unsigned char *here = from + offset_of(c, table[0], at, c->manner.side[0]) * bytes;
+    unsigned char *there = to + offset_of(c, table[1], at, c->manner.side[1]) * bytes;
+    int64_t size = bytes;
+    if (c->manner.combine)
+      add_bytes(there, here, 1, &size);
+    else
+      memcpy(there, here, (size_t)bytes);
+    for (d = c->m.ndim - 1; d >= 0 && ++at[d] == c->end[d]; d--) at[d] = c->begin[d];
+  }
+  for (s = 0; s < 2; s++)
+    for (d = 0; d < c->m.ndim; d++) free(table[s][d]);
+}
+
+/* ---- cases ---- */
+
+static void fill(test_random *r, unsigned char *bytes, size_t n) {
+  size_t k;
+  for (k = 0; k < n; k++) bytes[k] = (unsigned char)test_next(r);
+}
+
+static void check(int number) {
+  test_random r = {(uint64_t)number * 77 + 3};
+  copy_case c;
+  redist_priv_pool pool;
+  redist_priv_program program;
+  size_t size[2];
+  unsigned char *memory[3], *from, *to, *wanted;
+  int code, d, s;
+  draw(&r, &c);
+  for (s = 0; s < 2; s++) size[s] = (size_t)(c.cells[c.manner.side[s]] * c.manner.element) + 64;
+  for (s = 0; s < 3; s++) memory[s] = malloc(size[s > 0] + 64);
+  from = memory[0];
+  to = memory[1] + test_between(&r, 0, 3) * (c.manner.element % 8 == 0 ? 8 : 1);
+  wanted = memory[2];
+  fill(&r, from, size[0]);
+  fill(&r, to, size[1]);
+  memcpy(wanted, to, size[1]);
+  copy_one_by_one(&c, from, wanted);
+  memset(&pool, 0, sizeof pool);
+  code = redist_priv_compile(&pool, &c.m, c.order, c.begin, c.end, c.manner, &program);
+  if (code == REDIST_OK) {
+    const redist_priv_policy policy = {c.manner.combine ? add_bytes : NULL, &c.manner.element,
+                                       c.manner.element, 0};
+    redist_priv_copy(&pool, &program, &policy, (const char *)from, (char *)to);
+  }
+  test_case(code == REDIST_OK && memcmp(to, wanted, size[1]) == 0,
+            "case %d: %d axes, %ld elements of %ld bytes, sides %d to %d%s%s: code %d", number,
+            c.m.ndim, (long)c.m.elements, (long)c.manner.element, c.manner.side[0],
+            c.manner.side[1], c.manner.stream ? ", streamed" : "",
+            c.manner.combine ? ", combined" : "", code);
+  redist_priv_pool_free(&pool);
+  for (d = 0; d < c.m.ndim; d++) redist_priv_runs_free(&c.axis[d]);
+  for (s = 0; s < 3; s++) free(memory[s]);
+}
+
+int main(int argc, char **argv) {
+  int k, cases = argc > 1 ? atoi(argv[1]) : 12000;
+  for (k = 0; k < cases; k++) check(k);
+  return test_report("copies");
+}
