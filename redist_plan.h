@@ -3794,7 +3794,8 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
   const int64_t head = redist_priv_board_bytes(p);
   int64_t k, piece, bytes;
   redist_priv_board *board;
-  /* collective calls have waited for the receivers of freed plans */
+  /* this plan's ranks have freed earlier ones, since collective calls wait for them; the arena's
+     other ranks may still read those */
   redist_priv_reclaim(r->home);
   piece = redist_priv_piece_bytes(p);
   for (k = r->receives; k < r->channels && code == REDIST_OK; k++) {

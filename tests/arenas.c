@@ -460,6 +460,57 @@ static void check_idle(void) {
   }
 }
 
+/* ---- rings of freed plans ---- */
+
+enum { SHORT_MESSAGE = 64, LONG_MESSAGE = 2048 };
+
+/* Rank 0 of a communicator sends its ranks a number, n times. All but the last `late` ranks wait
+   for it and free the plan; returns the plan of the others. */
+static redist_plan *send_number(MPI_Comm comm, redist_arena *arena, int late, int n, double number,
+                                double *to, int *good) {
+  const redist_layout whole = redist_layout_1d(redist_whole(n));
+  redist_layout all;
+  redist_options options;
+  redist_plan *plan = NULL;
+  double from[LONG_MESSAGE];
+  int k, rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  all = redist_replicated(whole, size);
+  for (k = 0; k < n; k++) from[k] = number;
+  memset(&options, 0, sizeof options);
+  options.method = REDIST_SHARED;
+  options.arena = arena;
+  *good &= redist_plan_create(comm, &whole, &all, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
+           redist_start(plan, rank == 0 ? from : NULL, to) == REDIST_OK;
+  if (rank >= size - late) return plan;
+  *good &= redist_wait(plan) == REDIST_OK && to[0] == number && to[n - 1] == number;
+  *good &= redist_plan_free(&plan) == REDIST_OK;
+  return NULL;
+}
+
+/* A rank is late: the others have completed a plan, freed it, and run longer ones without that rank
+   in the same arena. What the first plan has sent to the late rank must still be in its ring. */
+static void check_late_reader(void) {
+  const int late = test_rank() == test_size() - 1;
+  redist_arena *arena = NULL;
+  redist_plan *plan;
+  MPI_Comm part;
+  double first[SHORT_MESSAGE] = {0}, other[LONG_MESSAGE];
+  int k, good;
+  MPI_Comm_split(MPI_COMM_WORLD, late, 0, &part);
+  good = redist_arena_create(MPI_COMM_WORLD, 64, &arena) == REDIST_OK;
+  plan = send_number(MPI_COMM_WORLD, arena, 1, SHORT_MESSAGE, 1, first, &good);
+  for (k = 0; k < 3 && !late; k++) send_number(part, arena, 0, LONG_MESSAGE, 2 + k, other, &good);
+  test_sum(0);
+  if (late) good = completes(plan) && good;
+  for (k = 0; k < SHORT_MESSAGE; k++) good = good && first[k] == 1;
+  test_case_all(good, "a late rank receives what a plan has sent that others have freed");
+  redist_plan_free(&plan);
+  test_case_all(redist_arena_free(&arena) == REDIST_OK, "a late rank's arena is freed");
+  MPI_Comm_free(&part);
+}
+
 int main(int count, char **arguments) {
   const int few = 12;
   slots s;
@@ -475,6 +526,7 @@ int main(int count, char **arguments) {
     check_all_ways();
     check_idle();
   }
+  if (test_size() > 2 && test_shares()) check_late_reader();
   test_case_all(open_slots(&s), "an arena and its arrays");
   check_direct(&s);
   check_pairs(&s, test_size() <= 2 ? 400 : few, 0);
