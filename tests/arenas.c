@@ -276,6 +276,7 @@ typedef struct {
   int form, distance, from_inside, to_inside; /* arrays that lie in the arena */
   int started[2], done[2];                    /* by rank: the bytes copied by then */
   int cached;                                 /* bytes of a message that stays cached in a ring */
+  int combines;
 } copy_case;
 
 static void set_distance(redist_arena *arena, int percent) {
@@ -322,6 +323,12 @@ static void number_elements(const redist_layout *l, double *array) {
         array[redist_layout_offset(l, index)] = (double)(32 * index[0] + index[1]);
 }
 
+/* Combines by the rule that the last one counts. */
+static void take_last(void *to, const void *from, int64_t n, void *context) {
+  (void)context;
+  memcpy(to, from, (size_t)n * sizeof(double));
+}
+
 static void check_who_copies(const copy_case *c) {
   static double anywhere[2][30 * 32];
   const size_t room = sizeof anywhere[0];
@@ -340,6 +347,7 @@ static void check_who_copies(const copy_case *c) {
   test_cached = c->cached;
   options.method = REDIST_SHARED;
   options.arena = arena;
+  options.combine = c->combines ? take_last : NULL;
   a = c->from_inside ? redist_arena_alloc(arena, room) : anywhere[0];
   b = c->to_inside ? redist_arena_alloc(arena, room) : anywhere[1];
   good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK;
@@ -368,13 +376,13 @@ static void check_who_copies(const copy_case *c) {
 static void check_all_ways(void) {
   enum { TWICE = KEPT | SENT | RECEIVED, WRITES = KEPT | SENT, READS = KEPT | RECEIVED };
   static const copy_case cases[] = {
-      {"near", LINES, NEAR, 1, 1, {WRITES, KEPT}, {WRITES, WRITES}, 0},
-      {"far", LINES, FAR, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0},
-      {"distance not known", LINES, UNKNOWN, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0},
+      {"near", LINES, NEAR, 1, 1, {WRITES, KEPT}, {WRITES, WRITES}, 0, 0},
+      {"far", LINES, FAR, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0, 0},
+      {"distance not known", LINES, UNKNOWN, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0, 0},
       /* rank 1 sends 32 bytes of each row */
-      {"interleaved, near", INTERLEAVED, NEAR, 1, 1, {KEPT, WRITES}, {READS, TWICE}, 0},
-      {"interleaved, far", INTERLEAVED, FAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}, 0},
-      {"interleaved, between", INTERLEAVED, BETWEEN, 1, 1, {KEPT, WRITES}, {READS, TWICE}, 0},
+      {"interleaved, near", INTERLEAVED, NEAR, 1, 1, {KEPT, WRITES}, {READS, TWICE}, 0, 0},
+      {"interleaved, far", INTERLEAVED, FAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}, 0, 0},
+      {"interleaved, between", INTERLEAVED, BETWEEN, 1, 1, {KEPT, WRITES}, {READS, TWICE}, 0, 0},
       {"interleaved, cached, between",
        INTERLEAVED,
        BETWEEN,
@@ -382,7 +390,8 @@ static void check_all_ways(void) {
        1,
        {WRITES, WRITES},
        {TWICE, TWICE},
-       100000},
+       100000,
+       0},
       {"interleaved, cached, near",
        INTERLEAVED,
        NEAR,
@@ -390,13 +399,33 @@ static void check_all_ways(void) {
        1,
        {KEPT, WRITES},
        {READS, TWICE},
-       100000},
-      {"scattered, near", SCATTERED, NEAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}, 0},
-      {"destinations in the arena, near", LINES, NEAR, 0, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0},
-      {"sources in the arena, near", LINES, NEAR, 1, 0, {KEPT, KEPT}, {READS, READS}, 0},
-      {"sources in the arena, far", LINES, FAR, 1, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0},
-      {"none in the arena, near", LINES, NEAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0},
-      {"none in the arena, far", LINES, FAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0},
+       100000,
+       0},
+      {"scattered, near", SCATTERED, NEAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}, 0, 0},
+      {"destinations in the arena, near",
+       LINES,
+       NEAR,
+       0,
+       1,
+       {WRITES, WRITES},
+       {TWICE, WRITES},
+       0,
+       0},
+      {"sources in the arena, near", LINES, NEAR, 1, 0, {KEPT, KEPT}, {READS, READS}, 0, 0},
+      {"sources in the arena, far", LINES, FAR, 1, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0, 0},
+      {"none in the arena, near", LINES, NEAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0, 0},
+      {"none in the arena, far", LINES, FAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0, 0},
+      {"combined, near", LINES, NEAR, 1, 1, {KEPT, KEPT}, {READS, READS}, 0, 1},
+      {"combined, cached, between",
+       LINES,
+       BETWEEN,
+       1,
+       1,
+       {WRITES, WRITES},
+       {TWICE, TWICE},
+       100000,
+       1},
+      {"combined, far", LINES, FAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}, 0, 1},
   };
   size_t k;
   test_patience = INT_MAX; /* which rank copies does not depend on which one waits first */
@@ -445,6 +474,47 @@ static void check_idle_ranks(int n, int distance, int late_receiver) {
     test_case_all(good, "%d elements, %s rank does nothing, distance %d, time %d", n,
                   late_receiver ? "the receiving" : "the sending", distance, k);
   }
+  redist_plan_free(&plan);
+  redist_arena_free(&arena);
+}
+
+/* Combined messages take the same way in every execution, also where the sender is ahead: its
+   second message waits for the ring's only slot, although the receiver could copy it directly. */
+static void check_combined(int distance) {
+  const redist_layout to = redist_layout_1d(redist_whole(LONG)), from = redist_from_rank(to, 1);
+  redist_options options;
+  redist_arena *arena = NULL;
+  redist_plan *plan = NULL;
+  double *array;
+  int k, i, good, done = 0, me = test_rank();
+  memset(&options, 0, sizeof options);
+  redist_arena_create(MPI_COMM_WORLD, LONG * sizeof *array, &arena);
+  set_distance(arena, distance);
+  options.method = REDIST_SHARED;
+  options.arena = arena;
+  options.combine = take_last;
+  array = redist_arena_alloc(arena, LONG * sizeof *array);
+  for (i = 0; i < LONG; i++) array[i] = me == 1 ? i : -1;
+  good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK;
+  copied = 0;
+  if (me == 1) {
+    good = good && redist_start(plan, array, array) == REDIST_OK && completes(plan);
+    good = good && redist_start(plan, array, array) == REDIST_OK;
+  }
+  test_sum(0);
+  if (me == 0) {
+    good = good && redist_start(plan, array, array) == REDIST_OK && completes(plan);
+    good = good && redist_start(plan, array, array) == REDIST_OK;
+    for (k = 0; k < 10 * test_patience && !done; k++) redist_test(plan, &done);
+  }
+  test_sum(0);
+  if (me == 1) good = good && completes(plan);
+  test_sum(0);
+  if (me == 0) good = good && (done || completes(plan));
+  for (i = 0; i < LONG; i++) good = good && array[i] == i;
+  test_case_all(good && copied == 2 * LONG * (int64_t)sizeof *array,
+                "combined messages, distance %d: rank %d copies %ld bytes", distance, me,
+                (long)copied);
   redist_plan_free(&plan);
   redist_arena_free(&arena);
 }
@@ -525,6 +595,8 @@ int main(int count, char **arguments) {
   if (test_size() == 2 && test_shares()) {
     check_all_ways();
     check_idle();
+    check_combined(BETWEEN);
+    check_combined(FAR);
   }
   if (test_size() > 2 && test_shares()) check_late_reader();
   test_case_all(open_slots(&s), "an arena and its arrays");
