@@ -3795,8 +3795,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
   const int64_t head = redist_priv_board_bytes(p);
   int64_t k, piece, bytes;
   redist_priv_board *board;
-  /* this plan's ranks have freed earlier ones, since collective calls wait for them; the arena's
-     other ranks may still read those */
+  /* collective calls have waited for this plan's ranks; others of the arena may be late */
   redist_priv_reclaim(r->home);
   piece = redist_priv_piece_bytes(p);
   for (k = r->receives; k < r->channels && code == REDIST_OK; k++) {
