@@ -3623,7 +3623,8 @@ REDIST_PRIV void redist_priv_claim(const redist_plan *p, redist_priv_channel *ch
 /* The way in which the sender claims a free message; free: it leaves the choice to the receiver. It
    waits for a late receiver, which may then be pushed to or pull, unless the cores share no cache:
    then the ring is faster. A sender that waits for nothing else takes the ring, too. Combined
-   messages take the same way in every execution. */
+   messages of the same arrays take the same way in every execution, whoever is late: the ring if
+   the receiver prefers it (redist_priv_connect). */
 REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *channel) {
   const redist_priv_rings *r = p->sharing.rings;
   const int64_t heard = redist_priv_heard(p, channel);
@@ -3949,7 +3950,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
   const int64_t head = redist_priv_board_bytes(p);
   int64_t k, piece, bytes;
   redist_priv_board *board;
-  /* collective calls have waited for the receivers of freed plans */
+  /* collective calls have waited for this plan's ranks; others of the arena may be late */
   redist_priv_reclaim(r->home);
   piece = redist_priv_piece_bytes(p);
   for (k = r->receives; k < r->channels && code == REDIST_OK; k++) {
@@ -3960,8 +3961,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
   if (p->options.arena == NULL) code = redist_priv_home_open(r->home, bytes, 0, code);
   if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
     return code != REDIST_OK ? code : (int)REDIST_ERR_MEMORY;
-  r->direct = p->options.arena != NULL && p->options.arena->ordinary == NULL && !p->overwrites &&
-              (!p->combines || !redist_priv_is_far(r->home));
+  r->direct = p->options.arena != NULL && p->options.arena->ordinary == NULL && !p->overwrites;
   board = (redist_priv_board *)(void *)(r->home->segment[r->home->rank] + r->begin);
   board->announced = 0;
   board->piece = piece;
@@ -4041,6 +4041,7 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
     } else {
       channel->way = (int)REDIST_PRIV_ACQUIRE(&notice->way);
     }
+    channel->direct &= !p->combines || channel->way == REDIST_PRIV_PULL;
     if (code == REDIST_OK && channel->direct &&
         (k < p->sharing.rings->receives || channel->way == REDIST_PRIV_PUSH))
       code = redist_priv_compile_direct(p, channel);

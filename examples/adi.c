@@ -147,7 +147,7 @@ static int look(settings *s, int rank) {
 
 static int pass(const settings *s, const redist_layout *columns, double *u, int saving, int rank) {
   checkpoint c = open_checkpoint(s, saving ? s->save : s->restart);
-  const checkpoint_field field = {"u", "double", *columns, 0, u};
+  const checkpoint_field field = {"u", "double", *columns, u};
   return (saving ? checkpoint_save(&c, 1, &field) : checkpoint_load(&c, 1, &field))
              ? 0
              : fail(rank, c.wrong);

@@ -12,11 +12,11 @@
    The lines hold the byte order, the bytes of the header and of the file; a note of the solver's
    own; and for each field its name, type, extents and the layout at the time. Fields are saved and
    loaded in one of two ways. With datatypes, every rank writes and reads what it owns
-   (redist_layout_types), and ghost cells are then exchanged. With a few writers, a plan moves each
-   field between its layout and slabs of rows on the writers, which are contiguous in the file; on
-   loading, it also fills ghost cells. A checkpoint is written under another name, and renamed when
-   it is complete. A file that is cut short, or is no checkpoint, is refused before any field is
-   touched. */
+   (redist_layout_types). With a few writers, a plan moves each field between its layout and slabs
+   of rows on the writers, which are contiguous in the file. A checkpoint is written under another
+   name, and renamed when it is complete. It is read into scratch memory; when all of it is there,
+   one plan moves all fields to their arrays, replicas and ghost cells (redist_with_ghosts)
+   included. A file that does not hold exactly the fields is refused, and no field is touched. */
 #ifndef CHECKPOINT_H
 #define CHECKPOINT_H
 
@@ -33,7 +33,6 @@ enum { CHECKPOINT_WRITERS = 64, CHECKPOINT_LINE = 59, CHECKPOINT_HEADER = 1 << 2
 typedef struct {
   const char *name, *type; /* one word each; types: double, float, complex, int, byte */
   redist_layout layout;
-  int ghosts;  /* 1: loading fills the layout's ghost cells */
   void *array; /* NULL where a rank owns nothing */
 } checkpoint_field;
 
@@ -116,12 +115,14 @@ static inline int checkpoint_extents(const char *description, int64_t *extents) 
   return d;
 }
 
+/* The bytes of a field in the file; INT64_MAX if there are more. */
 static inline int64_t checkpoint_bytes(const checkpoint_field *f, int ndim,
                                        const int64_t *extents) {
   int d, size;
   int64_t bytes;
   MPI_Type_size(checkpoint_element(f->type), &size);
-  for (bytes = size, d = 0; d < ndim; d++) bytes *= extents[d];
+  for (bytes = size, d = 0; d < ndim; d++)
+    bytes = extents[d] == 0 || bytes <= INT64_MAX / extents[d] ? bytes * extents[d] : INT64_MAX;
   return bytes;
 }
 
@@ -143,7 +144,28 @@ static inline char *checkpoint_text(checkpoint *c, int fields, const checkpoint_
   return text;
 }
 
+/* The bytes of all fields, whose descriptions are lines of a text; INT64_MAX if there are more. */
+static inline int64_t checkpoint_sum(int fields, const checkpoint_field *field, const char *text) {
+  int64_t extents[REDIST_MAX_DIMS], bytes, sum = 0;
+  int k;
+  for (k = 0; k < fields; k++) {
+    const int ndim = checkpoint_extents(text, extents);
+    bytes = checkpoint_bytes(&field[k], ndim, extents);
+    sum = bytes <= INT64_MAX - sum ? sum + bytes : INT64_MAX;
+    text = strchr(text, '\n') + 1;
+  }
+  return sum;
+}
+
 /* ---- one field ---- */
+
+/* Whether a call has written or read all bytes of one object of a type; none if it is empty. */
+static inline int checkpoint_is_complete(const MPI_Status *status, MPI_Datatype type) {
+  MPI_Count bytes = -1;
+  int count = -1;
+  return MPI_Type_size_x(type, &bytes) == MPI_SUCCESS &&
+         (bytes == 0 || (MPI_Get_count(status, type, &count) == MPI_SUCCESS && count == 1));
+}
 
 /* Writes or reads the elements of a layout, at c->at of the file. */
 static inline int checkpoint_transfer(checkpoint *c, MPI_File file, const redist_layout *layout,
@@ -152,11 +174,12 @@ static inline int checkpoint_transfer(checkpoint *c, MPI_File file, const redist
   int code = redist_layout_types(layout, checkpoint_rank(c), element, &there, &here);
   int ok = checkpoint_agree(c, code == REDIST_OK);
   const double begin = MPI_Wtime();
+  MPI_Status status;
   if (ok) {
     ok = MPI_File_set_view(file, c->at, element, there, "native", MPI_INFO_NULL) == MPI_SUCCESS;
-    code = saving ? MPI_File_write_all(file, array, 1, here, MPI_STATUS_IGNORE)
-                  : MPI_File_read_all(file, array, 1, here, MPI_STATUS_IGNORE);
-    ok = checkpoint_agree(c, ok && code == MPI_SUCCESS);
+    code = saving ? MPI_File_write_all(file, array, 1, here, &status)
+                  : MPI_File_read_all(file, array, 1, here, &status);
+    ok = checkpoint_agree(c, ok && code == MPI_SUCCESS && checkpoint_is_complete(&status, here));
   }
   c->filing += MPI_Wtime() - begin;
   if (there != MPI_DATATYPE_NULL) MPI_Type_free(&there);
@@ -175,7 +198,6 @@ static inline int checkpoint_move(checkpoint *c, const redist_layout *from, cons
   options.executions = 1;
   options.message = message;
   options.message_size = sizeof message;
-  options.in_place = from == to;
   code = redist_plan_create(c->comm, from, to, element, &options, &plan);
   if (code == REDIST_OK) {
     code = redist_execute(plan, source, target);
@@ -223,13 +245,10 @@ static inline int checkpoint_pass(checkpoint *c, MPI_File file, const checkpoint
   int64_t extents[REDIST_MAX_DIMS];
   const int ndim = checkpoint_extents(description, extents);
   int ok;
-  if (c->writers > 0) {
+  if (c->writers > 0)
     ok = checkpoint_through_writers(c, file, f, ndim, extents, saving);
-  } else {
+  else
     ok = checkpoint_transfer(c, file, &f->layout, element, f->array, saving);
-    if (ok && !saving && f->ghosts)
-      ok = checkpoint_move(c, &f->layout, &f->layout, element, f->array, f->array);
-  }
   c->at += checkpoint_bytes(f, ndim, extents);
   return ok;
 }
@@ -245,6 +264,14 @@ static inline int checkpoint_pass_all(checkpoint *c, MPI_File file, int fields,
   return ok;
 }
 
+/* ---- the header ---- */
+
+/* The first line of a header, of CHECKPOINT_LINE characters if the numbers are not negative. */
+static inline void checkpoint_first_line(char *line, size_t size, const char *order,
+                                         long long header, long long bytes) {
+  snprintf(line, size, "redist checkpoint 1 %-6.6s %011lld %019lld\n", order, header, bytes);
+}
+
 /* ---- saving ---- */
 
 /* Rank 0 writes the header, last of all. */
@@ -254,8 +281,9 @@ static inline int checkpoint_seal(const checkpoint *c, MPI_File file, int64_t he
   char *head = malloc((size_t)header + 1);
   int ok = head != NULL;
   if (ok) {
-    snprintf(head, (size_t)header + 1, "redist checkpoint 1 %-6s %011lld %019lld\nnote %s\n%s",
-             checkpoint_order(), (long long)header, (long long)c->at, c->note, text);
+    checkpoint_first_line(head, (size_t)header + 1, checkpoint_order(), header, c->at);
+    snprintf(head + CHECKPOINT_LINE, (size_t)header + 1 - CHECKPOINT_LINE, "note %s\n%s", c->note,
+             text);
     ok =
         MPI_File_write_at(file, 0, head, (int)header, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
         MPI_File_get_size(file, &bytes) == MPI_SUCCESS && bytes == c->at;
@@ -294,58 +322,100 @@ static inline int checkpoint_save(checkpoint *c, int fields, const checkpoint_fi
 
 /* ---- loading ---- */
 
-/* Rank 0 reads the header. Returns the text after its first line, or NULL and sets c->wrong. */
-static inline char *checkpoint_read_head(checkpoint *c) {
-  FILE *file = fopen(c->name, "rb");
-  char line[CHECKPOINT_LINE + 1] = "", order[8] = "", *text = NULL;
-  long long header = 0, bytes = 0, found = -1;
-  if (!file) return checkpoint_fail(c, "cannot be opened"), NULL;
-  if (fread(line, CHECKPOINT_LINE, 1, file) != 1 ||
-      sscanf(line, "redist checkpoint 1 %7s %lld %lld\n", order, &header, &bytes) != 3 ||
-      header < CHECKPOINT_LINE || header > CHECKPOINT_HEADER)
-    checkpoint_fail(c, "is no checkpoint");
-  else if (strcmp(order, checkpoint_order()) != 0)
-    checkpoint_fail(c, "is of a machine with the other byte order");
-  else if (fseek(file, 0, SEEK_END) != 0 || (found = ftell(file)) != bytes)
-    checkpoint_fail(c, "has %lld bytes, not %lld: it is torn", found, bytes);
-  else if ((text = calloc((size_t)(header - CHECKPOINT_LINE) + 1, 1)) == NULL ||
-           fseek(file, CHECKPOINT_LINE, SEEK_SET) != 0 ||
-           fread(text, 1, (size_t)(header - CHECKPOINT_LINE), file) !=
-               (size_t)(header - CHECKPOINT_LINE))
-    checkpoint_fail(c, "has a header that cannot be read");
-  fclose(file);
-  c->at = header;
-  if (text && (strncmp(text, "note ", 5) != 0 || !strchr(text, '\n')))
-    checkpoint_fail(c, "has a header that says nothing");
-  return text;
+/* Opens the file for reading. Collective. */
+static inline int checkpoint_open(checkpoint *c, MPI_File *file) {
+  c->wrong[0] = '\0';
+  return checkpoint_agree(c, MPI_File_open(c->comm, c->name, MPI_MODE_RDONLY, MPI_INFO_NULL,
+                                           file) == MPI_SUCCESS) ||
+         checkpoint_fail(c, "cannot be opened");
 }
 
-/* The text of the header on all ranks; sets c->note. NULL on failure, with c->wrong. */
-static inline char *checkpoint_open_head(checkpoint *c) {
-  char *text = NULL;
-  int64_t length[2] = {0, 0};
-  c->wrong[0] = '\0';
-  if (checkpoint_rank(c) == 0) {
-    text = checkpoint_read_head(c);
-    length[0] = text && !c->wrong[0] ? (int64_t)strlen(text) : 0;
-    length[1] = c->at;
-  }
+/* The real length of the file; -1 where MPI fails. */
+static inline int64_t checkpoint_length(MPI_File file) {
+  MPI_Offset bytes = -1;
+  return MPI_File_get_size(file, &bytes) == MPI_SUCCESS ? (int64_t)bytes : -1;
+}
+
+/* Reads so many bytes on this rank; returns whether they are all there. */
+static inline int checkpoint_read_at(MPI_File file, int64_t at, char *text, int64_t bytes) {
+  MPI_Status status;
+  int count = -1;
+  return MPI_File_read_at(file, at, text, (int)bytes, MPI_BYTE, &status) == MPI_SUCCESS &&
+         MPI_Get_count(&status, MPI_BYTE, &count) == MPI_SUCCESS && count == bytes;
+}
+
+/* Whether a line is the first one of a checkpoint, and what it says. */
+static inline int checkpoint_parse_line(const char *line, char order[7], int64_t *header,
+                                        int64_t *bytes) {
+  char expected[128];
+  memcpy(order, line + 20, 6);
+  *header = strtoll(line + 27, NULL, 10);
+  *bytes = strtoll(line + 39, NULL, 10);
+  checkpoint_first_line(expected, sizeof expected, order, *header, *bytes);
+  return strcmp(line, expected) == 0 && *header >= CHECKPOINT_LINE && *header <= CHECKPOINT_HEADER;
+}
+
+/* The text of `bytes` after the first line, or NULL and sets c->wrong. A zero would end it early;
+   without a last newline, it would run into the first field. */
+static inline char *checkpoint_read_text(checkpoint *c, MPI_File file, int64_t bytes) {
+  char *text = calloc((size_t)bytes + 1, 1);
+  if (!text)
+    checkpoint_fail(c, "not enough memory");
+  else if (!checkpoint_read_at(file, CHECKPOINT_LINE, text, bytes))
+    checkpoint_fail(c, "has a header that cannot be read");
+  else if (strncmp(text, "note ", 5) != 0 || !strchr(text, '\n'))
+    checkpoint_fail(c, "has a header that says nothing");
+  else if ((int64_t)strlen(text) != bytes || text[bytes - 1] != '\n')
+    checkpoint_fail(c, "has a header of another length than it says");
+  else
+    return text;
+  free(text);
+  return NULL;
+}
+
+/* Rank 0 reads the header and sets c->at to its length. Returns the text after its first line, or
+   NULL and sets c->wrong. */
+static inline char *checkpoint_read_head(checkpoint *c, MPI_File file) {
+  char line[CHECKPOINT_LINE + 1] = "", order[7] = "", own[7];
+  int64_t bytes = 0;
+  const int64_t found = checkpoint_length(file);
+  if (!checkpoint_read_at(file, 0, line, CHECKPOINT_LINE) ||
+      !checkpoint_parse_line(line, order, &c->at, &bytes))
+    return checkpoint_fail(c, "is no checkpoint"), NULL;
+  snprintf(own, sizeof own, "%-6s", checkpoint_order());
+  if (strcmp(order, own) != 0)
+    return checkpoint_fail(c, "is of a machine with the other byte order"), NULL;
+  if (found != bytes)
+    return checkpoint_fail(c, "has %lld bytes, not %lld: it is torn", (long long)found,
+                           (long long)bytes),
+           NULL;
+  return checkpoint_read_text(c, file, c->at - CHECKPOINT_LINE);
+}
+
+/* The text of the header on all ranks; sets c->note, and c->at to where the first field begins.
+   NULL on failure, with c->wrong. */
+static inline char *checkpoint_share_head(checkpoint *c, MPI_File file) {
+  char *text = checkpoint_rank(c) == 0 ? checkpoint_read_head(c, file) : NULL;
   MPI_Bcast(c->wrong, (int)sizeof c->wrong, MPI_CHAR, 0, c->comm);
-  MPI_Bcast(length, 2, MPI_INT64_T, 0, c->comm);
-  c->at = length[1];
-  if (checkpoint_rank(c) != 0) text = calloc((size_t)length[0] + 1, 1);
-  if (!checkpoint_agree(c, text != NULL && c->wrong[0] == '\0')) {
+  if (c->wrong[0] != '\0') return NULL;
+  MPI_Bcast(&c->at, 1, MPI_INT64_T, 0, c->comm);
+  if (checkpoint_rank(c) != 0) text = calloc((size_t)(c->at - CHECKPOINT_LINE) + 1, 1);
+  if (!checkpoint_agree(c, text != NULL)) {
     free(text);
     return checkpoint_fail(c, "not enough memory"), NULL;
   }
-  MPI_Bcast(text, (int)length[0], MPI_CHAR, 0, c->comm);
+  MPI_Bcast(text, (int)(c->at - CHECKPOINT_LINE), MPI_CHAR, 0, c->comm);
   snprintf(c->note, sizeof c->note, "%.*s", (int)strcspn(text + 5, "\n"), text + 5);
   return text;
 }
 
 /* Reads only the note. Collective. Returns 1, or 0 and sets c->wrong. */
 static inline int checkpoint_look(checkpoint *c) {
-  char *text = checkpoint_open_head(c);
+  MPI_File file;
+  char *text;
+  if (!checkpoint_open(c, &file)) return 0;
+  text = checkpoint_share_head(c, file);
+  MPI_File_close(&file);
   free(text);
   return text != NULL;
 }
@@ -356,29 +426,123 @@ static inline int checkpoint_compare(checkpoint *c, const char *there, const cha
   int k;
   for (k = 0; k < fields; k++) {
     const int own = (int)strcspn(here, ":"), found = (int)strcspn(there, ":\n");
-    if (own != found || strncmp(there, here, (size_t)own) != 0)
+    if (own != found || there[found] != ':' || strncmp(there, here, (size_t)own) != 0)
       return checkpoint_fail(c, "has '%.*s', not '%.*s'", found, there, own, here);
-    there += strcspn(there, "\n");
-    there += *there == '\n';
+    there = strchr(there, '\n') + 1;
     here = strchr(here, '\n') + 1;
   }
   return *there == '\0' || checkpoint_fail(c, "has more than %d fields", fields);
 }
 
-/* Reads the fields. Collective. Returns 1, or 0 and sets c->wrong. No field is touched unless the
-   file has the right length and holds exactly these fields. */
-static inline int checkpoint_load(checkpoint *c, int fields, const checkpoint_field *field) {
-  char *there = checkpoint_open_head(c), *here = there ? checkpoint_text(c, fields, field) : NULL;
-  MPI_File file;
-  int ok = here && checkpoint_compare(c, strchr(there, '\n') + 1, here, fields);
-  ok = there && (checkpoint_agree(c, ok) || checkpoint_fail(c, "fails on another rank"));
-  if (ok && !checkpoint_agree(c, MPI_File_open(c->comm, c->name, MPI_MODE_RDONLY, MPI_INFO_NULL,
-                                               &file) == MPI_SUCCESS))
-    ok = checkpoint_fail(c, "cannot be opened");
-  if (ok) {
-    ok = checkpoint_pass_all(c, file, fields, field, here, 0);
-    MPI_File_close(&file);
+/* Whether a file, whose header has this text, holds these fields, and nothing after them. */
+static inline int checkpoint_fits(checkpoint *c, MPI_File file, const char *there, const char *here,
+                                  int fields, const checkpoint_field *field) {
+  const int64_t left = checkpoint_length(file) - c->at;
+  if (!checkpoint_compare(c, strchr(there, '\n') + 1, here, fields)) return 0;
+  return left == checkpoint_sum(fields, field, here) ||
+         checkpoint_fail(c, "has %lld bytes for fields of %lld", (long long)left,
+                         (long long)checkpoint_sum(fields, field, here));
+}
+
+/* Scratch memory into which a file is read, and the plan that moves it to the fields. */
+typedef struct {
+  checkpoint_field *field; /* without replicas */
+  redist_part *part;
+  const void **from;
+  void **to;
+  redist_plan *plan;
+} checkpoint_scratch;
+
+static inline void checkpoint_free_scratch(checkpoint_scratch *s, int fields) {
+  int k;
+  for (k = 0; k < fields && s->field; k++) free(s->field[k].array);
+  redist_plan_free(&s->plan);
+  free(s->field);
+  free(s->part);
+  free((void *)s->from);
+  free((void *)s->to);
+}
+
+/* Allocates and describes scratch memory; local. */
+static inline int checkpoint_allocate(const checkpoint *c, checkpoint_scratch *s, int fields,
+                                      const checkpoint_field *field) {
+  const size_t room = (size_t)fields + 1;
+  int k, size, ok = (s->field = calloc(room, sizeof *s->field)) != NULL;
+  ok = (s->part = calloc(room, sizeof *s->part)) != NULL && ok;
+  ok = (s->from = calloc(room, sizeof *s->from)) != NULL && ok;
+  ok = (s->to = calloc(room, sizeof *s->to)) != NULL && ok;
+  for (k = 0; k < fields && ok; k++) {
+    checkpoint_field *f = &s->field[k];
+    *f = field[k];
+    f->layout = redist_replicated(f->layout, 1);
+    s->part[k].from = &f->layout;
+    s->part[k].to = &field[k].layout;
+    s->part[k].element = checkpoint_element(f->type);
+    MPI_Type_size(s->part[k].element, &size);
+    f->array =
+        malloc((size_t)redist_layout_alloc(&f->layout, checkpoint_rank(c)) * (size_t)size + 1);
+    s->from[k] = f->array;
+    s->to[k] = field[k].array;
+    ok = f->array != NULL;
   }
+  return ok;
+}
+
+/* Makes all that moving the fields needs, so that it cannot fail later. Collective. */
+static inline int checkpoint_make_scratch(checkpoint *c, checkpoint_scratch *s, int fields,
+                                          const checkpoint_field *field) {
+  const double begin = MPI_Wtime();
+  char message[256] = "";
+  redist_options options;
+  int code = REDIST_OK;
+  memset(&options, 0, sizeof options);
+  options.executions = 1;
+  options.message = message;
+  options.message_size = sizeof message;
+  if (!checkpoint_agree(c, checkpoint_allocate(c, s, fields, field)))
+    return checkpoint_fail(c, "not enough memory");
+  if (fields > 0) code = redist_plan_create_parts(c->comm, fields, s->part, &options, &s->plan);
+  c->moving += MPI_Wtime() - begin;
+  return code == REDIST_OK || checkpoint_fail(c, "%s", message);
+}
+
+/* Reads all fields into scratch memory. MPI libraries may report complete reads past the end of a
+   file that has become shorter, so its length is compared again. */
+static inline int checkpoint_read(checkpoint *c, MPI_File file, const checkpoint_scratch *s,
+                                  int fields, const char *text) {
+  return checkpoint_pass_all(c, file, fields, s->field, text, 0) &&
+         (checkpoint_agree(c, checkpoint_length(file) == c->at) ||
+          checkpoint_fail(c, "has become shorter or longer"));
+}
+
+static inline int checkpoint_move_all(checkpoint *c, const checkpoint_scratch *s) {
+  const double begin = MPI_Wtime();
+  const int code = s->plan ? redist_execute_many(s->plan, s->from, s->to) : REDIST_OK;
+  c->moving += MPI_Wtime() - begin;
+  return checkpoint_agree(c, code == REDIST_OK) || checkpoint_fail(c, "%s", redist_strerror(code));
+}
+
+/* Reads the fields. Collective. Returns 1, or 0 and sets c->wrong. The real length of the file must
+   be that of its header and of these fields, and the header must say so. Takes as much memory again
+   as the fields. On failure no field is touched; only if MPI fails while the fields, all read, move
+   to their arrays, these may hold anything. The file must not be written meanwhile: if it becomes
+   shorter, loading fails, but a file carries no sum of its bytes by which other changes show. */
+static inline int checkpoint_load(checkpoint *c, int fields, const checkpoint_field *field) {
+  checkpoint_scratch s;
+  char *there, *here = NULL;
+  MPI_File file;
+  int ok;
+  memset(&s, 0, sizeof s);
+  if (!checkpoint_open(c, &file)) return 0;
+  there = checkpoint_share_head(c, file);
+  if (there) here = checkpoint_text(c, fields, field);
+  ok = here && checkpoint_fits(c, file, there, here, fields, field);
+  ok = there && (checkpoint_agree(c, ok) || checkpoint_fail(c, "fails on another rank"));
+  ok = ok && checkpoint_make_scratch(c, &s, fields, field) &&
+       checkpoint_read(c, file, &s, fields, here);
+  MPI_File_close(&file);
+  ok = ok && checkpoint_move_all(c, &s);
+  checkpoint_free_scratch(&s, fields);
   free(there);
   free(here);
   return ok;

@@ -330,7 +330,6 @@ static int save_or_load(solver *s, const char *name, int saving) {
     modes[k].name = component[k];
     modes[k].type = "complex";
     modes[k].layout = kept_modes(&s->pencils, 2, s->pencils.at[2].layout);
-    modes[k].ghosts = 0;
     modes[k].array = s->velocity.part[k];
   }
   return (saving ? checkpoint_save(&c, VECTOR, modes) : checkpoint_load(&c, VECTOR, modes))

@@ -191,6 +191,9 @@ test_bad_checkpoints() {
     refused 'has 100 bytes, not .*: it is torn'
     { cat "$work/fields"; echo; } >"$work/bad"
     refused 'has .* bytes, not .*: it is torn'
+    size=$(wc -c <"$work/fields") # a header that agrees with the file, but not with the fields
+    head -c $((size - 80)) "$work/fields" | sed "1s/0*$size\$/$(printf %019d $((size - 80)))/" >"$work/bad"
+    refused 'has .* bytes for fields of '
     sed '1s/little/big   /' "$work/fields" >"$work/bad"
     refused 'is of a machine with the other byte order'
     for change in 's/pressure/pressurE/' 's/double/triple/' 's/ 23x31:/ 31x23:/' 's/^field wave/other wave/'; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the tests without MPI, five of plans, and that of files, under clang's address and undefined behaviour sanitizers.
-# MIT licence, see LICENSE.
+# Runs the tests without MPI, five of plans, and those of files and checkpoints, under clang's address and undefined
+# behaviour sanitizers. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/sanitizers.sh     (environment: MPICC, MPIEXEC)
 tests=$(dirname "$0")
 flags="-std=c99 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -I$tests/.."
@@ -19,6 +19,7 @@ arguments_of() {
         plan_random | files) echo 5 40 ;;
         plan_ghosts | plan_places) echo 10 ;;
         plan_parts) echo 4 ;;
+        checkpoints) echo 500 ;;
         replicated) echo 800 ;;
         views) echo 600 ;;
         layouts) echo 200 ;;
@@ -38,7 +39,7 @@ ranks_of() { if [ "$1" = multiphase ]; then echo 6; else echo 2; fi; }
 one() { # name: compiles and runs it
     name=$1
     case $name in
-        plan_* | files | multiphase) # only what happens here counts, not what MPI libraries leave behind
+        plan_* | files | checkpoints | multiphase) # only what happens here counts, not what MPI libraries leave behind
             MPICH_CC=clang OMPI_CC=clang $MPICC $flags $(level_of "$name") -o "$work/$name" "$tests/$name.c" &&
                 ASAN_OPTIONS=detect_leaks=0 timeout -k 5 100 $MPIEXEC -n $(ranks_of "$name") \
                     $YIELDING "$work/$name" $(arguments_of "$name") ;;
@@ -58,7 +59,7 @@ if ! echo 'int main(void) { return 0; }' | clang -x c $flags -o "$work/probe" - 
     report
 fi
 export MPICC MPIEXEC work
-names="multiphase files plan_parts plan_random plan_ghosts plan_places $(serial_tests)"
+names="multiphase files checkpoints plan_parts plan_random plan_ghosts plan_places $(serial_tests)"
 printf '%s\n' $names | xargs -P 2 -n 1 sh "$0" one
 for name in $names; do
     cp "$work/$name.output" "$work/output"
