@@ -130,10 +130,6 @@
    did). Waiting: */
 /* tests before the processor is yielded; build/small on more ranks than cores */
 #define REDIST_PRIV_TRIES 20
-#ifndef REDIST_PRIV_PATIENCE
-/* tests without progress before a rank also makes its peer's copies; chosen */
-#define REDIST_PRIV_PATIENCE REDIST_PRIV_TRIES
-#endif
 
 /* REDIST_SHARED: */
 #define REDIST_PRIV_SLOTS 4          /* slots of the ring of a message of several pieces; chosen */
@@ -622,9 +618,9 @@ typedef struct {
   char filled_line[REDIST_PRIV_LINE - sizeof(int64_t)];
   int64_t drained;
   char drained_line[REDIST_PRIV_LINE - sizeof(int64_t)];
-  int64_t claim[2]; /* for executions alternately: REDIST_PRIV_WAYS * its number + a way */
-  int64_t direct;   /* constant: not 0 where the message may bypass the ring */
-  char claim_line[REDIST_PRIV_LINE - 3 * sizeof(int64_t)];
+  int64_t way[2]; /* for executions alternately: REDIST_PRIV_WAYS * its number + a way */
+  int64_t direct; /* constant: not 0 where the message may bypass the ring */
+  char way_line[REDIST_PRIV_LINE - 3 * sizeof(int64_t)];
 } redist_priv_slot;
 
 /* What is timed between two cores: a flag; a flag and lines that the other core has just written;
@@ -719,7 +715,7 @@ typedef struct {
   int there;                 /* the other end's rank in the node */
   int direct;                /* the message may bypass the ring */
   int way;                   /* which the receiver prefers */
-  int claimed;               /* the way of this execution's message */
+  int decided;               /* the way of this execution's message */
   int64_t steps, end;        /* its pieces are step[steps], ..., step[end - 1] of the plan's pool */
   int64_t slots, slot_bytes; /* at most twice as many as pieces */
   int64_t next;              /* slot */
@@ -798,7 +794,6 @@ typedef struct redist_priv_rings {
   unsigned polls;
   int direct;                   /* messages may bypass rings where arrays lie in the arena */
   int64_t execution, announced; /* number of the one in progress; its word on the board */
-  int idle, received; /* tests without progress, -1 in redist_start; all messages are in */
   int64_t receives, channels;
   redist_priv_channel channel[1]; /* channel[channels], first those that receive */
 } redist_priv_rings;
@@ -959,6 +954,7 @@ struct redist_plan {
   int borrows; /* the communicator is the arena's */
   int rank, size, arrays, active;
   int failed; /* an MPI call failed: messages may stay in flight for ever */
+  int blocking; /* the caller of the last start waits for its end */
   int parts;  /* part[parts]: array a belongs to part a, or the only one */
   redist_priv_part *part;
   const redist_part *given; /* the caller's; valid during creation only */
@@ -2980,16 +2976,10 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
 #define REDIST_PRIV_ACQUIRE(pointer) __atomic_load_n(pointer, __ATOMIC_ACQUIRE)
 #define REDIST_PRIV_RELEASE(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
 #endif
-/* compare-and-swap: stores a value if *expected is there; else reads what is, and returns 0 */
-#ifndef REDIST_PRIV_EXCHANGE
-#define REDIST_PRIV_EXCHANGE(pointer, expected, value) \
-  __atomic_compare_exchange_n(pointer, expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
-#endif
 #else
 #define REDIST_PRIV_ATOMICS 0 /* no shared memory then: plans fall back to messages */
 #define REDIST_PRIV_ACQUIRE(pointer) (*(pointer))
 #define REDIST_PRIV_RELEASE(pointer, value) (*(pointer) = (value))
-#define REDIST_PRIV_EXCHANGE(pointer, expected, value) (*(pointer) = (value), (void)(expected), 1)
 #endif
 
 /* Whether shared memory seems to have so much room; untouched pages count as free. Writing a file
@@ -3406,33 +3396,33 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
 /* ---------------------------------------------------------------------- REDIST_SHARED (private) */
 
 /* Staging copies each element twice, once into a ring and once out of it. Where arrays lie in an
-   arena, one copy is enough, by whichever end is ready; but the ends must agree which. So a message
-   goes in one of three ways. Each rank has a block of shared memory for a plan. Its board announces
-   which execution the rank has started, with which arrays; each message that it sends has a slot
-   with a ring.
+   arena, one copy is enough, made by the sender or by the receiver. The sender decides, and writes
+   the way of a message into its slot. Each rank has a block of shared memory for a plan. Its board
+   announces which execution the rank has started, with which arrays; each message that it sends has
+   a slot with a ring.
 
-       sender's block    board: announced, arrays | slot: filled, drained, claim, direct, ring | ...
+       sender's block    board: announced, arrays | slot: filled, drained, way, direct, ring | ...
        receiver's block  board: announced, arrays | ...
 
        way   first                then                                        last
-       ring                       sender: claims; packs a piece, filled++     receiver: unpacks it,
+       ring                       sender: decides; packs a piece, filled++    receiver: unpacks it,
                                                                               drained++
-       push  receiver: announces  sender: claims; copies all, filled += n     receiver: drained += n
-       pull  sender: announces    receiver: claims; copies all, drained += n  sender: filled += n
+       push  receiver: announces  sender: decides; copies all, filled += n    receiver: drained += n
+       pull  sender: announces    sender: decides                             receiver: copies all,
+                                                                              drained += n
 
-   Both ends number executions equally; n is the message's number of pieces. A claim holds the
-   execution's number and the way. A message without a claim for the current execution is free;
-   compare-and-swap lets only one end claim it. All pieces count in every way: `filled` tells the
-   receiver that the message is claimed, and `drained` that it has been copied. A rank ends an
-   execution when all its messages are copied; it may then change its board, because only the end
-   that claims a message reads the other's board. A ring has at most twice as many slots as the
-   message has pieces, so a sender may claim an execution while the receiver is in the one before:
-   hence two words for claims. Arrays in ordinary memory, and plans that overwrite their source, use
-   the ring. */
+   Both ends number executions equally; n is the message's number of pieces, all of which count in
+   every way. The sender pushes a message if it has heard where; before redist_start returns, it
+   packs into the ring what fits there, and leaves the rest to be pulled. (redist_execute, which
+   waits in any case, waits to hear where to push that.) So no rank needs the help of one that has
+   started and does something else. A rank ends an execution when all its messages are copied; it
+   may then change its board, which only the end that copies reads. The receiver may be in the
+   execution before: hence two words for ways. Arrays in ordinary memory, and plans that overwrite
+   their source, use the ring. */
 
-/* The ways of a message; free: not claimed yet. */
+/* The ways of a message. */
 enum redist_priv_ways {
-  REDIST_PRIV_FREE,
+  REDIST_PRIV_UNDECIDED,
   REDIST_PRIV_RING,
   REDIST_PRIV_PUSH,
   REDIST_PRIV_PULL,
@@ -3611,97 +3601,74 @@ REDIST_PRIV int64_t redist_priv_heard(const redist_plan *p, const redist_priv_ch
   return announced / 4 == p->sharing.rings->execution ? announced : 0;
 }
 
-/* Claims a message for a way, or finds that the other end has. */
-REDIST_PRIV void redist_priv_claim(const redist_plan *p, redist_priv_channel *channel, int way) {
-  const int64_t now = p->sharing.rings->execution * REDIST_PRIV_WAYS;
-  int64_t *word = &channel->slot->claim[p->sharing.rings->execution % 2],
-          claim = REDIST_PRIV_ACQUIRE(word);
-  if (claim < now && REDIST_PRIV_EXCHANGE(word, &claim, now + way)) claim = now + way;
-  channel->claimed = (int)(claim - now);
-}
-
-/* The way in which the sender claims a free message; free: it leaves the choice to the receiver. It
-   waits for a late receiver, which may then be pushed to or pull, unless the cores share no cache:
-   then the ring is faster. A sender that waits for nothing else takes the ring, too. Combined
-   messages of the same arrays take the same way in every execution, whoever is late: the ring if
-   the receiver prefers it (redist_priv_connect). */
-REDIST_PRIV int redist_priv_sends(const redist_plan *p, redist_priv_channel *channel) {
+/* The way of a message: the one that the receiver prefers if that is possible. Combined messages of
+   the same arrays take the same way in every execution. last: decides in any case. */
+REDIST_PRIV int redist_priv_way_of(const redist_plan *p, const redist_priv_channel *channel,
+                                   int last) {
   const redist_priv_rings *r = p->sharing.rings;
-  const int64_t heard = redist_priv_heard(p, channel);
-  const int far = redist_priv_is_far(r->home), fits = channel->peer->pieces <= channel->slots;
-  if (heard & 2 && channel->way == REDIST_PRIV_PUSH) return REDIST_PRIV_PUSH;
-  if (!(r->announced & 1) || channel->way == REDIST_PRIV_RING) return REDIST_PRIV_RING;
-  if (p->combines || (heard ? !far : !fits || r->idle < 0)) return REDIST_PRIV_FREE;
-  return heard || far || (r->received && r->idle >= REDIST_PRIV_PATIENCE) ? REDIST_PRIV_RING
-                                                                          : REDIST_PRIV_FREE;
+  const int64_t heard = channel->direct ? redist_priv_heard(p, channel) : 0;
+  const int readable = channel->direct && (r->announced & 1);
+  if (channel->way == REDIST_PRIV_PUSH && (heard & 2)) return REDIST_PRIV_PUSH;
+  if (channel->way == REDIST_PRIV_PULL && readable) return REDIST_PRIV_PULL;
+  if (channel->way != REDIST_PRIV_PUSH || !readable) return REDIST_PRIV_RING;
+  if (heard) return redist_priv_is_far(r->home) ? REDIST_PRIV_RING : REDIST_PRIV_PULL;
+  if (channel->peer->pieces <= channel->slots)
+    return last ? REDIST_PRIV_RING : REDIST_PRIV_UNDECIDED;
+  return last && !p->blocking ? REDIST_PRIV_PULL : REDIST_PRIV_UNDECIDED;
 }
 
 /* Progresses a message that this rank sends. Fills one free slot of the ring at most, because other
    peers may need elements of the cache lines just read. Returns whether it did anything. */
-REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *channel) {
-  const int64_t pieces = channel->peer->pieces;
+REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *channel, int last) {
+  const int64_t pieces = channel->peer->pieces, now = p->sharing.rings->execution;
   int64_t ahead;
-  int way;
   if (channel->done == pieces) return 0;
   ahead = channel->before + channel->done - REDIST_PRIV_ACQUIRE(&channel->slot->drained);
-  if (channel->claimed == REDIST_PRIV_FREE && ahead > -pieces) {
-    way = redist_priv_sends(p, channel);
-    if (way == REDIST_PRIV_PUSH || (way == REDIST_PRIV_RING && ahead < channel->slots))
-      redist_priv_claim(p, channel, way);
+  if (channel->decided == REDIST_PRIV_UNDECIDED && ahead <= pieces) {
+    channel->decided = redist_priv_way_of(p, channel, last);
+    REDIST_PRIV_RELEASE(&channel->slot->way[now % 2], now * REDIST_PRIV_WAYS + channel->decided);
   }
-  if (channel->claimed == REDIST_PRIV_RING
-          ? ahead >= channel->slots
-          : channel->claimed != REDIST_PRIV_PUSH && ahead > -pieces)
-    return 0;
-  if (channel->claimed == REDIST_PRIV_RING)
+  if (channel->decided == REDIST_PRIV_RING && ahead < channel->slots) {
     redist_priv_copy_slot(p, channel);
-  else if (channel->claimed == REDIST_PRIV_PUSH)
+    channel->done++;
+  } else if (channel->decided == REDIST_PRIV_PUSH) {
     redist_priv_copy_direct(p, channel);
-  channel->done = channel->claimed == REDIST_PRIV_RING ? channel->done + 1 : pieces;
+    channel->done = pieces;
+  } else if (channel->decided == REDIST_PRIV_PULL && ahead == -pieces) {
+    channel->done = pieces;
+  } else {
+    return 0;
+  }
   REDIST_PRIV_RELEASE(&channel->slot->filled, channel->before + channel->done);
   return 1;
 }
 
-/* Progresses all messages that this rank sends, round-robin. Returns whether it did anything. */
-REDIST_PRIV int redist_priv_send_all(const redist_plan *p) {
+/* Progresses all messages that this rank sends, round-robin. */
+REDIST_PRIV void redist_priv_send_all(const redist_plan *p, int last) {
   redist_priv_rings *r = p->sharing.rings;
   int64_t k;
-  int any = 0, sent = 1;
+  int sent = 1;
   while (sent)
     for (k = r->receives, sent = 0; k < r->channels; k++)
-      any |= sent |= redist_priv_send(p, &r->channel[k]);
-  return any;
+      sent |= redist_priv_send(p, &r->channel[k], last);
 }
 
-/* Whether the receiver should copy a free message itself. */
-REDIST_PRIV int redist_priv_may_pull(const redist_plan *p, redist_priv_channel *channel) {
-  const redist_priv_rings *r = p->sharing.rings;
-  const int unreachable =
-      channel->way == REDIST_PRIV_PUSH && !(r->announced & 2) && !redist_priv_is_far(r->home);
-  return redist_priv_heard(p, channel) & 1 &&
-         (channel->way == REDIST_PRIV_PULL || unreachable || r->idle >= REDIST_PRIV_PATIENCE);
-}
-
-/* Progresses a message that this rank receives. Returns whether it did anything. */
-REDIST_PRIV int redist_priv_receive(const redist_plan *p, redist_priv_channel *channel) {
-  const int64_t pieces = channel->peer->pieces, done = channel->done;
-  int64_t filled;
+/* Progresses a message that this rank receives. */
+REDIST_PRIV void redist_priv_receive(const redist_plan *p, redist_priv_channel *channel) {
+  const int64_t pieces = channel->peer->pieces, now = p->sharing.rings->execution;
+  int64_t filled, way;
   while (channel->done < pieces) {
     filled = REDIST_PRIV_ACQUIRE(&channel->slot->filled) - channel->before;
-    if (channel->claimed == REDIST_PRIV_FREE && (filled > 0 || redist_priv_may_pull(p, channel)))
-      redist_priv_claim(p, channel, REDIST_PRIV_PULL);
-    if (channel->claimed == REDIST_PRIV_FREE ||
-        (channel->claimed != REDIST_PRIV_PULL && filled <= channel->done))
-      break;
-    if (channel->claimed == REDIST_PRIV_RING)
+    way = REDIST_PRIV_ACQUIRE(&channel->slot->way[now % 2]) - now * REDIST_PRIV_WAYS;
+    if (way <= REDIST_PRIV_UNDECIDED || (way != REDIST_PRIV_PULL && filled <= channel->done)) break;
+    if (way == REDIST_PRIV_RING)
       redist_priv_copy_slot(p, channel);
-    else if (channel->claimed == REDIST_PRIV_PULL)
+    else if (way == REDIST_PRIV_PULL)
       redist_priv_copy_direct(p, channel);
-    channel->done = channel->claimed == REDIST_PRIV_RING ? channel->done + 1 : pieces;
+    channel->done = way == REDIST_PRIV_RING ? channel->done + 1 : pieces;
     REDIST_PRIV_RELEASE(&channel->slot->drained, channel->before + channel->done);
   }
   channel->peer->pending = pieces - channel->done;
-  return channel->done > done;
 }
 
 /* Pushes to receivers that have started before the local copies, and to others after them. */
@@ -3710,21 +3677,18 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
   int64_t k;
   int code;
   r->execution++;
-  r->idle = -1;
-  r->received = 0;
   for (k = 0; k < r->channels; k++) {
     redist_priv_channel *channel = &r->channel[k];
     channel->before += channel->done;
     channel->done = 0;
-    channel->claimed = channel->direct ? REDIST_PRIV_FREE : REDIST_PRIV_RING;
+    channel->decided = REDIST_PRIV_UNDECIDED;
     channel->peer->pending = channel->peer->pieces;
   }
   if (r->direct) redist_priv_announce(p);
-  redist_priv_send_all(p);
+  redist_priv_send_all(p, 0);
   code = redist_priv_lanes_start(p);
   if (!p->overwrites) redist_priv_copy_local(p);
-  r->idle = 0;
-  redist_priv_send_all(p);
+  redist_priv_send_all(p, 1);
   return code;
 }
 
@@ -3735,20 +3699,18 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
 REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done) {
   redist_priv_rings *r = p->sharing.rings;
   int64_t k;
-  int all = 1, code, flag, progress = redist_priv_send_all(p);
-  r->received = 1;
+  int all = 1, code, flag;
+  redist_priv_send_all(p, 1);
   for (k = 0; k < r->channels; k++) {
     redist_priv_channel *channel = &r->channel[k];
     if (k < r->receives) {
       redist_priv_retire(p, REDIST_PRIV_TO);
-      if (redist_priv_is_in_turn(p, channel->peer)) progress |= redist_priv_receive(p, channel);
-      r->received &= channel->done == channel->peer->pieces;
+      if (redist_priv_is_in_turn(p, channel->peer)) redist_priv_receive(p, channel);
     }
     all &= channel->done == channel->peer->pieces &&
            (k < r->receives || !p->overwrites ||
             REDIST_PRIV_ACQUIRE(&channel->slot->drained) == channel->before + channel->done);
   }
-  r->idle = progress ? 0 : (int)redist_priv_min(r->idle + 1, REDIST_PRIV_PATIENCE);
   code = redist_priv_lanes_test(p, done);
   if (code == REDIST_OK && *done && !all && ++r->polls % 64 == 0 &&
       MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
@@ -4947,20 +4909,6 @@ REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_p
   return redist_priv_create(comm, parts, part, options, plan);
 }
 
-REDIST_API int redist_execute(redist_plan *p, const void *from, void *to) {
-  int code = redist_start(p, from, to);
-  return code == REDIST_OK ? redist_wait(p) : code;
-}
-
-REDIST_API int redist_start(redist_plan *p, const void *from, void *to) {
-  if (p != NULL && p->arrays != 1)
-    return redist_priv_refuse(p, REDIST_ERR_ARGUMENT,
-                              "the plan moves %d arrays: call redist_execute_many or "
-                              "redist_start_many",
-                              p->arrays);
-  return redist_start_many(p, &from, &to);
-}
-
 /* Progresses all started plans of the arena. Others that complete report it through their own
    redist_test. */
 REDIST_API int redist_test(redist_plan *p, int *done) {
@@ -5016,11 +4964,6 @@ REDIST_API int redist_wait_all(int plans, redist_plan *const *plan) {
   }
   for (k = 0; k < plans; k++) redist_priv_leave(plan[k]);
   return code;
-}
-
-REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void *const *to) {
-  int code = redist_start_many(p, from, to);
-  return code == REDIST_OK ? redist_wait(p) : code;
 }
 
 /* Whether a layout's cells may interleave with another's: then ranges of memory say nothing. */
@@ -5111,10 +5054,17 @@ REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p) {
   return REDIST_OK;
 }
 
-REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to) {
+/* one: the caller gave an array of each side, not lists. blocking: it waits for the end now. */
+REDIST_PRIV int redist_priv_start(redist_plan *p, int one, const void *const *from, void *const *to,
+                                  int blocking) {
   int a, code;
   if (p == NULL || p->failed)
     return p == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MPI; /* as redist_plan_message says */
+  if (one && p->arrays != 1)
+    return redist_priv_refuse(p, REDIST_ERR_ARGUMENT,
+                              "the plan moves %d arrays: call redist_execute_many or "
+                              "redist_start_many",
+                              p->arrays);
   if (p->active)
     return redist_priv_refuse(p, REDIST_ERR_BUSY,
                               "started and not yet complete: call redist_wait first");
@@ -5131,6 +5081,7 @@ REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *
   code = p->checked ? REDIST_OK : redist_priv_check_given(p);
   if (code == REDIST_OK && !p->checked) code = redist_priv_check_aliases(p);
   p->checked = code == REDIST_OK;
+  p->blocking = blocking;
   if (code == REDIST_OK) code = redist_priv_begin(p);
   redist_priv_leave(p);
   if (code == REDIST_OK && p->options.arena != NULL) {
@@ -5138,6 +5089,24 @@ REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *
     p->options.arena->started = p;
   }
   return code;
+}
+
+REDIST_API int redist_start(redist_plan *p, const void *from, void *to) {
+  return redist_priv_start(p, 1, &from, &to, 0);
+}
+
+REDIST_API int redist_start_many(redist_plan *p, const void *const *from, void *const *to) {
+  return redist_priv_start(p, 0, from, to, 0);
+}
+
+REDIST_API int redist_execute(redist_plan *p, const void *from, void *to) {
+  const int code = redist_priv_start(p, 1, &from, &to, 1);
+  return code == REDIST_OK ? redist_wait(p) : code;
+}
+
+REDIST_API int redist_execute_many(redist_plan *p, const void *const *from, void *const *to) {
+  const int code = redist_priv_start(p, 0, from, to, 1);
+  return code == REDIST_OK ? redist_wait(p) : code;
 }
 
 REDIST_API int redist_plan_free(redist_plan **plan) {

@@ -20,8 +20,6 @@ static int64_t copied; /* bytes copied by this rank */
 #define REDIST_COPIED(bytes) (copied += (bytes))
 #define statvfs test_statvfs
 /* tests without progress until a rank copies for another */
-static int test_patience = 20;
-#define REDIST_PRIV_PATIENCE test_patience
 static int test_cached = 1 << 20;
 #define REDIST_PRIV_CACHED test_cached
 /* nanoseconds there and back, below which cores are close and above which they are apart */
@@ -271,7 +269,8 @@ enum {
   FAR = 126,
   LINES = 0,
   INTERLEAVED = 1,
-  SCATTERED = 2 /* short runs of the source */
+  SCATTERED = 2, /* short runs of the source */
+  LONG_LINES = 3 /* as LINES, in more pieces than a ring has slots */
 };
 
 typedef struct {
@@ -354,13 +353,14 @@ static void check_who_copies(const copy_case *c) {
   redist_arena_create(MPI_COMM_WORLD, 2 * room, &arena);
   set_distance(arena, c->distance);
   test_cached = c->cached;
+  test_piece_bytes = c->form == LONG_LINES ? 128 : 262144;
   options.method = REDIST_SHARED;
   options.arena = arena;
   options.combine = c->combines ? take_last : NULL;
   a = c->from_inside ? redist_arena_alloc(arena, room) : anywhere[0];
   b = c->to_inside ? redist_arena_alloc(arena, room) : anywhere[1];
   good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK;
-  for (k = 0; k < 3; k++) { /* more than there are words for claims */
+  for (k = 0; k < 3; k++) { /* more than there are words for ways */
     number_elements(&from, a);
     memset(b, 255, room);
     copied = 0;
@@ -382,8 +382,11 @@ static void check_who_copies(const copy_case *c) {
 enum { TWICE = KEPT | SENT | RECEIVED, WRITES = KEPT | SENT, READS = KEPT | RECEIVED };
 
 static const copy_case copy_cases[] = {
-    {"near", LINES, NEAR, 1, 1, {WRITES, KEPT}, {WRITES, WRITES}, 0, 0},
+    {"near", LINES, NEAR, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0, 0},
     {"far", LINES, FAR, 1, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0, 0},
+    /* rank 1's message does not fit in its ring: rank 0 pulls it */
+    {"long, near", LONG_LINES, NEAR, 1, 1, {WRITES, KEPT}, {TWICE, KEPT}, 0, 0},
+    {"long, far", LONG_LINES, FAR, 1, 1, {WRITES, KEPT}, {TWICE, KEPT}, 0, 0},
     /* rank 1 sends 32 bytes of each row */
     {"interleaved, near", INTERLEAVED, NEAR, 1, 1, {KEPT, WRITES}, {READS, TWICE}, 0, 0},
     {"interleaved, far", INTERLEAVED, FAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}, 0, 0},
@@ -408,7 +411,7 @@ static const copy_case copy_cases[] = {
      0},
     {"scattered, near", SCATTERED, NEAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}, 0, 0},
     {"destinations in the arena, near", LINES, NEAR, 0, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0, 0},
-    {"sources in the arena, near", LINES, NEAR, 1, 0, {KEPT, KEPT}, {READS, READS}, 0, 0},
+    {"sources in the arena, near", LINES, NEAR, 1, 0, {KEPT, WRITES}, {READS, TWICE}, 0, 0},
     {"sources in the arena, far", LINES, FAR, 1, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0, 0},
     {"none in the arena, near", LINES, NEAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0, 0},
     {"none in the arena, far", LINES, FAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0, 0},
@@ -427,9 +430,8 @@ static const copy_case copy_cases[] = {
 
 static void check_all_ways(void) {
   size_t k;
-  test_patience = INT_MAX; /* which rank copies does not depend on which one waits first */
   for (k = 0; k < sizeof copy_cases / sizeof *copy_cases; k++) check_who_copies(&copy_cases[k]);
-  test_patience = 20;
+  test_piece_bytes = 262144;
   test_cached = 1 << 20;
 }
 
@@ -463,7 +465,7 @@ static void check_distances(void) {
 
 /* ---- no rank waits for a rank that does nothing ---- */
 
-enum { TESTS = 100000, LONG = 5000 };
+enum { TESTS = 100000, FEW_TESTS = 200, LONG = 5000 };
 
 static int completes(redist_plan *plan) {
   int k, done = 0;
@@ -532,7 +534,7 @@ static void check_combined(int distance) {
   if (me == 0) {
     good = good && redist_start(plan, array, array) == REDIST_OK && completes(plan);
     good = good && redist_start(plan, array, array) == REDIST_OK;
-    for (k = 0; k < 10 * test_patience && !done; k++) redist_test(plan, &done);
+    for (k = 0; k < FEW_TESTS && !done; k++) redist_test(plan, &done);
   }
   test_sum(0);
   if (me == 1) good = good && completes(plan);
@@ -546,11 +548,44 @@ static void check_combined(int distance) {
   redist_arena_free(&arena);
 }
 
+/* Rank 1 sends rank 0 all its elements, and is two executions ahead: the ring holds two messages,
+   the third waits, and what the first two were told stays. */
+static void check_ahead(int distance) {
+  enum { N = 10 };
+  const redist_layout to = redist_layout_1d(redist_whole(N)), from = redist_from_rank(to, 1);
+  redist_options options;
+  redist_arena *arena = NULL;
+  redist_plan *plan = NULL;
+  double *array;
+  int k, i, good, me = test_rank();
+  memset(&options, 0, sizeof options);
+  redist_arena_create(MPI_COMM_WORLD, N * sizeof *array, &arena);
+  set_distance(arena, distance);
+  options.method = REDIST_SHARED;
+  options.arena = arena;
+  array = redist_arena_alloc(arena, N * sizeof *array);
+  good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK;
+  for (k = 0; k < 3 && me == 1; k++) {
+    for (i = 0; i < N; i++) array[i] = k * N + i;
+    good = good && redist_start(plan, array, array) == REDIST_OK && (k == 2 || completes(plan));
+  }
+  test_sum(0);
+  for (k = 0; k < 3 && me == 0; k++) {
+    good = good && redist_execute(plan, array, array) == REDIST_OK;
+    for (i = 0; i < N; i++) good = good && array[i] == k * N + i;
+  }
+  if (me == 1) good = good && completes(plan);
+  test_case_all(good, "a sender two executions ahead, distance %d", distance);
+  redist_plan_free(&plan);
+  redist_arena_free(&arena);
+}
+
 static void check_idle(void) {
   int distance;
   for (distance = NEAR; distance <= FAR; distance += FAR - NEAR) {
     check_idle_ranks(100, distance, 1);
     check_idle_ranks(100, distance, 0);
+    check_ahead(distance);
     test_piece_bytes = 4096;
     check_idle_ranks(LONG, distance, 0); /* 40 kB, and a ring of 16 */
     test_piece_bytes = 262144;

@@ -38,16 +38,8 @@ static inline void store_flag(int64_t *flag, int64_t value) {
   point();
   *flag = value;
 }
-static inline int exchange_flag(int64_t *flag, int64_t *expected, int64_t value) {
-  const int stores = *flag == *expected;
-  point();
-  *expected = *flag;
-  if (stores) *flag = value;
-  return stores;
-}
 #define REDIST_PRIV_ACQUIRE(pointer) load_flag(pointer)
 #define REDIST_PRIV_RELEASE(pointer, value) store_flag(pointer, value)
-#define REDIST_PRIV_EXCHANGE(pointer, expected, value) exchange_flag(pointer, expected, value)
 #define REDIST_COPIED(bytes) ((void)(bytes), point())
 #define REDIST_YIELD() hand_over()
 #define REDIST_RING_BYTES 4096

@@ -31,19 +31,9 @@ static inline void store_flag(int64_t *flag, int64_t value) {
   point(2);
   __atomic_store_n(flag, value, __ATOMIC_RELEASE);
 }
-static inline int exchange_flag(int64_t *flag, int64_t *expected, int64_t value) {
-  int stored;
-  point(3);
-  stored =
-      __atomic_compare_exchange_n(flag, expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-  point_after((uint64_t)*expected * 2 + (uint64_t)stored);
-  return stored;
-}
 #define REDIST_PRIV_ACQUIRE(pointer) load_flag(pointer)
 #define REDIST_PRIV_RELEASE(pointer, value) store_flag(pointer, value)
-#define REDIST_PRIV_EXCHANGE(pointer, expected, value) exchange_flag(pointer, expected, value)
 #endif
-#define REDIST_PRIV_PATIENCE 1 /* tests without progress are part of every state */
 
 static int64_t test_piece_bytes = 64;
 #define REDIST_PIECE_BYTES test_piece_bytes
@@ -57,16 +47,16 @@ static int64_t test_ring_bytes = 4096; /* an arena's room for rings is part of e
 
 enum { ARRAYS = 2, PLANS = 2, MOST = 2048, MOST_POLLS = 5000000, NEAR = 50, FAR = 1000 };
 
-/* Block to cyclic, where messages fill cache lines; or cyclic to block, where messages interleave
-   with local elements. arena[round % 8]: bit r is set if rank r's arrays are in the arena then; bit
+/* Blocks to smaller blocks, where a message is one, and fills cache lines; or cyclic to block, where
+   messages interleave with local elements. arena[round % 8]: bit r is set if rank r's arrays are in the arena then; bit
    4 + r if only its sources are. */
 typedef struct {
   const char *name;
   int ranks, n, arrays, in_place, rounds, piece;
   int slots; /* > 0: of every ring, instead of the plan's choice */
   unsigned char arena[8];
-  /* the cores share no cache; plans: started at a time, 0 for 1 */
-  int far, interleaved, plans;
+  /* the cores share no cache; plans: started at a time, 0 for 1; blocking: as redist_execute */
+  int far, interleaved, plans, blocking;
 } ring_case;
 
 typedef struct {
@@ -92,9 +82,14 @@ static double *array_of(int rank, int round, int plan, int side, int array) {
   return crew[rank].held[plan][in_arena][now.in_place ? 0 : side][array];
 }
 
+/* The elements of a block of the layout that deals blocks out. */
+static int dealt(void) { return now.interleaved ? 1 : now.n / (now.ranks * now.ranks); }
+
 /* The number of a rank's k-th element of a side. */
 static int global(int rank, int side, int k) {
-  return side == now.interleaved ? rank * (now.n / now.ranks) + k : k * now.ranks + rank;
+  const int b = dealt();
+  return side == now.interleaved ? rank * (now.n / now.ranks) + k
+                                 : (k / b * now.ranks + rank) * b + k % b;
 }
 
 /* A rank rewrites its source as soon as its previous execution is complete. */
@@ -125,7 +120,7 @@ static int start(int rank, int round, int plan) {
     from[a] = array_of(rank, round, plan, 0, a);
     to[a] = array_of(rank, round, plan, 1, a);
   }
-  return redist_start_many(crew[rank].plan[plan], from, to);
+  return redist_priv_start(crew[rank].plan[plan], 0, from, to, now.blocking);
 }
 
 /* Ranks start their plans in different orders, and test them in others. */
@@ -134,7 +129,7 @@ static int nth_plan(int rank, int round, int k) { return (k + rank + round) % pl
 static void create_plans(int rank) {
   crew_member *m = &crew[rank];
   const redist_layout blocks = redist_layout_1d(redist_block(now.n, now.ranks)),
-                      cycles = redist_layout_1d(redist_cyclic(now.n, now.ranks));
+                      cycles = redist_layout_1d(redist_block_cyclic(now.n, dealt(), now.ranks));
   const redist_layout *from = now.interleaved ? &cycles : &blocks,
                       *to = now.interleaved ? &blocks : &cycles;
   redist_options options;
@@ -310,8 +305,6 @@ static uint64_t mix_links(uint64_t hash, int rank) {
   int p;
   for (p = 0; p < plans(); p++) {
     const redist_priv_rings *r = crew[rank].plan[p]->sharing.rings;
-    hash = mix(hash, &r->idle, sizeof r->idle);
-    hash = mix(hash, &r->received, sizeof r->received);
     hash = mix(hash, &crew[rank].plan[p]->active, sizeof crew[rank].plan[p]->active);
     for (k = 0; k < r->channels; k++) hash = mix(hash, &r->channel[k], sizeof r->channel[k]);
   }
@@ -565,16 +558,28 @@ static void run_coroutines(const ring_case *c) {
 
 int main(void) {
   static const ring_case threads[] = {
-      {"ring", 2, 480, 1, 0, 60, 128, 0, {0}, 0, 0, 0},
-      {"several arrays", 3, 480, 2, 0, 40, 128, 0, {0}, 0, 0, 0},
-      {"short messages", 4, 64, 1, 0, 60, 4096, 0, {0}, 0, 0, 0},
-      {"in place", 3, 480, 2, 1, 40, 128, 0, {0}, 0, 0, 0},
-      {"arena", 3, 480, 1, 0, 60, 128, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 0, 0, 0},
-      {"arena, far", 3, 480, 1, 0, 60, 4096, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 1, 0, 0},
-      {"arena, interleaved", 3, 480, 1, 0, 60, 4096, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 0, 1, 0},
+      {"ring", 2, 480, 1, 0, 60, 128, 0, {0}, 0, 0, 0, 0},
+      {"several arrays", 3, 504, 2, 0, 40, 128, 0, {0}, 0, 0, 0, 0},
+      {"short messages", 4, 64, 1, 0, 60, 4096, 0, {0}, 0, 0, 0, 0},
+      {"in place", 3, 504, 2, 1, 40, 128, 0, {0}, 0, 0, 0, 0},
+      {"arena", 3, 504, 1, 0, 60, 128, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 0, 0, 0, 0},
+      {"arena, far", 3, 504, 1, 0, 60, 4096, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 1, 0, 0, 0},
+      {"arena, interleaved",
+       3,
+       504,
+       1,
+       0,
+       60,
+       4096,
+       0,
+       {15, 15, 15, 15, 15, 15, 15, 15},
+       0,
+       1,
+       0,
+       0},
       {"arena, far, interleaved",
        3,
-       480,
+       504,
        1,
        0,
        60,
@@ -583,8 +588,21 @@ int main(void) {
        {15, 15, 15, 15, 15, 15, 15, 15},
        1,
        1,
+       0,
        0},
-      {"arena and ring alternately", 2, 480, 2, 0, 60, 128, 0, {0, 3, 3, 0, 0, 1, 2, 3}, 0, 0, 0},
+      {"arena and ring alternately",
+       2,
+       480,
+       2,
+       0,
+       60,
+       128,
+       0,
+       {0, 3, 3, 0, 0, 1, 2, 3},
+       0,
+       0,
+       0,
+       0},
       {"arena and ring alternately",
        4,
        480,
@@ -595,6 +613,7 @@ int main(void) {
        0,
        {0, 15, 5, 10, 1, 14, 15, 0},
        1,
+       0,
        0,
        0},
       {"sources in the arena",
@@ -608,10 +627,11 @@ int main(void) {
        {0, 255, 80, 160, 31, 14, 240, 0},
        0,
        0,
+       0,
        0},
       {"arena and short messages alternately",
        3,
-       48,
+       72,
        1,
        0,
        60,
@@ -620,25 +640,43 @@ int main(void) {
        {0, 7, 0, 7, 1, 6, 3, 0},
        0,
        0,
+       0,
        0},
-      {"two plans", 3, 480, 1, 0, 60, 128, 0, {15, 15, 15, 0, 15, 3, 15, 15}, 0, 0, 2},
-      {"two plans, far", 3, 480, 1, 0, 60, 4096, 0, {15, 15, 15, 0, 15, 3, 15, 15}, 1, 0, 2},
+      {"two plans", 3, 504, 1, 0, 60, 128, 0, {15, 15, 15, 0, 15, 3, 15, 15}, 0, 0, 2, 0},
+      {"two plans, far", 3, 504, 1, 0, 60, 4096, 0, {15, 15, 15, 0, 15, 3, 15, 15}, 1, 0, 2, 0},
+      {"arena, executed", 3, 504, 1, 0, 60, 128, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 0, 0, 0, 1},
+      {"arena and ring alternately, executed",
+       2,
+       480,
+       2,
+       0,
+       60,
+       128,
+       0,
+       {0, 3, 3, 0, 0, 1, 2, 3},
+       0,
+       0,
+       0,
+       1},
   };
   static const ring_case small[] = {
-      {"2 slots, 3 pieces, 2 executions", 2, 96, 1, 0, 2, 64, 2, {0}, 0, 0, 0},
-      {"1 slot, 2 pieces, 3 executions", 2, 64, 1, 0, 3, 64, 1, {0}, 0, 0, 0},
-      {"short messages, 4 executions", 2, 32, 1, 0, 4, 4096, 0, {0}, 0, 0, 0},
-      {"in place, 2 pieces, 3 executions", 2, 64, 1, 1, 3, 64, 0, {0}, 0, 0, 0},
-      {"in place, short messages, 3 executions", 2, 32, 1, 1, 3, 4096, 0, {0}, 0, 0, 0},
-      {"arena, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 0, 0, 0},
-      {"arena, far, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 1, 0, 0},
-      {"arena, interleaved, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 0, 1, 0},
-      {"arena, far, interleaved, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 1, 1, 0},
-      {"ring, arena, ring", 2, 64, 1, 0, 3, 64, 2, {0, 3, 0}, 0, 0, 0},
-      {"arena, ring, arena", 2, 64, 1, 0, 3, 64, 2, {3, 0, 3}, 1, 0, 0},
-      {"one in the arena, then the other", 2, 64, 1, 0, 3, 64, 2, {1, 2, 1}, 0, 0, 0},
-      {"sources in the arena, then all, far", 2, 32, 1, 0, 3, 64, 0, {16 + 2, 3, 32}, 1, 0, 0},
-      {"two plans in different orders", 2, 32, 1, 0, 1, 64, 0, {3}, 0, 0, 2},
+      {"2 slots, 3 pieces, 2 executions", 2, 96, 1, 0, 2, 64, 2, {0}, 0, 0, 0, 0},
+      {"1 slot, 2 pieces, 3 executions", 2, 64, 1, 0, 3, 64, 1, {0}, 0, 0, 0, 0},
+      {"short messages, 4 executions", 2, 32, 1, 0, 4, 4096, 0, {0}, 0, 0, 0, 0},
+      {"in place, 2 pieces, 3 executions", 2, 64, 1, 1, 3, 64, 0, {0}, 0, 0, 0, 0},
+      {"in place, short messages, 3 executions", 2, 32, 1, 1, 3, 4096, 0, {0}, 0, 0, 0, 0},
+      {"arena, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 0, 0, 0, 0},
+      {"arena, far, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 1, 0, 0, 0},
+      {"arena, interleaved, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 0, 1, 0, 0},
+      {"arena, far, interleaved, 3 executions", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 1, 1, 0, 0},
+      {"ring, arena, ring", 2, 64, 1, 0, 3, 64, 2, {0, 3, 0}, 0, 0, 0, 0},
+      {"arena, ring, arena", 2, 64, 1, 0, 3, 64, 2, {3, 0, 3}, 1, 0, 0, 0},
+      {"one in the arena, then the other", 2, 64, 1, 0, 3, 64, 2, {1, 2, 1}, 0, 0, 0, 0},
+      {"sources in the arena, then all, far", 2, 32, 1, 0, 3, 64, 0, {16 + 2, 3, 32}, 1, 0, 0, 0},
+      {"two plans in different orders", 2, 32, 1, 0, 1, 64, 0, {3}, 0, 0, 2, 0},
+      {"arena, long, 2 executions", 2, 64, 1, 0, 2, 64, 1, {3, 3}, 0, 0, 0, 0},
+      {"arena, long, executed twice", 2, 64, 1, 0, 2, 64, 1, {3, 3}, 0, 0, 0, 1},
+      {"sources in the arena, long, executed", 2, 64, 1, 0, 2, 64, 1, {48, 48}, 0, 0, 0, 1},
   };
   size_t k;
 #ifndef RINGS_SANITIZED
