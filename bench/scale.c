@@ -107,14 +107,18 @@ typedef struct {
 
 static void count_side(question *q, const redist_layout *mine, const redist_layout *other,
                        int side) {
+  redist_priv_directory directory;
   redist_priv_place_peers n;
   int coords[3];
   if (!redist_layout_coords(mine, q->rank, coords)) return;
-  if (redist_priv_find_peers(mine, coords, side, other, 1, -1, &n) != REDIST_OK) give_up("no memory");
+  if (redist_priv_directory_open(&directory, other) != REDIST_OK ||
+      redist_priv_find_peers(mine, coords, side, &directory, 1, -1, &n) != REDIST_OK)
+    give_up("no memory");
   q->peers += n.messages;
   for (int d = 0; d < n.ndim; d++)
     for (int64_t k = 0; k < n.axis[d].peers; k++) q->runs += n.axis[d].runs[k].runs;
   redist_priv_place_peers_free(&n);
+  redist_priv_directory_close(&directory);
 }
 
 static void find_peers(question *q) {
