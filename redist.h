@@ -3014,6 +3014,34 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *p
   }
 }
 
+/* How the two innermost loops of a step are cut into tiles of wide x tall units, and how a tile is
+   copied: in strips, through a buffer, by non-temporal stores, with lines prefetched (far). */
+typedef struct {
+  int wide, tall;
+  char strips, buffered, stream, far;
+  char turned, combine, unused[2]; /* planes are transposed; a function combines */
+} redist_priv_tiling;
+
+/* The kinds of steps. */
+enum redist_priv_kinds {
+  REDIST_PRIV_UNITS,  /* unit by unit */
+  REDIST_PRIV_ROWS,   /* units that are long enough to be streamed or combined one by one */
+  REDIST_PRIV_TILES,  /* two loops in tiles */
+  REDIST_PRIV_OFFSETS /* units at the offsets of a table */
+};
+
+/* A step of a copy, in bytes: a unit of contiguous bytes, or a table of offsets of such units, in
+   two loops, and these in others. */
+typedef struct {
+  enum redist_priv_kinds kind;
+  int loops; /* loop[first], ..., of the pool: those around outer, the outermost first */
+  int64_t first, from, to, unit; /* from, to: where it begins */
+  redist_priv_loop outer, inner;
+  int64_t offset, offsets; /* of a table: offset[offset], ..., of the pool */
+  int64_t buffered;        /* repetitions of the table that fill a tile without gaps; or 0 */
+  redist_priv_tiling tiling;
+} redist_priv_step;
+
 #ifdef REDIST_PRIV_VECTORS
 
 /* Writes a line of two rows of the destination: the lower halves of each pair of vectors to the
@@ -3083,34 +3111,6 @@ REDIST_PRIV_APART void redist_priv_copy_edge(int64_t unit, const redist_priv_pla
   edge.to += column * p->outer.to + line * p->inner.to;
   redist_priv_copy_units(unit, &edge);
 }
-
-/* How the two innermost loops of a step are cut into tiles of wide x tall units, and how a tile is
-   copied: in strips, through a buffer, by non-temporal stores, with lines prefetched (far). */
-typedef struct {
-  int wide, tall;
-  char strips, buffered, stream, far;
-  char turned, combine, unused[2]; /* planes are transposed; a function combines */
-} redist_priv_tiling;
-
-/* The kinds of steps. */
-enum redist_priv_kinds {
-  REDIST_PRIV_UNITS,  /* unit by unit */
-  REDIST_PRIV_ROWS,   /* units that are long enough to be streamed or combined one by one */
-  REDIST_PRIV_TILES,  /* two loops in tiles */
-  REDIST_PRIV_OFFSETS /* units at the offsets of a table */
-};
-
-/* A step of a copy, in bytes: a unit of contiguous bytes, or a table of offsets of such units, in
-   two loops, and these in others. */
-typedef struct {
-  enum redist_priv_kinds kind;
-  int loops; /* loop[first], ..., of the pool: those around outer, the outermost first */
-  int64_t first, from, to, unit; /* from, to: where it begins */
-  redist_priv_loop outer, inner;
-  int64_t offset, offsets; /* of a table: offset[offset], ..., of the pool */
-  int64_t buffered;        /* repetitions of the table that fill a tile without gaps; or 0 */
-  redist_priv_tiling tiling;
-} redist_priv_step;
 
 /* Transposes two loops, the outer along contiguous elements of the source, the inner along those of
    the destination: strips, and the remainder at the two edges. */
