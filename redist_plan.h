@@ -235,8 +235,10 @@ typedef struct redist_arena redist_arena;
 typedef struct {
   redist_method method;
   redist_effort effort;
-  int arrays;         /* arrays moved by one execution, in one message per peer; 0 means 1 */
-  int64_t max_buffer; /* bytes of staging memory per rank that the plan may hold; 0: no limit */
+  int arrays; /* arrays moved by one execution, in one message per peer; 0 means 1 */
+  /* bytes of staging memory per rank that the plan may hold; 0: no limit. Smaller means more pieces
+     of messages; the tables of each take about 200 bytes beside it */
+  int64_t max_buffer;
   /* not 0: source and destination may be the same memory, whatever places of a rank share it.
      Elements that are already at their destination are not copied. Different halos of the two
      layouts change the offsets; then those that stay on the rank are copied, too
@@ -953,9 +955,9 @@ struct redist_plan {
   int tag;     /* of all its messages */
   int borrows; /* the communicator is the arena's */
   int rank, size, arrays, active;
-  int failed; /* an MPI call failed: messages may stay in flight for ever */
+  int failed;   /* an MPI call failed: messages may stay in flight for ever */
   int blocking; /* the caller of the last start waits for its end */
-  int parts;  /* part[parts]: array a belongs to part a, or the only one */
+  int parts;    /* part[parts]: array a belongs to part a, or the only one */
   redist_priv_part *part;
   const redist_part *given; /* the caller's; valid during creation only */
   int64_t alignment; /* of blocks in messages: enough for every part's elements, at most 16 */

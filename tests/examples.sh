@@ -388,11 +388,12 @@ test_draw() {
     picture 5 'dashed: with ghost cells' '20: block@4 halo(2) closed'
     picture 9 '>7</text>' --array '2x9: block@2, cuts(0,1,9); ranks 7,200,0,3' \
         '2x9: block@2, cuts(0,1,9); ranks 7,200,0,3'
-    picture 18 '24 stay, 12 move in 2 messages, at most 1 from a rank and 1 to a rank<' \
+    picture 24 '24 stay, 12 move in 2 messages, at most 1 from a rank and 1 to a rank; 2 steps<' \
         '6x6: block@2, block@3; on 0 1 0 1 0 1' '6x6: block@2, *'
     picture 5 '<rect x="244" y="51" width="112" height="56" fill="#88ccee"' \
         '8x12: box, box; boxes 0:4x0:4, 4:8x4:8, 0:2x8:12; on 0 1 0; partial'
-    expect 1 'holds several places' 1 draw --schedule '6: block@3; on 0 1 0' '6: cyclic@2'
+    picture 7 '3 stay, 3 move in 2 messages, at most 1 from a rank and 1 to a rank; 2 steps<' \
+        --schedule '6: block@3; on 0 1 0' '6: cyclic@2'
 }
 
 test_draw_mistakes() {

@@ -35,7 +35,7 @@ static void check(int code, const char *what) {
 int main(void) {
   static const int rank[1] = {0};
   const redist_layout from = large_grid(0), to = redist_transposed(large_grid(5));
-  const redist_layout few = redist_layout_2d(redist_whole(1 << 20), redist_whole(1 << 20));
+  const redist_layout few = redist_layout_2d(redist_whole(2), redist_whole(2));
   redist_layout listed = redist_on_ranks(large_grid(0), rank);
   redist_schedule schedule;
   redist_traffic traffic;
@@ -44,7 +44,7 @@ int main(void) {
   check(redist_traffic_between(&from, &to, 0, &traffic), "traffic");
   check(redist_relabel(&from, &to, ranks), "relabelling");
   listed = redist_replicated(few, 1 << 30);
-  check(redist_schedule_create(&listed, &few, 0, &schedule), "the schedule of copies");
-  check(redist_traffic_between(&listed, &few, 0, &traffic), "the traffic of copies");
+  check(redist_schedule_create(&few, &listed, 0, &schedule), "the schedule of copies");
+  check(redist_traffic_between(&few, &listed, 0, &traffic), "the traffic of copies");
   return test_report("narrow");
 }
