@@ -12,7 +12,7 @@ for header in redist.h redist_plan.h; do
 done
 case $(clang-format --version 2>/dev/null) in # versions differ in details
 *'version 14.'*)
-    for file in *.h tests/*.[ch] tests/*/*.c bench/*.[ch] examples/*.[ch] examples/*/*.c; do
+    for file in *.h tests/*.[ch] tests/*/*.[ch] bench/*.[ch] examples/*.[ch] examples/*/*.c; do
         check "$file: clang-format -i $file would change it" is_formatted "$file"
     done
     ;;

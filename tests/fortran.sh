@@ -11,20 +11,28 @@ limited() { # what, command...
     check "$limited_what" timeout -k 5 60 "$@"
 }
 
-# The C file compiles with other compilers.
+parses() { # what, C file, flags...: with every compiler
+    parsed_what=$1 parsed=$2
+    shift 2
+    for compiler in gcc clang; do
+        if have $compiler; then
+            limited "$compiler: $parsed_what" $compiler -std=c99 $warnings "$@" -I"$root" -fsyntax-only "$parsed"
+        else
+            skip "no $compiler"
+        fi
+    done
+}
+
+# The C file compiles with other compilers, and both it and the library where MPI has the standard ABI of MPI 5.
 check_c() { # MPI's C compiler
     flags=
     for word in $($1 -show); do
         case $word in -I*) flags="$flags -isystem ${word#-I}" ;; esac
     done
-    for compiler in gcc clang; do
-        if have $compiler; then
-            limited "$compiler: redist_f.c" $compiler -std=c99 $warnings $flags -I"$root" -fsyntax-only \
-                "$root/examples/fortran/redist_f.c"
-        else
-            skip "no $compiler"
-        fi
-    done
+    parses redist_f.c "$root/examples/fortran/redist_f.c" $flags
+    echo '#include "redist_plan.h"' >plan.c
+    parses 'redist_plan.h with MPI 5' plan.c -isystem "$tests/abi"
+    parses 'redist_f.c with MPI 5' "$root/examples/fortran/redist_f.c" -isystem "$tests/abi"
 }
 
 compile() { # MPI's C compiler, its Fortran compiler

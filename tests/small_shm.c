@@ -74,10 +74,26 @@ static void check_arenas(void) {
   }
 }
 
-/* Arguments: the length of the matrix; "small" when not all plans fit, but some do. */
+/* Prints how much of /dev/shm is in use: by MPI, where nothing else uses it. */
+static void print_taken(void) {
+  long long taken = -1;
+#ifdef __linux__
+  struct statvfs memory;
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (statvfs("/dev/shm", &memory) == 0)
+    taken = (long long)((memory.f_blocks - memory.f_bfree) * memory.f_frsize / 1024);
+#endif
+  if (test_rank() == 0) printf("taken: %lld kB\n", taken);
+}
+
+/* Arguments: the length of the matrix; "small" when not all plans fit, but some do. Or "taken". */
 int main(int count, char **arguments) {
   int status, shared;
   MPI_Init(&count, &arguments);
+  if (count > 1 && strcmp(arguments[1], "taken") == 0) {
+    print_taken();
+    return MPI_Finalize() != MPI_SUCCESS;
+  }
   shared = check_plans(count > 1 ? atoi(arguments[1]) : 500);
   check_arenas();
   if (count > 2)

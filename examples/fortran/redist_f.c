@@ -10,10 +10,20 @@ typedef char redist_f_axis_fits[sizeof(redist_axis) == 8 * 13 ? 1 : -1];
 typedef char redist_f_layout_fits[sizeof(redist_layout) == 8 * 173 ? 1 : -1];
 typedef char redist_f_op_fits[sizeof(redist_op) <= 8 * 2 ? 1 : -1];
 
+/* A handle in Fortran is an int here, as in redist.f90 (c_int). MPI 5 converts ints; its standard ABI
+   has neither MPI_Fint nor the functions that convert one. kind: Comm, Op or Type. */
+#if MPI_VERSION >= 5
+#define REDIST_F_FROM(kind, handle) MPI_##kind##_fromint(handle)
+#define REDIST_F_TO(kind, handle) MPI_##kind##_toint(handle)
+#else
+#define REDIST_F_FROM(kind, handle) MPI_##kind##_f2c(handle)
+#define REDIST_F_TO(kind, handle) MPI_##kind##_c2f(handle)
+#endif
+
 /* A part as Fortran has it. */
 typedef struct {
   redist_layout from, to;
-  MPI_Fint element;
+  int element;
   redist_combine *combine;
   void *context;
 } redist_f_part;
@@ -38,15 +48,15 @@ int redist_f_layout_owner(const redist_layout *layout, const int64_t *index);
 int64_t redist_f_layout_offset(const redist_layout *layout, const int64_t *index);
 int redist_f_layout_shape(const redist_layout *layout, int rank, redist_shape *shape);
 int redist_f_layout_place_shape(const redist_layout *layout, int place, redist_shape *shape);
-int redist_f_plan_create(MPI_Fint comm, const redist_layout *from, const redist_layout *to,
-                         MPI_Fint element, const redist_options *options, redist_plan **plan);
-int redist_f_plan_create_parts(MPI_Fint comm, int parts, const redist_f_part *part,
+int redist_f_plan_create(int comm, const redist_layout *from, const redist_layout *to, int element,
+                         const redist_options *options, redist_plan **plan);
+int redist_f_plan_create_parts(int comm, int parts, const redist_f_part *part,
                                const redist_options *options, redist_plan **plan);
-void redist_f_op(MPI_Fint op, MPI_Fint type, redist_op *context);
-int redist_f_layout_types(const redist_layout *layout, int rank, MPI_Fint element, MPI_Fint *file,
-                          MPI_Fint *memory);
+void redist_f_op(int op, int type, redist_op *context);
+int redist_f_layout_types(const redist_layout *layout, int rank, int element, int *file,
+                          int *memory);
 int redist_f_plan_print(redist_plan *plan);
-int redist_f_arena_create(MPI_Fint comm, size_t bytes, redist_arena **arena);
+int redist_f_arena_create(int comm, size_t bytes, redist_arena **arena);
 
 /* ---- axes, from default integers ---- */
 
@@ -131,39 +141,41 @@ int redist_f_layout_place_shape(const redist_layout *layout, int place, redist_s
 
 /* ---- MPI handles, and standard output ---- */
 
-int redist_f_plan_create(MPI_Fint comm, const redist_layout *from, const redist_layout *to,
-                         MPI_Fint element, const redist_options *options, redist_plan **plan) {
-  return redist_plan_create(MPI_Comm_f2c(comm), from, to, MPI_Type_f2c(element), options, plan);
+int redist_f_plan_create(int comm, const redist_layout *from, const redist_layout *to, int element,
+                         const redist_options *options, redist_plan **plan) {
+  return redist_plan_create(REDIST_F_FROM(Comm, comm), from, to, REDIST_F_FROM(Type, element),
+                            options, plan);
 }
 
 /* Without memory for the list, the rank passes NULL, which is an error on all ranks. */
-int redist_f_plan_create_parts(MPI_Fint comm, int parts, const redist_f_part *part,
+int redist_f_plan_create_parts(int comm, int parts, const redist_f_part *part,
                                const redist_options *options, redist_plan **plan) {
   redist_part *list = parts > 0 ? (redist_part *)REDIST_MALLOC((size_t)parts * sizeof *list) : NULL;
   int k, code;
   for (k = 0; list != NULL && k < parts; k++) {
     list[k].from = &part[k].from;
     list[k].to = &part[k].to;
-    list[k].element = MPI_Type_f2c(part[k].element);
+    list[k].element = REDIST_F_FROM(Type, part[k].element);
     list[k].combine = part[k].combine;
     list[k].context = part[k].context;
   }
-  code = redist_plan_create_parts(MPI_Comm_f2c(comm), parts, list, options, plan);
+  code = redist_plan_create_parts(REDIST_F_FROM(Comm, comm), parts, list, options, plan);
   REDIST_FREE(list);
   return code;
 }
 
-void redist_f_op(MPI_Fint op, MPI_Fint type, redist_op *context) {
-  context->op = MPI_Op_f2c(op);
-  context->type = MPI_Type_f2c(type);
+void redist_f_op(int op, int type, redist_op *context) {
+  context->op = REDIST_F_FROM(Op, op);
+  context->type = REDIST_F_FROM(Type, type);
 }
 
-int redist_f_layout_types(const redist_layout *layout, int rank, MPI_Fint element, MPI_Fint *file,
-                          MPI_Fint *memory) {
+int redist_f_layout_types(const redist_layout *layout, int rank, int element, int *file,
+                          int *memory) {
   MPI_Datatype types[2] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
-  const int code = redist_layout_types(layout, rank, MPI_Type_f2c(element), &types[0], &types[1]);
-  *file = MPI_Type_c2f(types[0]);
-  *memory = MPI_Type_c2f(types[1]);
+  const int code =
+      redist_layout_types(layout, rank, REDIST_F_FROM(Type, element), &types[0], &types[1]);
+  *file = REDIST_F_TO(Type, types[0]);
+  *memory = REDIST_F_TO(Type, types[1]);
   return code;
 }
 
@@ -173,6 +185,6 @@ int redist_f_plan_print(redist_plan *plan) {
   return code;
 }
 
-int redist_f_arena_create(MPI_Fint comm, size_t bytes, redist_arena **arena) {
-  return redist_arena_create(MPI_Comm_f2c(comm), bytes, arena);
+int redist_f_arena_create(int comm, size_t bytes, redist_arena **arena) {
+  return redist_arena_create(REDIST_F_FROM(Comm, comm), bytes, arena);
 }

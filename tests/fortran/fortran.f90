@@ -16,8 +16,8 @@ module testing
         integer(c_int) function peer_options(options, arena) bind(c)
             import; type(redist_options_t), intent(in) :: options; type(redist_arena_t), value :: arena
         end function
-        integer(c_int) function peer_move(comm, from, to, datatype, a, b) bind(c)
-            import; integer(c_int), value :: comm, datatype; type(redist_layout_t), intent(in) :: from, to
+        integer(c_int) function peer_move(from, to, a, b) bind(c)
+            import; type(redist_layout_t), intent(in) :: from, to
             type(*), intent(in) :: a(*); type(*), intent(inout) :: b(*)
         end function
         integer(c_int) function c_owner(layout, index) bind(c, name='redist_layout_owner')
@@ -241,7 +241,7 @@ contains
         call check(ierr == REDIST_OK .and. message == '', 'a plan: '//message)
         c = filled(to)
         c = -1
-        ierr = peer_move(MPI_COMM_WORLD, layout_of(from), layout_of(to), MPI_DOUBLE_PRECISION, a, c)
+        ierr = peer_move(layout_of(from), layout_of(to), a, c)
         call check(ierr == REDIST_OK .and. all(c == filled(to) .or. filled(to) < 0), 'what C moves')
         do k = 1, 3
             b = 0 * c - 1
