@@ -3950,10 +3950,12 @@ REDIST_PRIV void redist_priv_copy_share(const redist_priv_pool *pool, const redi
 /* Runs a compiled copy. `from` and `to` are where the arrays, or the packed piece, begin. */
 REDIST_PRIV void redist_priv_copy(const redist_priv_pool *pool, const redist_priv_program *p,
                                   const redist_priv_policy *a, const char *from, char *to) {
-  const redist_priv_step *s = pool->step + p->first, *end = s + p->steps;
+  const redist_priv_step *s, *end;
   int streamed = 0;
   REDIST_COPIED(p->bytes);
-  if (s == end) return; /* perhaps NULL arrays */
+  if (p->steps == 0) return; /* perhaps NULL arrays, and no pool */
+  s = pool->step + p->first;
+  end = s + p->steps;
   from += p->from;
   to += p->to;
 #ifdef _OPENMP
