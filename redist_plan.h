@@ -2065,7 +2065,7 @@ REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int half, cha
 
 /* Copies what is local, after everything else has been packed. */
 REDIST_PRIV_APART void redist_priv_copy_local(const redist_plan *p) {
-  char *packed = p->staging[REDIST_PRIV_PACKED].memory;
+  char *packed = p->overwritten ? p->staging[REDIST_PRIV_PACKED].memory : NULL;
   const double began = redist_priv_now(p);
   redist_priv_copy_local_half(p, 0, packed);
   if (packed != NULL) redist_priv_copy_local_half(p, 1, packed);
