@@ -833,22 +833,21 @@ REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes) {
 #define REDIST_PRIV_ZEROED(type, n) ((type *)redist_priv_zeroed(n, sizeof(type)))
 
 /* Appends a copy of *item to a growing array; `array` points to its pointer. REDIST_ERR_MEMORY: the
-   array has been freed, and its pointer is NULL. */
+   array is as it was. */
 REDIST_PRIV_APART int redist_priv_append(void *array, int64_t *used, int64_t *room,
                                          const void *item, size_t bytes) {
   char *old, *grown;
   memcpy(&old, array, sizeof old);
-  grown = old;
-  if (*used == *room) {
+  grown = *used < *room ? old : (char *)redist_priv_alloc(2 * *room + 4, bytes);
+  if (grown == NULL) return REDIST_ERR_MEMORY;
+  if (grown != old) {
     *room = 2 * *room + 4;
-    grown = (char *)redist_priv_alloc(*room, bytes);
-    if (grown != NULL && *used > 0) memcpy(grown, old, (size_t)*used * bytes);
+    if (*used > 0) memcpy(grown, old, (size_t)*used * bytes);
     REDIST_FREE(old);
     memcpy(array, &grown, sizeof grown);
   }
-  if (grown != NULL) memcpy(grown + (size_t)*used * bytes, item, bytes);
-  *used = grown == NULL ? 0 : *used + 1;
-  return grown == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  memcpy(grown + (size_t)(*used)++ * bytes, item, bytes);
+  return REDIST_OK;
 }
 
 #define REDIST_PRIV_APPEND(array, used, room, item) \
