@@ -351,14 +351,14 @@ REDIST_AXIS_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *
    >= 0, counting all that coord owns of the axis, without ghost cells. O(1); cuts: O(log procs). */
 
 /* The coordinate that owns view index i; -1 when i is outside the view. */
-REDIST_AXIS_API int redist_owner(const redist_axis *x, int64_t i);
+REDIST_AXIS_API int redist_axis_owner(const redist_axis *x, int64_t i);
 /* The position of view index i in its owner's local array; -1 when i is outside the view. */
-REDIST_AXIS_API int64_t redist_local(const redist_axis *x, int64_t i);
-/* The view index at local position l of coord; -1 when not in the view. Inverse of redist_owner and
-   redist_local. */
-REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l);
+REDIST_AXIS_API int64_t redist_axis_local(const redist_axis *x, int64_t i);
+/* The view index at local position l of coord; -1 when not in the view. Inverse of
+   redist_axis_owner and redist_axis_local. */
+REDIST_AXIS_API int64_t redist_axis_global(const redist_axis *x, int coord, int64_t l);
 /* How many view indices coord owns; 0 outside the axis. O(log block) in views with steps. */
-REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord);
+REDIST_AXIS_API int64_t redist_axis_count(const redist_axis *x, int coord);
 
 /* ---------------------------------------------------------------------------- layouts and views */
 
@@ -502,14 +502,14 @@ REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *i
 REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64_t *index);
 /* The elements of a rank's local array, ghost cells and padding of all its places included: what to
    allocate. 0 if it holds no place. */
-REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank);
+REDIST_API int64_t redist_layout_local_size(const redist_layout *layout, int rank);
 
 /* How to loop over the elements that a rank owns: they are a[origin + i * stride[0] + j * stride[1]
    + ...], 0 <= i < count[0], ..., by axis of the view. first: the view index of i = 0 (0 when the
    rank owns nothing); view indices ascend with i, by 1 unless blocks are cyclic (then ask
-   redist_global). stride: in elements of memory, negative in a flipped view. allocated: cells that
-   the place's array has along the axis. origin: the first element's offset in the rank's array,
-   ghost cells and places before this one included. */
+   redist_axis_global). stride: in elements of memory, negative in a flipped view. allocated: cells
+   that the place's array has along the axis. origin: the first element's offset in the rank's
+   array, ghost cells and places before this one included. */
 typedef struct {
   int64_t first[REDIST_MAX_DIMS], count[REDIST_MAX_DIMS], stride[REDIST_MAX_DIMS];
   int64_t allocated[REDIST_MAX_DIMS], origin;
@@ -528,9 +528,10 @@ REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
 
 /* The whole redistribution inside one process, for tests, simulation and threads. from_arrays[k]
    and to_arrays[k] are the local arrays of place k; each has as many elements, of element_bytes >=
-   1 bytes, as redist_layout_alloc gives for a rank that holds no other place; NULL where a place
-   holds nothing. Arrays must not overlap. Only owned elements and ghost cells of redist_with_ghosts
-   are written. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+   1 bytes, as redist_layout_local_size gives for a rank that holds no other place; NULL where a
+   place holds nothing. Arrays must not overlap. Only owned elements and ghost cells of
+   redist_with_ghosts are written. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW,
+   _MEMORY. */
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays,
                            const redist_layout *to, void *const *to_arrays, size_t element_bytes);
 
@@ -570,7 +571,7 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
 
 /* What redist_traffic_between counts. */
 typedef struct {
-  int64_t total, kept, moved;      /* elements that the destination receives, in all replicas */
+  int64_t total, local, moved;     /* elements that the destination receives, in all replicas */
   int64_t messages;                /* pairs of different ranks that exchange anything       */
   int64_t max_sends, max_receives; /* messages, over ranks                                  */
   int64_t max_sent, max_received;  /* elements, over ranks, to and from other ranks         */
@@ -583,7 +584,7 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
                                  int rank_to);
 
 /* Counts the elements that the redistribution moves between ranks, and those that it leaves on
-   their rank (kept). combining: not 0 for a plan that combines, to which all holders of the source
+   their rank (local). combining: not 0 for a plan that combines, to which all holders of the source
    contribute. total: what all holders of the destination receive, at most 2^62. O(places x axes +
    sum of the axes' runs); O(pairs of places that share elements) with replicas, ghosts, boxes or
    several places on a rank. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
@@ -1095,19 +1096,19 @@ REDIST_PRIV_FAST int64_t redist_priv_axis_index(const redist_axis *x, int64_t i)
   return x == NULL || i < 0 || i >= x->count ? -1 : x->start + i * x->step;
 }
 
-REDIST_AXIS_API int redist_owner(const redist_axis *x, int64_t i) {
+REDIST_AXIS_API int redist_axis_owner(const redist_axis *x, int64_t i) {
   int64_t g = redist_priv_axis_index(x, i);
   return g < 0 ? -1 : (int)((redist_priv_block_of(x, g) + x->first) % x->procs);
 }
 
-REDIST_AXIS_API int64_t redist_local(const redist_axis *x, int64_t i) {
+REDIST_AXIS_API int64_t redist_axis_local(const redist_axis *x, int64_t i) {
   int64_t g = redist_priv_axis_index(x, i), k;
   if (g < 0) return -1;
   k = redist_priv_block_of(x, g);
   return k / x->procs * x->block + g - redist_priv_block_start(x, k);
 }
 
-REDIST_AXIS_API int64_t redist_global(const redist_axis *x, int coord, int64_t l) {
+REDIST_AXIS_API int64_t redist_axis_global(const redist_axis *x, int coord, int64_t l) {
   int64_t g, i, mine;
   if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs || l < 0 ||
       l >= redist_priv_size(x, coord))
@@ -1157,7 +1158,7 @@ REDIST_PRIV_FAST redist_priv_track redist_priv_stretch(const redist_axis *x, int
   return redist_priv_track_of(x, begin, end, 0);
 }
 
-REDIST_AXIS_API int64_t redist_count(const redist_axis *x, int coord) {
+REDIST_AXIS_API int64_t redist_axis_count(const redist_axis *x, int coord) {
   int64_t low;
   /* low + i a is where a block of coord begins if i a + past is a multiple of the cycle */
   uint64_t cycle, n, a, past;
@@ -1781,7 +1782,7 @@ REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const
     if ((indices[d] = redist_priv_axis_index(&layout->dim[d].axis, index[d])) < 0) return 0;
   if (layout->boxes > 0 && (box = redist_priv_box_of(layout, indices)) < 0) return 0;
   for (d = 0; d < layout->ndim; d++)
-    coords[d] = box >= 0 ? box : redist_owner(&layout->dim[d].axis, index[d]);
+    coords[d] = box >= 0 ? box : redist_axis_owner(&layout->dim[d].axis, index[d]);
   return 1;
 }
 
@@ -1901,7 +1902,7 @@ REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64
   return offset;
 }
 
-REDIST_API int64_t redist_layout_alloc(const redist_layout *layout, int rank) {
+REDIST_API int64_t redist_layout_local_size(const redist_layout *layout, int rank) {
   redist_priv_held_place held = redist_priv_before_first();
   while (redist_layout_places(layout) > 0 && redist_priv_next_held(layout, rank, &held)) continue;
   return held.end;
@@ -1972,7 +1973,7 @@ REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
   for (d = 0; d < layout->ndim; d++) {
     const redist_axis *x = &layout->dim[d].axis;
     const int64_t stride = redist_priv_local_stride(x, coords[d]);
-    shape->count[d] = redist_count(x, coords[d]);
+    shape->count[d] = redist_axis_count(x, coords[d]);
     shape->stride[d] = stride * storage.stride[d];
     shape->allocated[d] = redist_priv_allocated(&layout->dim[d], coords[d]);
     even &= stride != 0 || shape->count[d] < 2;
@@ -2402,7 +2403,7 @@ REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pat
         block = redist_priv_block_at(other, i);
         next = redist_priv_min(block.start + block.length, last);
         if (traversed == pattern || redist_priv_has_any(pattern, i, next))
-          code = redist_priv_append_coord(list, redist_owner(other, i));
+          code = redist_priv_append_coord(list, redist_axis_owner(other, i));
       }
     }
   return code;
@@ -2413,7 +2414,7 @@ REDIST_PRIV int64_t redist_priv_held(const redist_axis *x, int coord) {
   redist_priv_track track[REDIST_PRIV_IMAGES];
   int64_t held = 0;
   int t;
-  if (x->ghosts == 0) return redist_count(x, coord);
+  if (x->ghosts == 0) return redist_axis_count(x, coord);
   for (t = redist_priv_holdings(x, coord, REDIST_PRIV_ALL_IMAGES, track) - 1; t >= 0; t--)
     held += track[t].length;
   return held;
@@ -4298,7 +4299,7 @@ REDIST_PRIV_COLD void redist_priv_tally_stretches(const redist_axis *x, redist_p
     i = redist_priv_distance(x, c, 0);
     if (i < 0) continue;
     a = redist_priv_block_of(y, redist_priv_axis_index(y, i));
-    b = redist_priv_block_of(y, redist_priv_axis_index(y, i + redist_count(x, c) - 1));
+    b = redist_priv_block_of(y, redist_priv_axis_index(y, i + redist_axis_count(x, c) - 1));
     of_x[c].messages = redist_priv_min(y->procs, 1 + redist_priv_abs(b - a));
     first = (redist_priv_min(a, b) + y->first) % y->procs;
     past = first + of_x[c].messages;
@@ -4435,7 +4436,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const red
         redist_priv_coords_of_place(layout[side], k, coords);
         p->messages = (d == 0 ? 1 : p->messages) * axis.place[side][coords[d]].messages;
         p->elements =
-            redist_priv_multiply(d == 0 ? 1 : p->elements, redist_count(x[side], coords[d]),
+            redist_priv_multiply(d == 0 ? 1 : p->elements, redist_axis_count(x[side], coords[d]),
                                  REDIST_PRIV_MAX_ELEMENTS);
       }
     REDIST_FREE(axis.place[0]);
@@ -4443,9 +4444,9 @@ REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const red
   return code;
 }
 
-/* Subtracts what is local to a rank from the tally, and adds it to `kept`. */
+/* Subtracts what is local to a rank from the tally, and adds it to `local`. */
 REDIST_PRIV_COLD int redist_priv_tally_local(redist_priv_tally *t, const redist_layout *from,
-                                             const redist_layout *to, int64_t *kept) {
+                                             const redist_layout *to, int64_t *local) {
   redist_priv_rank_place *rank_places;
   int k, side, code = redist_priv_list_ranks(from, &rank_places);
   for (k = 0; k < t->places[REDIST_PRIV_TO] && code == REDIST_OK; k++) {
@@ -4453,7 +4454,7 @@ REDIST_PRIV_COLD int redist_priv_tally_local(redist_priv_tally *t, const redist_
                           k};
     const int64_t shared = place[0] < 0 ? 0 : redist_priv_shared_by(from, place[0], to, k);
     code = shared < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-    *kept += shared;
+    *local += shared;
     for (side = 0; side < 2 && shared > 0; side++) {
       t->place[side][place[side]].messages--;
       t->place[side][place[side]].elements -= shared;
@@ -4507,7 +4508,7 @@ REDIST_PRIV_COLD void redist_priv_sum_flows(redist_priv_flows *list, redist_traf
   for (k = 0; k < list->flows; k++) {
     const int local = list->flow[k].rank[0] == list->flow[k].rank[1];
     traffic->messages += !local;
-    *(local ? &traffic->kept : &traffic->moved) += list->flow[k].elements;
+    *(local ? &traffic->local : &traffic->moved) += list->flow[k].elements;
   }
   most = redist_priv_most_of_flows(list, REDIST_PRIV_FROM, 0);
   traffic->max_sends = most.messages;
@@ -4548,7 +4549,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
   code = redist_priv_check_single(&source, to);
   if (code == REDIST_OK && redist_priv_is_product(&source, to)) {
     code = redist_priv_tally_axes(&source, to, &t);
-    if (code == REDIST_OK) code = redist_priv_tally_local(&t, &source, to, &traffic->kept);
+    if (code == REDIST_OK) code = redist_priv_tally_local(&t, &source, to, &traffic->local);
     if (code == REDIST_OK) redist_priv_sum_tally(&t, traffic);
     REDIST_FREE(t.place[0]);
   } else if (code != REDIST_ERR_MEMORY) {
@@ -4556,7 +4557,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     if (code == REDIST_OK) redist_priv_sum_flows(&list, traffic);
     REDIST_FREE(list.flow);
   }
-  traffic->total = traffic->kept + traffic->moved;
+  traffic->total = traffic->local + traffic->moved;
   return code;
 }
 
@@ -4686,8 +4687,8 @@ REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f) {
    each may own several blocks. */
 REDIST_PRIV_COLD void redist_priv_find_numbers(const redist_axis *x, int64_t i, int64_t last,
                                                int64_t *low, int64_t *high) {
-  const int64_t a = redist_priv_first_block(x, redist_owner(x, i));
-  const int64_t b = redist_priv_first_block(x, redist_owner(x, last));
+  const int64_t a = redist_priv_first_block(x, redist_axis_owner(x, i));
+  const int64_t b = redist_priv_first_block(x, redist_axis_owner(x, last));
   const int interval = redist_priv_is_interval(x);
   *low = interval ? redist_priv_min(a, b) : 0;
   *high = interval ? redist_priv_max(a, b) : x->procs - 1;
@@ -4721,7 +4722,7 @@ REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_p
     redist_priv_find_numbers(x[side], 0, x[side]->count - 1, &low, &high);
     complete &= f->degree[!side] == high - low + 1;
     for (n = low; n <= high; n++)
-      in_line &= redist_count(x[side], redist_priv_numbered(x[side], n)) > 0;
+      in_line &= redist_axis_count(x[side], redist_priv_numbered(x[side], n)) > 0;
   }
   common = redist_priv_common_cycle(x[0], x[1]);
   if (intervals == 0) complete &= common > 0 && x[0]->block + x[1]->block > common;
@@ -4865,14 +4866,14 @@ REDIST_PRIV_COLD int redist_priv_share_any(const redist_axis *x, int coord,
     return !redist_priv_is_interval(other) || redist_priv_share_any(other, other_coord, x, coord);
   begin = redist_priv_distance(x, coord, 0);
   distance = redist_priv_distance(other, other_coord, begin);
-  return distance >= 0 && distance < redist_count(x, coord);
+  return distance >= 0 && distance < redist_axis_count(x, coord);
 }
 
 /* The number of a coordinate's peer, given its digit, on an axis arranged by sums; -1: none. */
 REDIST_PRIV_COLD int64_t redist_priv_sum_peer(const redist_axis *x, int coord, const redist_axis *y,
                                               int64_t radix, int64_t digit) {
   const int64_t begin = redist_priv_is_interval(x) ? redist_priv_distance(x, coord, 0) : 0;
-  const int64_t count = redist_priv_is_interval(x) ? redist_count(x, coord) : x->count;
+  const int64_t count = redist_priv_is_interval(x) ? redist_axis_count(x, coord) : x->count;
   int64_t low, high, peer;
   if (begin < 0) return -1;
   redist_priv_find_numbers(y, begin, begin + count - 1, &low, &high);
@@ -5052,7 +5053,7 @@ REDIST_PRIV_COLD int64_t redist_priv_share(const redist_axis *x) {
   int64_t most = 0;
   int c;
   if (redist_priv_is_whole(x)) return redist_priv_largest(x);
-  for (c = 0; c < x->procs; c++) most = redist_priv_max(most, redist_count(x, c));
+  for (c = 0; c < x->procs; c++) most = redist_priv_max(most, redist_axis_count(x, c));
   return most;
 }
 

@@ -13,8 +13,8 @@
  *         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
  *         redist_layout rows = redist_layout_2d(redist_block(1000, p), redist_whole(800));
  *         redist_layout columns = redist_layout_2d(redist_whole(1000), redist_block(800, p));
- *         double *a = calloc((size_t)redist_layout_alloc(&rows, rank), sizeof *a);
- *         double *b = calloc((size_t)redist_layout_alloc(&columns, rank), sizeof *b);
+ *         double *a = calloc((size_t)redist_layout_local_size(&rows, rank), sizeof *a);
+ *         double *b = calloc((size_t)redist_layout_local_size(&columns, rank), sizeof *b);
  *         redist_plan *plan;
  *         int error = redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, NULL, &plan);
  *         for (step = 0; error == REDIST_OK && step < 10; step++)
@@ -270,9 +270,9 @@ typedef struct {
 /* What one execution does on this rank. */
 typedef struct {
   redist_method method;
-  int64_t sends, receives;                        /* messages to and from other ranks       */
-  int64_t bytes_sent, bytes_received, bytes_kept; /* per execution, all arrays              */
-  int64_t buffer_bytes;                           /* staging memory that the plan holds     */
+  int64_t sends, receives;                         /* messages to and from other ranks       */
+  int64_t bytes_sent, bytes_received, bytes_local; /* per execution, all arrays              */
+  int64_t buffer_bytes;                            /* staging memory that the plan holds     */
   /* of shared memory, the plan's or the arena's; buffer_bytes includes its rings */
   int64_t shared_bytes;
   /* of REDIST_SCHEDULED's schedule and REDIST_MULTIPHASE's chain; elsewhere 1 */
@@ -359,7 +359,8 @@ typedef struct {
 REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *context);
 
 /* Moves one array: redist_start, then redist_wait. Collective over the plan's communicator.
-   from, to: local arrays of redist_layout_alloc elements; NULL on ranks that own nothing there.
+   from, to: local arrays of redist_layout_local_size elements; NULL on ranks that own nothing
+       there.
    REDIST_ERR_ARGUMENT (NULL, or a plan for several arrays), _ALIAS, _BUSY, _BUFFER: this rank has
    sent nothing, and redist_plan_message gives the reason. The other ranks are not told: those that
    need its elements wait until it calls again with correct arguments. REDIST_ERR_MPI: the plan may
@@ -471,8 +472,8 @@ REDIST_API int redist_arena_free(redist_arena **arena);
    rank: >= 0, a rank of the layout or not.
    element: a datatype without gaps (size = extent); it may be freed after the call.
    *file: displacements ascend, the lower bound is 0, the extent covers all elements of the view.
-   *memory: the lower bound is 0, the extent covers the rank's array (redist_layout_alloc). So a
-       count of 2 writes two arrays that follow each other in memory and in the file. Both are
+   *memory: the lower bound is 0, the extent covers the rank's array (redist_layout_local_size).
+       So a count of 2 writes two arrays that follow each other in memory and in the file. Both are
        committed; the caller frees them. MPI_DATATYPE_NULL on failure.
    REDIST_ERR_ARGUMENT (NULL), _LAYOUT (also an allocated length that is too small), _RANK,
    _OVERFLOW (an extent of more than 2^62 bytes), _TYPE, _MEMORY, _MPI. */
@@ -1322,7 +1323,7 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int64_t ele
                        p->size);
   }
   redist_priv_check_held(layout, p->rank, name, v);
-  if (redist_layout_alloc(layout, p->rank) > limit)
+  if (redist_layout_local_size(layout, p->rank) > limit)
     redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", name);
 }
 
@@ -2234,7 +2235,7 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
   stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
   stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
   for (k = 0; k < p->arrays; k++)
-    stats->bytes_kept +=
+    stats->bytes_local +=
         redist_priv_part_of(p, k)->local.elements * redist_priv_part_of(p, k)->element_bytes;
   stats->steps +=
       p->transport->method == REDIST_SCHEDULED ? (int)redist_priv_max(p->state.lanes.steps, 1) : 1;
@@ -4180,7 +4181,7 @@ REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p) {
   int k, code;
   most[0] = redist_priv_find_route(p, between, &gain);
   for (k = 1; k < c->phases; k++)
-    elements = redist_priv_max(elements, redist_layout_alloc(&between[k - 1], p->rank));
+    elements = redist_priv_max(elements, redist_layout_local_size(&between[k - 1], p->rank));
   c->array_bytes = redist_priv_round_up(elements * p->part->element_bytes, REDIST_PRIV_LINE);
   most[1] = c->array_bytes * p->arrays * redist_priv_min(c->phases - 1, 2);
   p->staging[REDIST_PRIV_FROM].bytes = most[1];
@@ -5249,7 +5250,7 @@ REDIST_PRIV_COLD int redist_priv_collect_report(redist_plan *p, const redist_sta
   sum[REDIST_PRIV_SENDS] = stats->sends;
   sum[REDIST_PRIV_RECEIVES] = stats->receives;
   sum[REDIST_PRIV_SENT] = stats->bytes_sent;
-  sum[REDIST_PRIV_KEPT] = stats->bytes_kept;
+  sum[REDIST_PRIV_KEPT] = stats->bytes_local;
   sum[REDIST_PRIV_COPIED] = redist_priv_copied_in_place(p);
   sum[REDIST_PRIV_BUFFER] = stats->buffer_bytes;
   sum[REDIST_PRIV_FASTEST] = (int64_t)(p->fastest * 1e9);
@@ -5274,7 +5275,8 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file) {
           ", to one rank at most %" PRId64 "\n",
           sum[REDIST_PRIV_SENDS], most[REDIST_PRIV_SENDS], most[REDIST_PRIV_RECEIVES]);
   fprintf(file,
-          "  bytes     %" PRId64 " moved, %" PRId64 " kept, at most %" PRId64 " sent by one rank\n",
+          "  bytes     %" PRId64 " moved, %" PRId64 " local, at most %" PRId64
+          " sent by one rank\n",
           sum[REDIST_PRIV_SENT], sum[REDIST_PRIV_KEPT], most[REDIST_PRIV_SENT]);
   if (p->options.in_place)
     fprintf(file,
@@ -5781,7 +5783,7 @@ REDIST_PRIV_COLD int redist_priv_types_of_rank(const redist_layout *layout, int 
 /* The bytes of a rank's array and of the file, for extent[2]. REDIST_ERR_OVERFLOW. */
 REDIST_PRIV_COLD int redist_priv_type_extents(const redist_layout *layout, int rank, int64_t bytes,
                                               MPI_Aint *extent) {
-  int64_t array = redist_layout_alloc(layout, rank), file = 1;
+  int64_t array = redist_layout_local_size(layout, rank), file = 1;
   int d;
   for (d = 0; d < layout->ndim; d++) file *= layout->dim[d].axis.count;
   if (redist_priv_max(array, file) > REDIST_PRIV_MAX_ELEMENTS / bytes) return REDIST_ERR_OVERFLOW;

@@ -55,8 +55,8 @@ static void measure(const bench *b, int64_t n, const contestant *who) {
   static double times[STEPS][MOST_SAMPLES];
   const redist_layout from = redist_layout_2d(redist_block(n, b->ranks), redist_whole(n));
   const redist_layout to = redist_layout_2d(redist_whole(n), redist_block(n, b->ranks));
-  const size_t from_bytes = (size_t)redist_layout_alloc(&from, b->rank) * sizeof(double);
-  const size_t to_bytes = (size_t)redist_layout_alloc(&to, b->rank) * sizeof(double);
+  const size_t from_bytes = (size_t)redist_layout_local_size(&from, b->rank) * sizeof(double);
+  const size_t to_bytes = (size_t)redist_layout_local_size(&to, b->rank) * sizeof(double);
   double *source = allocate(from_bytes), *destination = allocate(to_bytes), one[STEPS], begin,
          spent = 0;
   redist_options options;

@@ -325,8 +325,8 @@ static void compare_moving(const bench *b, const char *name, const redist_layout
   static redist_axpby add = {REDIST_DOUBLE, {1, 0}, {1, 0}, 0},
                       scale = {REDIST_DOUBLE, {0.5, 0}, {0.25, 0}, 0};
   static redist_op sum;
-  const int64_t count = redist_layout_alloc(from, b->rank),
-                there = redist_layout_alloc(to, b->rank);
+  const int64_t count = redist_layout_local_size(from, b->rank),
+                there = redist_layout_local_size(to, b->rank);
   const char *names[4] = {"moving, arena", "to + from, arena", "beta to + alpha from, arena",
                           "MPI_SUM, arena"};
   redist_options options;
@@ -374,7 +374,7 @@ static void compare_tran(const bench *b, int n) {
               across = redist_block_cyclic(n, BLOCK, grid[1]);
   redist_layout matrix = redist_memory_order(redist_layout_2d(down, across), REDIST_COLUMN_MAJOR);
   const redist_layout transposed = redist_transposed(matrix);
-  const int64_t count = redist_layout_alloc(&matrix, b->rank);
+  const int64_t count = redist_layout_local_size(&matrix, b->rank);
   int coords[2], context;
   redist_options options;
   planned p[2];
@@ -390,7 +390,9 @@ static void compare_tran(const bench *b, int n) {
   s.n = n;
   s.a = allocate((size_t)count * sizeof(double));
   s.c = allocate((size_t)count * sizeof(double));
-  const int desc[9] = {1, context, n, n, BLOCK, BLOCK, 0, 0, (int)redist_count(&down, coords[0])};
+  const int desc[9] = {1, context, n,
+                       n, BLOCK,   BLOCK,
+                       0, 0,       (int)redist_axis_count(&down, coords[0])};
   memcpy(s.desc, desc, sizeof desc);
   if (s.desc[8] < 1) s.desc[8] = 1;
   fill(s.a, count, b->rank);
@@ -562,7 +564,7 @@ static void make_mesh(const bench *b, mesh *m, const redist_layout *from, const 
   m->turn = 0;
   for (s = 0, k = 0; s < STAGGERINGS; s++)
     for (i = 0; i < fields_of[s]; i++, k++) {
-      const size_t bytes = (size_t)redist_layout_alloc(&from[s], b->rank) * sizeof(double);
+      const size_t bytes = (size_t)redist_layout_local_size(&from[s], b->rank) * sizeof(double);
       redist_layout_shape(&from[s], b->rank, &shape);
       memcpy(m->field[k].n, shape.count, sizeof m->field[k].n);
       m->field[k].array = memory == NULL ? allocate(bytes) : (double *)(void *)memory;
@@ -693,7 +695,7 @@ static void compare_patches(const bench *b) {
   patches = redist_on_ranks(redist_layout_boxes(2, extents, COUNT, box), owner);
   patches = redist_with_halo(redist_with_halo(patches, 0, 1, 1), 1, 1, 1);
   ghosts = redist_with_ghosts(redist_with_ghosts(patches, 0, REDIST_PERIODIC), 1, REDIST_PERIODIC);
-  cells = redist_layout_alloc(&patches, b->rank);
+  cells = redist_layout_local_size(&patches, b->rank);
   memset(&options, 0, sizeof options);
   options.in_place = 1;
   for (int k = 0; k < 40; k++) {

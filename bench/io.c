@@ -71,8 +71,8 @@ static void prepare(bench *b, redist_order order) {
   double mark[WAYS + 1];
   b->blocks = redist_memory_order(redist_layout_2d(axis[0], axis[1]), order);
   b->rows = redist_layout_2d(redist_block(set->n, b->ranks), redist_whole(set->n));
-  b->elements[0] = redist_layout_alloc(&b->blocks, b->rank);
-  b->elements[1] = redist_layout_alloc(&b->rows, b->rank);
+  b->elements[0] = redist_layout_local_size(&b->blocks, b->rank);
+  b->elements[1] = redist_layout_local_size(&b->rows, b->rank);
   b->array = allocate((size_t)b->elements[0] * sizeof(double));
   b->by_rows = allocate((size_t)b->elements[1] * sizeof(double));
   b->expected = allocate((size_t)b->elements[0] * sizeof(double));

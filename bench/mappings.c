@@ -51,7 +51,7 @@ static void print_traffic(pair p) {
   seconds = MPI_Wtime() - begin;
   after = traffic(&p.from, &relabelled);
   printf("%-52s %9lld %9lld %9lld %8lld %8lld %8lld %8lld %9.3f\n", p.name, (long long)before.total,
-         (long long)before.kept, (long long)after.kept, (long long)before.messages,
+         (long long)before.local, (long long)after.local, (long long)before.messages,
          (long long)after.messages, (long long)before.max_received, (long long)after.max_received,
          1e3 * seconds);
   free(ranks);
@@ -177,7 +177,7 @@ static void measure(const pair *p, int rank, int64_t samples) {
   redist_traffic before = traffic(&p->from, &p->to), after = traffic(&p->from, &relabelled);
   double quartile[CONTESTANTS], total = (double)before.total;
   race r;
-  r.bytes = (size_t)redist_layout_alloc(&p->from, rank) * sizeof(double);
+  r.bytes = (size_t)redist_layout_local_size(&p->from, rank) * sizeof(double);
   r.from = zeros(r.bytes);
   r.to = zeros(r.bytes);
   r.plan[AS_NUMBERED] = plan_for(&p->from, &p->to);
@@ -195,7 +195,7 @@ static void measure(const pair *p, int rank, int64_t samples) {
   }
   if (rank == 0)
     printf("%-52s %5.1f%% %5.1f%% %9.3f %9.3f %9.3f %7.2f\n", p->name,
-           100 * (double)before.kept / total, 100 * (double)after.kept / total,
+           100 * (double)before.local / total, 100 * (double)after.local / total,
            1e3 * quartile[AS_NUMBERED], 1e3 * quartile[RELABELLED], 1e3 * quartile[MEMCPY],
            quartile[AS_NUMBERED] / quartile[RELABELLED]);
   redist_plan_free(&r.plan[AS_NUMBERED]);

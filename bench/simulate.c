@@ -228,8 +228,8 @@ static int prepare(const bench *b, const problem *p, int method, contestant *c) 
                                           : REDIST_AUTO;
   flight_bytes = method == ONE_BY_ONE ? 0 : MOST_FLIGHT;
   options.effort = method == MEASURED ? REDIST_MEASURE : REDIST_ESTIMATE;
-  c->array[0] = array_new((size_t)(redist_layout_alloc(&p->from, b->rank) * p->bytes));
-  c->array[1] = array_new((size_t)(redist_layout_alloc(&p->to, b->rank) * p->bytes));
+  c->array[0] = array_new((size_t)(redist_layout_local_size(&p->from, b->rank) * p->bytes));
+  c->array[1] = array_new((size_t)(redist_layout_local_size(&p->to, b->rank) * p->bytes));
   MPI_Type_contiguous((int)p->bytes, MPI_BYTE, &element);
   if (method >= BY_HAND)
     prepare_by_hand(b, p, c);

@@ -27,8 +27,8 @@ static problem rows_to_columns(const bench *b, int64_t n) {
   int64_t from, to;
   p.from = redist_layout_2d(redist_block(n, b->ranks), redist_whole(n));
   p.to = redist_layout_2d(redist_whole(n), redist_block(n, b->ranks));
-  from = redist_layout_alloc(&p.from, b->rank);
-  to = redist_layout_alloc(&p.to, b->rank);
+  from = redist_layout_local_size(&p.from, b->rank);
+  to = redist_layout_local_size(&p.to, b->rank);
   p.bytes = (size_t)(from > to ? from : to) * sizeof(double);
   return p;
 }

@@ -102,9 +102,9 @@ static void move_alone(int64_t n, int threads) {
   m.from = whole;
   m.to = redist_transposed(whole);
   m.source[0] = a;
-  m.source[1] = a + redist_layout_alloc(&halves, 0) * (int64_t)sizeof(double);
+  m.source[1] = a + redist_layout_local_size(&halves, 0) * (int64_t)sizeof(double);
   m.target[0] = b;
-  m.target[1] = b + redist_layout_alloc(&halves, 0) * (int64_t)sizeof(double);
+  m.target[1] = b + redist_layout_local_size(&halves, 0) * (int64_t)sizeof(double);
   compare_threads("memcpy", copy, &m, bytes, threads);
   compare_threads("streamed memcpy", stream, &m, bytes, threads);
   compare_threads("transpose", move, &m, bytes, threads);
@@ -121,7 +121,7 @@ static void move_alone(int64_t n, int threads) {
 static void execute(int64_t n, int rank, int ranks, int threads) {
   const redist_layout rows = redist_layout_2d(redist_block(n, ranks), redist_whole(n));
   const redist_layout turned = redist_transposed(rows);
-  const size_t bytes = (size_t)redist_layout_alloc(&rows, rank) * sizeof(double);
+  const size_t bytes = (size_t)redist_layout_local_size(&rows, rank) * sizeof(double);
   redist_arena *arena = NULL;
   redist_options options;
   redist_plan *plan = NULL;

@@ -362,7 +362,7 @@ static void compare(bench *b, int64_t n) {
   int rounds;
   const redist_axis axis = redist_block(n, b->ranks);
   b->n = n;
-  b->rows = redist_count(&axis, b->rank);
+  b->rows = redist_axis_count(&axis, b->rank);
   allocate_arrays(b);
   for (int k = 0; k < CONTESTANTS; k++) {
     b->plan = NULL;

@@ -176,7 +176,7 @@ static void prepare(solver *s) {
   s->to_rows = create_plan(&s->columns, &s->rows, set->method, s->rank);
   s->to_columns = create_plan(&s->rows, &s->columns, set->method, s->rank);
   s->t = factor(set->n, set->dt / 2 / (h * h));
-  s->lines = redist_count(&s->mine, s->rank);
+  s->lines = redist_axis_count(&s->mine, s->rank);
   s->sine = allocate(set->n + 2);
   s->by_rows = allocate(set->n * s->lines);
   s->by_columns = allocate(set->n * s->lines);
@@ -191,7 +191,7 @@ static void release(solver *s) {
 
 /* sin(pi x) sin(pi y), whose shape does not change, at point i of line l. */
 static double wave(const solver *s, int64_t i, int64_t l) {
-  return s->sine[i + 1] * s->sine[redist_global(&s->mine, s->rank, l) + 1];
+  return s->sine[i + 1] * s->sine[redist_axis_global(&s->mine, s->rank, l) + 1];
 }
 
 static int start(solver *s) {

@@ -61,7 +61,7 @@ static double slowest(double seconds) {
 
 static double *matrix(const study *s, const redist_layout *layout) {
   /* + 1: calloc(0) may return NULL */
-  return calloc((size_t)redist_layout_alloc(layout, s->rank) + 1, sizeof(double));
+  return calloc((size_t)redist_layout_local_size(layout, s->rank) + 1, sizeof(double));
 }
 
 static int grid_create(const study *s, grid *g, int rows) {
@@ -72,7 +72,7 @@ static int grid_create(const study *s, grid *g, int rows) {
   g->columns = s->ranks / rows;
   Cblacs_get(-1, 0, &g->context);
   Cblacs_gridinit(&g->context, "Row", g->rows, g->columns);
-  height = (int)redist_count(&dealt, place / g->columns);
+  height = (int)redist_axis_count(&dealt, place / g->columns);
   g->desc[0] = 1;
   g->desc[1] = g->context;
   g->desc[2] = g->desc[3] = (int)s->n;
@@ -103,9 +103,9 @@ static int64_t walk(const study *s, const grid *g, double *values,
   const redist_axis *rows = &g->layout.dim[0].axis, *columns = &g->layout.dim[1].axis;
   int64_t wrong = 0;
   int x = s->rank / g->columns, y = s->rank % g->columns;
-  for (int64_t j = 0; j < redist_count(columns, y); j++)
-    for (int64_t i = 0; i < redist_count(rows, x); i++)
-      wrong += !visit(redist_global(rows, x, i), redist_global(columns, y, j),
+  for (int64_t j = 0; j < redist_axis_count(columns, y); j++)
+    for (int64_t i = 0; i < redist_axis_count(rows, x); i++)
+      wrong += !visit(redist_axis_global(rows, x, i), redist_axis_global(columns, y, j),
                       &values[i + j * g->desc[8]], what);
   return wrong;
 }
@@ -207,7 +207,7 @@ static int print_table(const study *s) {
 static int check_round_trip(study *s, int from, int to) {
   grid *here = &s->grid[from], *there = &s->grid[to];
   double *product = matrix(s, &here->layout), unused;
-  size_t bytes = (size_t)redist_layout_alloc(&here->layout, s->rank) * sizeof *product;
+  size_t bytes = (size_t)redist_layout_local_size(&here->layout, s->rank) * sizeof *product;
   int same, status = everywhere(product != NULL) ? 0 : fail(s, "not enough memory", "");
   if (status == 0)
     status = redistribute(s, &here->layout, here->a, &there->layout, there->a, &unused);

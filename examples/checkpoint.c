@@ -76,7 +76,7 @@ static int prepare(solver *s, int64_t n, int64_t m) {
                                           {"wave", "complex", uneven_boxes(s, n, m), NULL}};
   for (int k = 0; k < FIELDS; k++) {
     s->field[k] = field[k];
-    s->room[k] = redist_layout_alloc(&field[k].layout, s->rank);
+    s->room[k] = redist_layout_local_size(&field[k].layout, s->rank);
     s->field[k].array = calloc((size_t)s->room[k] + 1, bytes_of(&field[k]));
     ok = ok && s->field[k].array;
   }

@@ -230,7 +230,7 @@ static inline int checkpoint_through_writers(checkpoint *c, MPI_File file,
   int size, ok;
   void *rows;
   MPI_Type_size(element, &size);
-  rows = malloc((size_t)redist_layout_alloc(&slabs, checkpoint_rank(c)) * (size_t)size + 1);
+  rows = malloc((size_t)redist_layout_local_size(&slabs, checkpoint_rank(c)) * (size_t)size + 1);
   ok = checkpoint_agree(c, rows != NULL) || checkpoint_fail(c, "not enough memory");
   if (ok && saving) ok = checkpoint_move(c, &f->layout, &slabs, element, f->array, rows);
   ok = ok && checkpoint_transfer(c, file, &slabs, element, rows, saving);
@@ -480,7 +480,7 @@ static inline int checkpoint_allocate(const checkpoint *c, checkpoint_scratch *s
     s->part[k].element = checkpoint_element(f->type);
     MPI_Type_size(s->part[k].element, &size);
     f->array =
-        malloc((size_t)redist_layout_alloc(&f->layout, checkpoint_rank(c)) * (size_t)size + 1);
+        malloc((size_t)redist_layout_local_size(&f->layout, checkpoint_rank(c)) * (size_t)size + 1);
     s->from[k] = f->array;
     s->to[k] = field[k].array;
     ok = f->array != NULL;

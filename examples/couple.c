@@ -260,7 +260,7 @@ static void step(const coupling *c, int64_t elements) {
 static int run(coupling *c, int64_t steps) {
   int rank;
   MPI_Comm_rank(c->all, &rank);
-  const int64_t elements = redist_layout_alloc(&c->layout[c->role], rank);
+  const int64_t elements = redist_layout_local_size(&c->layout[c->role], rank);
   double factor = 1, error, worst;
   c->field = allocate((size_t)elements * sizeof *c->field);
   c->received = allocate((size_t)elements * sizeof *c->received);

@@ -156,8 +156,8 @@ static int run(settings *s) {
   redist_op sum = {MPI_SUM, MPI_DOUBLE};
   redist_plan *add = make_plan(s, &ghosts, &blocks, &sum),
               *gather = make_plan(s, &blocks, &one, NULL);
-  double *u = zeros(redist_layout_alloc(&blocks, s->rank)),
-         *density = zeros(redist_layout_alloc(&one, s->rank));
+  double *u = zeros(redist_layout_local_size(&blocks, s->rank)),
+         *density = zeros(redist_layout_local_size(&one, s->rank));
 
   redist_shape block;
   redist_layout_shape(&blocks, s->rank, &block);

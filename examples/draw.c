@@ -188,7 +188,7 @@ static int in_box(const redist_axis *x, int box, int64_t g) {
 /* Whether index i may belong to another coordinate, or to other boxes, than the one before. */
 static int changes_at(const redist_axis *x, int64_t i) {
   int k;
-  if (x == NULL || x->begin == NULL) return redist_owner(x, i) != redist_owner(x, i - 1);
+  if (x == NULL || x->begin == NULL) return redist_axis_owner(x, i) != redist_axis_owner(x, i - 1);
   for (k = 0; k < x->procs; k++)
     if (in_box(x, k, whole_index(x, i)) != in_box(x, k, whole_index(x, i - 1))) return 1;
   return 0;
@@ -338,7 +338,7 @@ static int owns_plane(const story *s, int layout, const int *coords) {
     const redist_axis *axis = &x->dim[d].axis;
     if (d == s->axis[0] || (s->axes == 2 && d == s->axis[1])) continue;
     owns &= x->boxes > 0 ? in_box(axis, coords[d], whole_index(axis, s->at[d]))
-                         : redist_owner(axis, s->at[d]) == coords[d];
+                         : redist_axis_owner(axis, s->at[d]) == coords[d];
   }
   return owns;
 }
@@ -386,8 +386,8 @@ static int owned_range(const redist_axis *x, int coord, int64_t *range) {
   whole.start = 0;
   whole.step = 1;
   whole.count = x->extent;
-  range[0] = redist_count(&whole, coord) > 0 ? redist_global(&whole, coord, 0) : 0;
-  range[1] = range[0] + redist_count(&whole, coord);
+  range[0] = redist_axis_count(&whole, coord) > 0 ? redist_axis_global(&whole, coord, 0) : 0;
+  range[1] = range[0] + redist_axis_count(&whole, coord);
   return range[0] < range[1];
 }
 
@@ -516,7 +516,7 @@ static part array_part(const story *s, int layout, int side) {
            : s->layouts > 1              ? ", replica 0"
                                          : "replica 0");
   if (layout != BEFORE)
-    snprintf(p.note, sizeof p.note, "%" PRId64 " of %" PRId64 " elements stay (outlined)", t->kept,
+    snprintf(p.note, sizeof p.note, "%" PRId64 " of %" PRId64 " elements stay (outlined)", t->local,
              t->total);
   else if (s->layouts == 2)
     snprintf(p.note, sizeof p.note, "pale: what moves; outlined: what stays");
@@ -696,7 +696,7 @@ static int heading(const story *s, char lines[4][TEXT]) {
     snprintf(lines[l++], TEXT,
              "%" PRId64 " elements: %" PRId64 " stay, %" PRId64 " move in %" PRId64
              " messages, at most %" PRId64 " from a rank and %" PRId64 " to a rank%s",
-             t->total, t->kept, t->moved, t->messages, t->max_sends, t->max_receives, steps);
+             t->total, t->local, t->moved, t->messages, t->max_sends, t->max_receives, steps);
   return l;
 }
 

@@ -54,7 +54,8 @@ static int everywhere(int ok) {
 }
 
 static double complex *allocate(const transform *t, const redist_layout *layout) {
-  return fftw_malloc(sizeof(double complex) * (size_t)(redist_layout_alloc(layout, t->rank) + 1));
+  return fftw_malloc(sizeof(double complex) *
+                     (size_t)(redist_layout_local_size(layout, t->rank) + 1));
 }
 
 /* ---- pencils ---- */
@@ -73,7 +74,8 @@ static void lay_out(transform *t, int which) {
 /* Plans the transforms along the last, contiguous axis; a rank without data needs none. */
 static int plan_transform(transform *t, int which) {
   pencil *p = &t->pencils[which];
-  int64_t lines = redist_count(&p->axes[0], p->coords[0]) * redist_count(&p->axes[1], p->coords[1]);
+  int64_t lines =
+      redist_axis_count(&p->axes[0], p->coords[0]) * redist_axis_count(&p->axes[1], p->coords[1]);
   int length = (int)t->extent[which];
   p->data = allocate(t, &p->layout);
   if (!p->data || lines > INT_MAX) return 0;
@@ -94,11 +96,11 @@ static double scrambled(int64_t x, int64_t y, int64_t z) {
 static void fill(transform *t) {
   const pencil *p = &t->pencils[0];
   double complex *next = p->data;
-  for (int64_t j = 0; j < redist_count(&p->axes[0], p->coords[0]); j++)
-    for (int64_t k = 0; k < redist_count(&p->axes[1], p->coords[1]); k++)
+  for (int64_t j = 0; j < redist_axis_count(&p->axes[0], p->coords[0]); j++)
+    for (int64_t k = 0; k < redist_axis_count(&p->axes[1], p->coords[1]); k++)
       for (int64_t x = 0; x < t->extent[0]; x++) {
-        int64_t y = redist_global(&p->axes[0], p->coords[0], j),
-                z = redist_global(&p->axes[1], p->coords[1], k);
+        int64_t y = redist_axis_global(&p->axes[0], p->coords[0], j),
+                z = redist_axis_global(&p->axes[1], p->coords[1], k);
         *next++ = scrambled(x, y, z) + I * scrambled(z, x, y);
       }
 }

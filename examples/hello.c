@@ -18,17 +18,18 @@ static void show(const char *title, const redist_layout *layout) {
 
 /* Element (i, j) of the matrix is 100 i + j: fills the rows that this rank owns ... */
 static void fill(double *a, const redist_axis *rows, int rank) {
-  for (int64_t i = 0; i < redist_count(rows, rank); i++)
-    for (int64_t j = 0; j < M; j++) a[i * M + j] = (double)(100 * redist_global(rows, rank, i) + j);
+  for (int64_t i = 0; i < redist_axis_count(rows, rank); i++)
+    for (int64_t j = 0; j < M; j++)
+      a[i * M + j] = (double)(100 * redist_axis_global(rows, rank, i) + j);
 }
 
 /* ... and counts the elements of its columns that are wrong. */
 static int count_wrong(const double *b, const redist_axis *columns, int rank) {
   int wrong = 0;
-  int64_t width = redist_count(columns, rank);
+  int64_t width = redist_axis_count(columns, rank);
   for (int64_t i = 0; i < N; i++)
     for (int64_t j = 0; j < width; j++)
-      wrong += b[i * width + j] != (double)(100 * i + redist_global(columns, rank, j));
+      wrong += b[i * width + j] != (double)(100 * i + redist_axis_global(columns, rank, j));
   return wrong;
 }
 
@@ -44,8 +45,8 @@ int main(int argc, char **argv) {
   redist_plan *plan;
 
   /* + 1: malloc(0) may return NULL */
-  double *a = malloc(sizeof *a * (size_t)(redist_layout_alloc(&rows, rank) + 1));
-  double *b = malloc(sizeof *b * (size_t)(redist_layout_alloc(&columns, rank) + 1));
+  double *a = malloc(sizeof *a * (size_t)(redist_layout_local_size(&rows, rank) + 1));
+  double *b = malloc(sizeof *b * (size_t)(redist_layout_local_size(&columns, rank) + 1));
   if (!a || !b ||
       redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, NULL, &plan) != REDIST_OK)
     return MPI_Abort(MPI_COMM_WORLD, 1);

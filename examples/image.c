@@ -124,7 +124,7 @@ static int process(const settings *s, pgm *before) {
   const redist_layout bricks = redist_layout_2d(redist_balanced(before->height, grid[0]),
                                                 redist_balanced(before->width, grid[1]));
   const redist_layout turned = redist_rotated(bricks, (int)s->turns);
-  const int64_t pixels = redist_layout_alloc(&bricks, s->rank);
+  const int64_t pixels = redist_layout_local_size(&bricks, s->rank);
   double *pixel = calloc((size_t)pixels + 1, sizeof *pixel);
   if (!tone || !pixel || (s->rank == 0 && !after.values)) MPI_Abort(MPI_COMM_WORLD, 1);
 

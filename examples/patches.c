@@ -105,7 +105,7 @@ static int open_level(const settings *s, int later, level *x) {
   for (d = 0; d < 2; d++) x->cells = redist_with_halo(x->cells, d, WIDTH, WIDTH);
   x->ghosts = x->cells;
   for (d = 0; d < 2; d++) x->ghosts = redist_with_ghosts(x->ghosts, d, REDIST_PERIODIC);
-  x->count = redist_layout_alloc(&x->cells, s->rank);
+  x->count = redist_layout_local_size(&x->cells, s->rank);
   x->now = malloc((size_t)x->count * sizeof *x->now + 1);
   x->before = malloc((size_t)x->count * sizeof *x->before + 1);
   memset(&options, 0, sizeof options);

@@ -131,9 +131,9 @@ static inline void create_pencil(pencils *p, int which) {
   a->layout = pencil_layout(p, which, p->grid, a->axes);
   redist_layout stored = redist_layout_nd(3, a->axes);
   redist_layout_coords(&stored, p->rank, coords);
-  for (int d = 0; d < 3; d++) a->count[d] = redist_count(&a->axes[d], coords[d]);
+  for (int d = 0; d < 3; d++) a->count[d] = redist_axis_count(&a->axes[d], coords[d]);
   for (int d = 0; d < 2; d++)
-    a->first[d] = a->count[d] > 0 ? redist_global(&a->axes[d], coords[d], 0) : 0;
+    a->first[d] = a->count[d] > 0 ? redist_axis_global(&a->axes[d], coords[d], 0) : 0;
   a->lines = a->count[0] * a->count[1];
 }
 

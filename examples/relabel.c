@@ -73,7 +73,7 @@ static void solve(const problem *p, run *r) {
   int coords[2];
   const redist_axis blocks = redist_balanced(p->n, p->ranks);
   redist_layout_coords(&r->rows, p->rank, coords);
-  const int64_t height = redist_count(&blocks, coords[0]);
+  const int64_t height = redist_axis_count(&blocks, coords[0]);
   for (int64_t step = 0; step < p->steps; step++) {
     double *kept = r->u;
     exchange_ghosts(&r->rows, p->rank, r->u, height, p->n);
@@ -100,7 +100,7 @@ static int create_plan(const problem *p, const redist_layout *from, const redist
 
 static double *zeros(const problem *p, const redist_layout *layout) {
   /* + 1: calloc(0) may return NULL */
-  return calloc((size_t)redist_layout_alloc(layout, p->rank) + 1, sizeof(double));
+  return calloc((size_t)redist_layout_local_size(layout, p->rank) + 1, sizeof(double));
 }
 
 /* Redistributes a few times; *seconds: the fastest. */
@@ -152,7 +152,7 @@ static int report(const problem *p, const run *r) {
   if (code != REDIST_OK) return fail(p, r->name, redist_strerror(code));
   if (p->rank == 0)
     printf("  %-12s %7.2f MB stay, %7.2f MB travel in %4lld messages, %8.3f ms\n", r->name,
-           8e-6 * (double)t.kept, 8e-6 * (double)t.moved, (long long)t.messages, 1e3 * slowest);
+           8e-6 * (double)t.local, 8e-6 * (double)t.moved, (long long)t.messages, 1e3 * slowest);
   return 0;
 }
 
@@ -165,7 +165,7 @@ static void report_ranks(const problem *p, const int *ranks) {
 
 /* Both runs do the same arithmetic, so that their results must be identical. */
 static int compare(const problem *p, const run *a, const run *b) {
-  size_t bytes = (size_t)redist_layout_alloc(&p->before, p->rank) * sizeof(double);
+  size_t bytes = (size_t)redist_layout_local_size(&p->before, p->rank) * sizeof(double);
   int same = everywhere(memcmp(a->result, b->result, bytes) == 0);
   if (p->rank == 0)
     printf("  the solver, %lld steps on either, unchanged: %s\n", (long long)p->steps,
@@ -175,9 +175,9 @@ static int compare(const problem *p, const run *a, const run *b) {
 
 /* Not symmetric, so that misplaced rows are noticed. */
 static void fill(const problem *p, double *matrix) {
-  for (int64_t i = 0; i < redist_count(&p->axis, p->rank); i++)
+  for (int64_t i = 0; i < redist_axis_count(&p->axis, p->rank); i++)
     for (int64_t j = 0; j < p->n; j++)
-      matrix[i * p->n + j] = (double)(redist_global(&p->axis, p->rank, i) * p->n + j);
+      matrix[i * p->n + j] = (double)(redist_axis_global(&p->axis, p->rank, i) * p->n + j);
 }
 
 static int compare_numberings(const problem *p, double *matrix, int *ranks) {

@@ -121,8 +121,8 @@ static int solve(const settings *s, int rank, int ranks) {
   brick b;
   redist_layout_shape(&bricks, rank, &b.shape);
   b.c = dt * dt / (h * h);
-  double *now = calloc((size_t)redist_layout_alloc(&bricks, rank), sizeof *now);
-  double *before = calloc((size_t)redist_layout_alloc(&bricks, rank), sizeof *before);
+  double *now = calloc((size_t)redist_layout_local_size(&bricks, rank), sizeof *now);
+  double *before = calloc((size_t)redist_layout_local_size(&bricks, rank), sizeof *before);
   if (!now || !before) MPI_Abort(MPI_COMM_WORLD, 1);
   wave(&b, before, s->n, -frequency * dt, 1);
   wave(&b, now, s->n, 0, 1);
@@ -193,7 +193,7 @@ static int make_field(const settings *s, const int *grid, int rank, int which, f
   for (int d = 0; d < 2; d++)
     f->ghosts = redist_ghost_depth(redist_with_ghosts(f->ghosts, d, REDIST_CLOSED), d, 1, 1);
   redist_layout_shape(&f->bare, rank, &f->shape);
-  f->array = calloc((size_t)redist_layout_alloc(&f->bare, rank), sizeof *f->array);
+  f->array = calloc((size_t)redist_layout_local_size(&f->bare, rank), sizeof *f->array);
   return f->array != NULL;
 }
 

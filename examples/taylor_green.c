@@ -394,7 +394,7 @@ static int draw(solver *s) {
   to = redist_layout_3d(redist_whole(across == 0 ? 1 : s->points[0]), redist_whole(s->points[1]),
                         redist_whole(across == 2 ? 1 : s->points[2]));
   spin_to_magnitude(s);
-  picture.values = malloc((size_t)(redist_layout_alloc(&to, s->rank) + 1) * sizeof(double));
+  picture.values = malloc((size_t)(redist_layout_local_size(&to, s->rank) + 1) * sizeof(double));
   int code = everywhere(picture.values != NULL) ? REDIST_OK : REDIST_ERR_MEMORY;
   if (code == REDIST_OK)
     code = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, NULL, &plan);

@@ -37,8 +37,8 @@ static double complex element(const problem *p, int matrix, int64_t i, int64_t j
 static void whereabouts(const problem *p, int64_t k, int64_t *i, int64_t *j) {
   int coords[2];
   redist_layout_coords(&p->layout, p->rank, coords);
-  *i = redist_global(&p->axis[0], coords[0], k % p->shape.count[0]);
-  *j = redist_global(&p->axis[1], coords[1], k / p->shape.count[0]);
+  *i = redist_axis_global(&p->axis[0], coords[0], k % p->shape.count[0]);
+  *j = redist_axis_global(&p->axis[1], coords[1], k / p->shape.count[0]);
 }
 
 static void fill(const problem *p, int matrix, double complex *array) {
@@ -261,7 +261,7 @@ static int run(problem *p) {
   for (int d = 0; d < 2; d++) p->axis[d] = redist_block_cyclic(p->n, p->block, p->grid[d]);
   p->layout = redist_memory_order(redist_layout_2d(p->axis[0], p->axis[1]), REDIST_COLUMN_MAJOR);
   redist_layout_shape(&p->layout, p->rank, &p->shape);
-  p->count = redist_layout_alloc(&p->layout, p->rank);
+  p->count = redist_layout_local_size(&p->layout, p->rank);
   p->factors.type = REDIST_COMPLEX_DOUBLE;
   p->factors.alpha[0] = p->alpha, p->factors.beta[0] = p->beta;
   p->factors.alpha[1] = p->factors.beta[1] = 0;

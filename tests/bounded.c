@@ -51,7 +51,7 @@ typedef struct {
 
 /* Elements of the largest array on any rank; rank 0 has it. */
 static int64_t held_elements(const transposition *t) {
-  const int64_t a = redist_layout_alloc(&t->from, 0), b = redist_layout_alloc(&t->to, 0);
+  const int64_t a = redist_layout_local_size(&t->from, 0), b = redist_layout_local_size(&t->to, 0);
   return a > b ? a : b;
 }
 
@@ -191,7 +191,7 @@ static void check_in_place(redist_method method, int64_t limit) {
   transposition_open(&t, 2, 1);
   code = transposition_create(&t, method, 0, 1);
   if (code == REDIST_OK && redist_plan_stats(t.plan, &stats) == REDIST_OK)
-    needed = stats.bytes_sent + stats.bytes_kept;
+    needed = stats.bytes_sent + stats.bytes_local;
   test_case_all(code == REDIST_OK && executes(&t), "in place, method %d, without a limit",
                 (int)method);
   redist_plan_free(&t.plan);
@@ -221,7 +221,7 @@ static void check_rings(redist_method method) {
   largest_piece = 112000 / (test_size() * test_size());
   code = transposition_create(&t, method, 0, 0);
   if (code == REDIST_OK) redist_plan_stats(t.plan, &stats);
-  test_case_all(code == REDIST_OK && stats.buffer_bytes <= stats.bytes_sent + stats.bytes_kept +
+  test_case_all(code == REDIST_OK && stats.buffer_bytes <= stats.bytes_sent + stats.bytes_local +
                                                                stats.sends * t.arrays * 64,
                 "in place, method %d: %" PRId64 " bytes held to send %" PRId64, (int)method,
                 code == REDIST_OK ? stats.buffer_bytes : 0,
@@ -301,8 +301,8 @@ static void check_short_runs(redist_method method, int64_t block, int64_t n, int
                              int64_t piece) {
   const redist_layout from = redist_layout_1d(redist_block_cyclic(n, 2, test_size()));
   const redist_layout to = redist_layout_1d(redist_block_cyclic(n, block, test_size()));
-  const int64_t owned = redist_layout_alloc(&from, test_rank()),
-                wanted = redist_layout_alloc(&to, test_rank());
+  const int64_t owned = redist_layout_local_size(&from, test_rank()),
+                wanted = redist_layout_local_size(&to, test_rank());
   double *a = malloc((size_t)(owned + 1) * sizeof *a),
          *b = malloc((size_t)(wanted + 2 * HEADER) * sizeof *b);
   redist_options options;

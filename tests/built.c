@@ -28,7 +28,7 @@ static void check_queries(const suspect *s) {
   test_case(strlen(text) > 10, "%s: no sentence", s->name);
   test_case(redist_layout_places(x) == 0 && redist_layout_rank(x, coords) == -1 &&
                 redist_layout_coords(x, 0, coords) == 0 && redist_layout_owner(x, index) == -1 &&
-                redist_layout_offset(x, index) == -1 && redist_layout_alloc(x, 0) == 0,
+                redist_layout_offset(x, index) == -1 && redist_layout_local_size(x, 0) == 0,
             "%s has places", s->name);
   test_case(redist_layout_format(x, text, sizeof text) == -1 &&
                 redist_layout_print(x, stdout) == REDIST_ERR_LAYOUT,

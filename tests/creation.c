@@ -73,7 +73,7 @@ typedef struct {
 } generation_plan;
 
 static double element(const generation_plan *g, int number, int side, int rank, int k) {
-  return 1000 * number + (double)redist_global(&g->layout[side].dim[0].axis, rank, k);
+  return 1000 * number + (double)redist_axis_global(&g->layout[side].dim[0].axis, rank, k);
 }
 
 static void begin(generation_plan *g, int rank, int number, redist_arena *arena) {

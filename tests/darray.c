@@ -96,8 +96,8 @@ static int check(const distribution *from, const distribution *to, int ndim, int
   int *expected = calloc((size_t)to->count + 1, sizeof *expected);
   redist_options options;
   redist_plan *plan = NULL;
-  int good = redist_layout_alloc(&from->layout, test_rank()) == from->count &&
-             redist_layout_alloc(&to->layout, test_rank()) == to->count;
+  int good = redist_layout_local_size(&from->layout, test_rank()) == from->count &&
+             redist_layout_local_size(&to->layout, test_rank()) == to->count;
   cut_out(from, ndim, elements, source);
   cut_out(to, ndim, elements, expected);
   memset(&options, 0, sizeof options);

@@ -21,7 +21,7 @@ static void query(const redist_layout *x, int *good) {
   want(good, redist_layout_coords(x, 0, coords) == 0);
   want(good, redist_layout_owner(x, index) == -1);
   want(good, redist_layout_offset(x, index) == -1);
-  want(good, redist_layout_alloc(x, 0) == 0);
+  want(good, redist_layout_local_size(x, 0) == 0);
 }
 
 /* A builder never turns a bad layout into a good one. */
@@ -163,9 +163,10 @@ static void expect_bad_axes(void) {
   };
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
     expect(bad[k].what, beside(bad[k].axis), REDIST_ERR_LAYOUT, 1, bad[k].value);
-    test_case(redist_owner(&bad[k].axis, 0) == -1 && redist_local(&bad[k].axis, 0) == -1,
+    test_case(redist_axis_owner(&bad[k].axis, 0) == -1 && redist_axis_local(&bad[k].axis, 0) == -1,
               "%s: owner, local", bad[k].what);
-    test_case(redist_global(&bad[k].axis, 0, 0) == -1 && redist_count(&bad[k].axis, 0) == 0,
+    test_case(redist_axis_global(&bad[k].axis, 0, 0) == -1 &&
+                  redist_axis_count(&bad[k].axis, 0) == 0,
               "%s: global, count", bad[k].what);
   }
   test_case(redist_starting_at(redist_starting_at(redist_block(10, 2), 5), 1).count == 10,
@@ -316,7 +317,7 @@ static void check_answers_with_listed_ranks(void) {
   const int64_t index[2] = {9, 2};
   test_case(redist_layout_places(&x) == 6 && redist_layout_owner(&x, index) == 7,
             "rank 8 twice: the owner on rank 7");
-  test_case(redist_layout_alloc(&x, 7) == 10 && redist_layout_alloc(&x, 6) == 0,
+  test_case(redist_layout_local_size(&x, 7) == 10 && redist_layout_local_size(&x, 6) == 0,
             "rank 8 twice: what rank 7 allocates");
 }
 
@@ -327,7 +328,7 @@ static void check_answers_with_boxes(void) {
   const int64_t extents[2] = {4, 5}, index[2] = {1, 2};
   const redist_layout x = redist_layout_boxes(2, extents, 2, shared);
   test_case(redist_layout_check(&x) == REDIST_ERR_LAYOUT && redist_layout_places(&x) == 2 &&
-                redist_layout_owner(&x, index) == 0 && redist_layout_alloc(&x, 1) == 12,
+                redist_layout_owner(&x, index) == 0 && redist_layout_local_size(&x, 1) == 12,
             "boxes that overlap: the first owns what both hold");
   expect("empty along axis 0, outside along axis 1", redist_layout_boxes(2, extents, 2, far_away),
          REDIST_ERR_LAYOUT, 1, "outside the extent 5");
@@ -417,8 +418,9 @@ static void check_truncations(void) {
 /* ---- NULL arguments ---- */
 
 static void check_null_axis(void) {
-  test_case(redist_owner(NULL, 0) == -1 && redist_local(NULL, 0) == -1, "no axis: owner, local");
-  test_case(redist_global(NULL, 0, 0) == -1 && redist_count(NULL, 0) == 0,
+  test_case(redist_axis_owner(NULL, 0) == -1 && redist_axis_local(NULL, 0) == -1,
+            "no axis: owner, local");
+  test_case(redist_axis_global(NULL, 0, 0) == -1 && redist_axis_count(NULL, 0) == 0,
             "no axis: global, count");
 }
 
@@ -481,7 +483,7 @@ static void check_long_and_empty(void) {
   redist_layout y = redist_layout_3d(redist_cyclic(n, 2), redist_block(n, 8), redist_whole(0));
   redist_traffic t;
   memset(&t, 1, sizeof t);
-  test_case(redist_traffic_between(&x, &y, 0, &t) == REDIST_OK && t.total == 0 && t.kept == 0 &&
+  test_case(redist_traffic_between(&x, &y, 0, &t) == REDIST_OK && t.total == 0 && t.local == 0 &&
                 t.moved == 0 && t.messages == 0 && redist_volume(&x, 0, &y, 0) == 0,
             "an empty array of long axes: %lld elements", (long long)t.total);
 }

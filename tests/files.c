@@ -244,7 +244,7 @@ static void ask(distributed *x) {
     x->offset[i] = redist_layout_offset(&x->layout, index);
     x->owned += x->owner[i] == test_rank();
   }
-  x->alloc = redist_layout_alloc(&x->layout, test_rank());
+  x->alloc = redist_layout_local_size(&x->layout, test_rank());
 }
 
 /* Cuts boxes in two until there are enough. */

@@ -106,7 +106,7 @@ static void check_paper(const pair *p, int number) {
     }
   test_case(right, "case %d: volumes", number);
   test_case(redist_traffic_between(x, y, 0, &traffic) == REDIST_OK && traffic.total == total &&
-                traffic.kept == kept && traffic.moved == total - kept &&
+                traffic.local == kept && traffic.moved == total - kept &&
                 traffic.messages == messages,
             "case %d: traffic of %lld, kept %lld, in %lld messages", number, (long long)total,
             (long long)kept, (long long)messages);
@@ -347,7 +347,7 @@ static void check_large_boxes(void) {
   to = redist_with_ghosts(redist_with_halo(from, 0, 1, 1), 0, REDIST_CLOSED);
   to = redist_with_ghosts(redist_with_halo(to, 1, 1, 1), 1, REDIST_CLOSED);
   test_case(redist_traffic_between(&from, &to, 0, &traffic) == REDIST_OK &&
-                traffic.kept == 2 * n * n && traffic.moved == 2 * n,
+                traffic.local == 2 * n * n && traffic.moved == 2 * n,
             "large boxes with ghosts");
 }
 

@@ -19,8 +19,9 @@ static const char *describe(const test_axis *a) {
 static int same_elements(const redist_axis *x, const test_axis *a, const test_deal *dealt) {
   int same = 1;
   for (int64_t i = 0; i < a->n; i++) {
-    same = same && redist_owner(x, i) == dealt->owner[i] && redist_local(x, i) == dealt->local[i];
-    same = same && redist_global(x, dealt->owner[i], dealt->local[i]) == i;
+    same = same && redist_axis_owner(x, i) == dealt->owner[i] &&
+           redist_axis_local(x, i) == dealt->local[i];
+    same = same && redist_axis_global(x, dealt->owner[i], dealt->local[i]) == i;
   }
   return same;
 }
@@ -29,9 +30,10 @@ static int same_counts(const redist_axis *x, const test_axis *a, const test_deal
   int same = 1;
   for (int c = 0; c < a->procs; c++) {
     int64_t count = dealt->count[c];
-    same = same && redist_count(x, c) == count;
-    same = same && redist_global(x, c, -1) == -1 && redist_global(x, c, count) == -1;
-    same = same && redist_global(x, c, count + 1) == -1 && redist_global(x, c, INT64_MAX) == -1;
+    same = same && redist_axis_count(x, c) == count;
+    same = same && redist_axis_global(x, c, -1) == -1 && redist_axis_global(x, c, count) == -1;
+    same = same && redist_axis_global(x, c, count + 1) == -1 &&
+           redist_axis_global(x, c, INT64_MAX) == -1;
   }
   return same;
 }
@@ -41,8 +43,10 @@ static int nothing_outside(const redist_axis *x, int64_t n, int procs) {
   const int coords[] = {-1, procs, procs + 1, INT_MIN, INT_MAX};
   int nothing = 1;
   for (size_t k = 0; k < sizeof indices / sizeof *indices; k++) {
-    nothing = nothing && redist_owner(x, indices[k]) == -1 && redist_local(x, indices[k]) == -1;
-    nothing = nothing && redist_count(x, coords[k]) == 0 && redist_global(x, coords[k], 0) == -1;
+    nothing =
+        nothing && redist_axis_owner(x, indices[k]) == -1 && redist_axis_local(x, indices[k]) == -1;
+    nothing = nothing && redist_axis_count(x, coords[k]) == 0 &&
+              redist_axis_global(x, coords[k], 0) == -1;
   }
   return nothing;
 }
@@ -172,24 +176,24 @@ static const int64_t huge = INT64_C(1) << 60;
 
 /* The owner has i at a local position within its count, and finds it there again. */
 static int round_trip(const redist_axis *x, int64_t i) {
-  int owner = redist_owner(x, i);
-  int64_t local = redist_local(x, i);
-  return owner >= 0 && local >= 0 && local < redist_count(x, owner) &&
-         redist_global(x, owner, local) == i;
+  int owner = redist_axis_owner(x, i);
+  int64_t local = redist_axis_local(x, i);
+  return owner >= 0 && local >= 0 && local < redist_axis_count(x, owner) &&
+         redist_axis_global(x, owner, local) == i;
 }
 
 /* The index after i is the owner's next one, or the first one of a block of the next coordinate. */
 static int steps_on(const redist_axis *x, const test_axis *a, int64_t i) {
-  int owner = redist_owner(x, i), next = redist_owner(x, i + 1);
-  if (next == owner) return redist_local(x, i + 1) == redist_local(x, i) + 1;
+  int owner = redist_axis_owner(x, i), next = redist_axis_owner(x, i + 1);
+  if (next == owner) return redist_axis_local(x, i + 1) == redist_axis_local(x, i) + 1;
   return next == (owner + 1 == a->procs ? 0 : owner + 1);
 }
 
 static int block_has_one_owner(const redist_axis *x, const test_axis *a, int64_t i) {
   int64_t first = i - i % a->block,
           last = a->n - 1 - first < a->block - 1 ? a->n - 1 : first + (a->block - 1);
-  return redist_owner(x, first) == redist_owner(x, last) &&
-         redist_local(x, last) - redist_local(x, first) == last - first;
+  return redist_axis_owner(x, first) == redist_axis_owner(x, last) &&
+         redist_axis_local(x, last) - redist_axis_local(x, first) == last - first;
 }
 
 static void check_huge_index(const redist_axis *x, const test_axis *a, test_random *r) {
@@ -200,7 +204,7 @@ static void check_huge_index(const redist_axis *x, const test_axis *a, test_rand
     good = good && (a->kind != TEST_BLOCK_CYCLIC || block_has_one_owner(x, a, i));
   }
   good = good && round_trip(x, 0) && round_trip(x, a->n - 1);
-  good = good && redist_owner(x, 0) == a->first && redist_local(x, 0) == 0;
+  good = good && redist_axis_owner(x, 0) == a->first && redist_axis_local(x, 0) == 0;
   test_case(good, "identities: %s", describe(a));
 }
 
@@ -210,11 +214,11 @@ static void check_huge_counts(const redist_axis *x, const test_axis *a) {
   int good = 1;
   for (int k = 0; k < a->procs; k++) {
     int coord = (int)(((int64_t)k + a->first) % a->procs);
-    int64_t count = redist_count(x, coord);
+    int64_t count = redist_axis_count(x, coord);
     good = good && count >= 0 && count <= previous;
-    good = good && redist_global(x, coord, count) == -1;
-    good = good && (count == 0 || (redist_global(x, coord, count - 1) >= count - 1 &&
-                                   redist_global(x, coord, 0) >= 0));
+    good = good && redist_axis_global(x, coord, count) == -1;
+    good = good && (count == 0 || (redist_axis_global(x, coord, count - 1) >= count - 1 &&
+                                   redist_axis_global(x, coord, 0) >= 0));
     sum += count;
     previous = count;
   }
@@ -253,12 +257,13 @@ static void check_huge_cuts(void) {
   redist_axis x = redist_cuts(cuts, 6);
   for (int c = 0; c < 6; c++) {
     int64_t count = cuts[c + 1] - cuts[c];
-    int good = redist_count(&x, c) == count && redist_global(&x, c, count) == -1;
+    int good = redist_axis_count(&x, c) == count && redist_axis_global(&x, c, count) == -1;
     if (count > 0) {
-      good = good && redist_owner(&x, cuts[c]) == c && redist_owner(&x, cuts[c + 1] - 1) == c;
-      good =
-          good && redist_local(&x, cuts[c]) == 0 && redist_local(&x, cuts[c + 1] - 1) == count - 1;
-      good = good && redist_global(&x, c, count - 1) == cuts[c + 1] - 1;
+      good = good && redist_axis_owner(&x, cuts[c]) == c &&
+             redist_axis_owner(&x, cuts[c + 1] - 1) == c;
+      good = good && redist_axis_local(&x, cuts[c]) == 0 &&
+             redist_axis_local(&x, cuts[c + 1] - 1) == count - 1;
+      good = good && redist_axis_global(&x, c, count - 1) == cuts[c + 1] - 1;
     }
     test_case(good, "cuts near 2^60, part %d", c);
   }
@@ -286,15 +291,15 @@ static section random_huge_section(test_random *r, int64_t n) {
 
 static int section_agrees(const redist_axis *x, const redist_axis *part, const section *s,
                           int64_t i) {
-  int64_t whole = s->start + s->step * i, local = redist_local(part, i);
-  int owner = redist_owner(part, i);
-  return owner == redist_owner(x, whole) && local == redist_local(x, whole) &&
-         redist_global(part, owner, local) == i;
+  int64_t whole = s->start + s->step * i, local = redist_axis_local(part, i);
+  int owner = redist_axis_owner(part, i);
+  return owner == redist_axis_owner(x, whole) && local == redist_axis_local(x, whole) &&
+         redist_axis_global(part, owner, local) == i;
 }
 
 static int64_t sum_of_counts(const redist_axis *part, int procs) {
   int64_t sum = 0;
-  for (int coord = 0; coord < procs; coord++) sum += redist_count(part, coord);
+  for (int coord = 0; coord < procs; coord++) sum += redist_axis_count(part, coord);
   return sum;
 }
 
@@ -334,17 +339,17 @@ static int section_count_agrees(const redist_axis *part, const test_deal *dealt,
                                 int coord) {
   int64_t count = 0;
   for (int64_t i = 0; i < s->count; i++) count += dealt->owner[s->start + i * s->step] == coord;
-  return redist_count(part, coord) == count;
+  return redist_axis_count(part, coord) == count;
 }
 
-/* redist_global returns -1 for local positions outside the section. */
+/* redist_axis_global returns -1 for local positions outside the section. */
 static int hidden_positions_agree(const redist_axis *part, const test_axis *a,
                                   const test_deal *dealt, const section *s) {
   int same = 1;
   for (int64_t g = 0; g < a->n; g++) {
     int64_t i = (g - s->start) / s->step;
     int shown = i >= 0 && i < s->count && s->start + i * s->step == g;
-    same = same && redist_global(part, dealt->owner[g], dealt->local[g]) == (shown ? i : -1);
+    same = same && redist_axis_global(part, dealt->owner[g], dealt->local[g]) == (shown ? i : -1);
   }
   return same;
 }

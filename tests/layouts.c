@@ -22,12 +22,12 @@ static int cells_are_distinct(const test_model *l, const redist_layout *x) {
   char *taken[TEST_PLACES];
   int distinct = 1;
   for (int k = 0; k < l->table.places; k++)
-    taken[k] = (char *)serial_malloc(redist_layout_alloc(x, l->table.ranks[k]), 1);
+    taken[k] = (char *)serial_malloc(redist_layout_local_size(x, l->table.ranks[k]), 1);
   if (l->table.elements > 0) do {
       int rank = redist_layout_owner(x, index), place = test_place_of_rank(&l->table, rank);
       int64_t offset = redist_layout_offset(x, index);
-      distinct = distinct && place >= 0 && offset >= 0 && offset < redist_layout_alloc(x, rank) &&
-                 !taken[place][offset];
+      distinct = distinct && place >= 0 && offset >= 0 &&
+                 offset < redist_layout_local_size(x, rank) && !taken[place][offset];
       if (distinct) taken[place][offset] = 1;
     } while (distinct && serial_next(l->array.ndim, l->table.shape, index));
   for (int k = 0; k < l->table.places; k++) free(taken[k]);
@@ -40,7 +40,7 @@ static int same_ranks(const test_model *l, const redist_layout *x) {
   for (int rank = -2; rank < l->table.places + 10; rank++) {
     int place = test_place_of_rank(&l->table, rank), coords[TEST_DIMS], wanted[TEST_DIMS];
     same = same && redist_layout_coords(x, rank, coords) == (place >= 0);
-    same = same && redist_layout_alloc(x, rank) == (place >= 0 ? l->table.alloc[place] : 0);
+    same = same && redist_layout_local_size(x, rank) == (place >= 0 ? l->table.alloc[place] : 0);
     if (place >= 0) serial_coords(l, place, wanted);
     for (int d = 0; d < l->array.ndim && place >= 0; d++) same = same && coords[d] == wanted[d];
     same = same && (place < 0 || redist_layout_rank(x, coords) == rank);
@@ -58,7 +58,7 @@ static int no_rank_outside(const test_model *l, const redist_layout *x) {
     coords[d] = 0;
   }
   return nothing && redist_layout_coords(x, INT_MAX, coords) == 0 &&
-         redist_layout_alloc(x, INT_MAX) == 0;
+         redist_layout_local_size(x, INT_MAX) == 0;
 }
 
 /* The printed line names every extent of the view. */
@@ -163,14 +163,14 @@ static void check_by_hand(void) {
   redist_layout x = redist_layout_2d(redist_block(4, 2), redist_block(6, 3));
   int64_t corner[2] = {2, 5};
   x = redist_with_halo(redist_with_halo(x, 0, 1, 1), 1, 1, 2);
-  test_case(redist_layout_owner(&x, corner) == 5 && redist_layout_alloc(&x, 5) == 20,
+  test_case(redist_layout_owner(&x, corner) == 5 && redist_layout_local_size(&x, 5) == 20,
             "by hand: row-major grid");
   test_case(redist_layout_offset(&x, corner) == 1 * 5 + 2, "by hand: row-major memory");
   x = redist_memory_order(redist_grid_order(x, REDIST_COLUMN_MAJOR), REDIST_COLUMN_MAJOR);
   test_case(redist_layout_owner(&x, corner) == 1 + 2 * 2, "by hand: column-major grid");
   test_case(redist_layout_offset(&x, corner) == 1 + 2 * 4, "by hand: column-major memory");
   x = redist_from_rank(x, 10);
-  test_case(redist_layout_owner(&x, corner) == 15 && redist_layout_alloc(&x, 5) == 0,
+  test_case(redist_layout_owner(&x, corner) == 15 && redist_layout_local_size(&x, 5) == 0,
             "by hand: from rank 10");
 }
 
@@ -181,7 +181,7 @@ static void check_extent_per_rank(void) {
   for (int rank = 0; rank < 3; rank++) {
     redist_layout mine = redist_with_allocated(x, 0, 4 + rank);
     int64_t index[2] = {4 * rank + 1, 3};
-    test_case(redist_layout_alloc(&mine, rank) == 4 * (4 + rank), "allocation with extent %d",
+    test_case(redist_layout_local_size(&mine, rank) == 4 * (4 + rank), "allocation with extent %d",
               4 + rank);
     test_case(redist_layout_offset(&mine, index) == 1 + 3 * (4 + rank), "offset with extent %d",
               4 + rank);
@@ -196,7 +196,8 @@ static void check_huge(void) {
   redist_layout y =
       redist_memory_order(redist_layout_2d(redist_whole(rows), redist_cyclic(columns, 2)),
                           REDIST_COLUMN_MAJOR);
-  test_case(redist_layout_check(&x) == REDIST_OK && redist_layout_alloc(&x, 0) == INT64_C(1) << 60,
+  test_case(redist_layout_check(&x) == REDIST_OK && redist_layout_local_size(&x, 0) == INT64_C(1)
+                                                                                           << 60,
             "2^61 elements: allocation");
   test_case(redist_layout_owner(&x, last) == 0 &&
                 redist_layout_offset(&x, last) == (INT64_C(1) << 60) - 1,
@@ -280,8 +281,8 @@ static int same_scalapack_storage(const scalapack_matrix *m, const redist_layout
     int coords[2] = {-1, -1}, column = rank % m->columns.procs;
     same = same && redist_layout_coords(x, rank, coords) && coords[0] == rank / m->columns.procs &&
            coords[1] == column;
-    same =
-        same && redist_layout_alloc(x, rank) == (int64_t)m->desc[8] * numroc(&m->columns, column);
+    same = same &&
+           redist_layout_local_size(x, rank) == (int64_t)m->desc[8] * numroc(&m->columns, column);
   }
   return same;
 }
@@ -316,8 +317,8 @@ static void check_traffic(const test_model *from, const test_model *to, int numb
       redist_traffic_between(x, y, 0, &t) == REDIST_OK && serial_same_traffic(&t, &wanted),
       "traffic %d: total %lld of %lld, kept %lld of %lld, messages %lld of %lld, max_sends %lld of %lld, "
       "max_sent %lld of %lld",
-      number, (long long)t.total, (long long)wanted.total, (long long)t.kept,
-      (long long)wanted.kept, (long long)t.messages, (long long)wanted.messages,
+      number, (long long)t.total, (long long)wanted.total, (long long)t.local,
+      (long long)wanted.local, (long long)t.messages, (long long)wanted.messages,
       (long long)t.max_sends, (long long)wanted.max_sends, (long long)t.max_sent,
       (long long)wanted.max_sent);
   test_case(same_volumes(&m, x, y, ranks + 6), "volumes %d", number);

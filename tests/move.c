@@ -109,7 +109,7 @@ static redist_traffic expected_traffic(const int64_t *volumes) {
       sent += out;
       received += in;
     }
-    t.kept += volumes[a * WORLD + a];
+    t.local += volumes[a * WORLD + a];
     t.moved += sent;
     t.messages += sends;
     t.max_sends = larger(t.max_sends, sends);
@@ -117,12 +117,12 @@ static redist_traffic expected_traffic(const int64_t *volumes) {
     t.max_sent = larger(t.max_sent, sent);
     t.max_received = larger(t.max_received, received);
   }
-  t.total = t.kept + t.moved;
+  t.total = t.local + t.moved;
   return t;
 }
 
 static int same_traffic(const redist_traffic *a, const redist_traffic *b) {
-  return a->total == b->total && a->kept == b->kept && a->moved == b->moved &&
+  return a->total == b->total && a->local == b->local && a->moved == b->moved &&
          a->messages == b->messages && a->max_sends == b->max_sends &&
          a->max_receives == b->max_receives && a->max_sent == b->max_sent &&
          a->max_received == b->max_received;
@@ -152,7 +152,7 @@ static void check_layouts(pair *p, int number) {
     same = same && redist_layout_check(&p->layouts[side]) == REDIST_OK &&
            redist_layout_places(&p->layouts[side]) == t->places;
     for (k = 0; k < t->places; k++)
-      same = same && redist_layout_alloc(&p->layouts[side], t->ranks[k]) == t->alloc[k];
+      same = same && redist_layout_local_size(&p->layouts[side], t->ranks[k]) == t->alloc[k];
   }
   test_case(same, "layouts of pair %d: valid, with the places and allocations distributed", number);
 }
@@ -291,12 +291,13 @@ static void check_combined(int64_t rows, int64_t columns, int width) {
   for (side = 0; side < 2; side++) {
     layout[side] = redist_layout_2d(redist_whole(rows), dealt[side]);
     for (c = 0; c < PROCS; c++)
-      held[side][c] = calloc((size_t)redist_layout_alloc(&layout[side], c), (size_t)width);
+      held[side][c] = calloc((size_t)redist_layout_local_size(&layout[side], c), (size_t)width);
   }
   for (side = 0; side < 2; side++)
     for (i = 0; i < rows * columns; i++) {
-      const int owner = redist_owner(&dealt[side], i % columns);
-      j = i / columns * redist_count(&dealt[side], owner) + redist_local(&dealt[side], i % columns);
+      const int owner = redist_axis_owner(&dealt[side], i % columns);
+      j = i / columns * redist_axis_count(&dealt[side], owner) +
+          redist_axis_local(&dealt[side], i % columns);
       if (width == 4)
         ((float *)(void *)held[side][owner])[j] = (float)(i % 65521 + side);
       else
@@ -306,8 +307,9 @@ static void check_combined(int64_t rows, int64_t columns, int width) {
                             (void *const *)held[1], (size_t)width, redist_combine_axpby,
                             (void *)(uintptr_t)&sum);
   for (i = 0; i < rows * columns; i++) {
-    const int owner = redist_owner(&dealt[1], i % columns);
-    j = i / columns * redist_count(&dealt[1], owner) + redist_local(&dealt[1], i % columns);
+    const int owner = redist_axis_owner(&dealt[1], i % columns);
+    j = i / columns * redist_axis_count(&dealt[1], owner) +
+        redist_axis_local(&dealt[1], i % columns);
     wrong += width == 4 ? ((float *)(void *)held[1][owner])[j] != (float)(2 * (i % 65521) + 1)
                         : ((double *)(void *)held[1][owner])[j] != (double)(2 * i + 1);
   }
@@ -338,11 +340,11 @@ static void check_vectors(int width, int64_t n, int64_t from_block, int64_t to_b
     layout[side] = redist_layout_1d(dealt[side]);
     for (c = 0; c < PROCS; c++)
       held[side][c] =
-          calloc((size_t)(width * redist_layout_alloc(&layout[side], c)) + 1, sizeof(double));
+          calloc((size_t)(width * redist_layout_local_size(&layout[side], c)) + 1, sizeof(double));
   }
   for (i = 0; i < n; i++)
     for (k = 0; k < width; k++)
-      held[0][redist_owner(&dealt[0], i)][width * redist_local(&dealt[0], i) + k] =
+      held[0][redist_axis_owner(&dealt[0], i)][width * redist_axis_local(&dealt[0], i) + k] =
           (double)(width * i + k);
   for (k = 0; k < 2; k++)
     c = redist_move_combining(&layout[0], (const void *const *)held[0], &layout[1],
@@ -350,8 +352,9 @@ static void check_vectors(int width, int64_t n, int64_t from_block, int64_t to_b
                               &width);
   for (i = 0; i < n; i++)
     for (k = 0; k < width; k++)
-      wrong += held[1][redist_owner(&dealt[1], i)][width * redist_local(&dealt[1], i) + k] !=
-               (double)(2 * (width * i + k));
+      wrong +=
+          held[1][redist_axis_owner(&dealt[1], i)][width * redist_axis_local(&dealt[1], i) + k] !=
+          (double)(2 * (width * i + k));
   test_case(c == REDIST_OK && wrong == 0,
             "%lld vectors of %d, blocks of %lld to %lld, added twice: code %d, %lld wrong",
             (long long)n, width, (long long)from_block, (long long)to_block, c, (long long)wrong);

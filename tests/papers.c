@@ -31,7 +31,7 @@ static redist_traffic check_pair(const test_model *from, const test_model *to, c
       redist_traffic_between(&from->layout, &to->layout, 0, &t) == REDIST_OK &&
           serial_same_traffic(&t, &wanted),
       "%s: kept %lld of %lld, messages %lld of %lld, max_sends %lld of %lld, max_received %lld of %lld",
-      what, (long long)t.kept, (long long)wanted.kept, (long long)t.messages,
+      what, (long long)t.local, (long long)wanted.local, (long long)t.messages,
       (long long)wanted.messages, (long long)t.max_sends, (long long)wanted.max_sends,
       (long long)t.max_received, (long long)wanted.max_received);
   test_case(serial_check_move(from, to), "%s: move", what);
@@ -47,8 +47,8 @@ static void check_kalns_three_axes(void) {
   test_model *from = deal(3, shape, &before), *to = deal(3, shape, &after);
   int sixty = redist_layout_places(&from->layout) == 40 && redist_layout_places(&to->layout) == 40;
   for (int rank = 0; rank < 40; rank++)
-    sixty = sixty && redist_layout_alloc(&from->layout, rank) == 60 &&
-            redist_layout_alloc(&to->layout, rank) == 60;
+    sixty = sixty && redist_layout_local_size(&from->layout, rank) == 60 &&
+            redist_layout_local_size(&to->layout, rank) == 60;
   test_case(sixty, "Kalns, 20x12x10: 60 elements on each of 40 processes before and after");
   check_pair(from, to, "Kalns, 20x12x10");
   free(from);
@@ -136,9 +136,9 @@ static void check_hits(void) {
     test_model *from = deal(hits[k].ndim, hits[k].shape, &hits[k].before),
                *to = deal(hits[k].ndim, hits[k].shape, &hits[k].after);
     redist_traffic t = check_pair(from, to, hits[k].what);
-    test_case(t.kept == hits[k].kept, "%s: kept %lld of %lld", hits[k].what, (long long)t.kept,
+    test_case(t.local == hits[k].kept, "%s: kept %lld of %lld", hits[k].what, (long long)t.local,
               (long long)hits[k].kept);
-    test_case(t.total == t.kept + t.moved, "%s: kept and moved make the total", hits[k].what);
+    test_case(t.total == t.local + t.moved, "%s: kept and moved make the total", hits[k].what);
     free(from);
     free(to);
   }
@@ -200,8 +200,8 @@ static void check_kaushik_names(void) {
   for (int k = 0; k < 4; k++) {
     int equal = 1;
     for (int64_t i = 0; i < lengths[k]; i++)
-      equal = equal && redist_owner(&same[k][0], i) == redist_owner(&same[k][1], i) &&
-              redist_local(&same[k][0], i) == redist_local(&same[k][1], i);
+      equal = equal && redist_axis_owner(&same[k][0], i) == redist_axis_owner(&same[k][1], i) &&
+              redist_axis_local(&same[k][0], i) == redist_axis_local(&same[k][1], i);
     test_case(equal, "BLOCK and CYCLIC as CYCLIC(b), pair %d", k);
   }
 }
@@ -268,9 +268,10 @@ typedef struct {
 static int source_agrees(const walker_axes *a, const walker_table *t, int step, int process) {
   int block = sent_block(t->procs, t->steps, step, process);
   int64_t first = block * a->elements, local = block / t->procs * a->elements;
-  return redist_owner(&a->small, first) == process && redist_local(&a->small, first) == local &&
-         redist_global(&a->small, process, local) == first &&
-         redist_owner(&a->large, first) == t->send_to[step][process] &&
+  return redist_axis_owner(&a->small, first) == process &&
+         redist_axis_local(&a->small, first) == local &&
+         redist_axis_global(&a->small, process, local) == first &&
+         redist_axis_owner(&a->large, first) == t->send_to[step][process] &&
          block / t->steps % t->procs == t->send_to[step][process];
 }
 
@@ -278,9 +279,10 @@ static int source_agrees(const walker_axes *a, const walker_table *t, int step, 
 static int destination_agrees(const walker_axes *a, const walker_table *t, int step, int process) {
   int block = received_block(t->procs, t->steps, step, process), source;
   int64_t first = block * a->elements, local = block % t->steps * a->elements;
-  source = redist_owner(&a->small, first);
-  return redist_owner(&a->large, first) == process && redist_local(&a->large, first) == local &&
-         redist_global(&a->large, process, local) == first && source >= 0 &&
+  source = redist_axis_owner(&a->small, first);
+  return redist_axis_owner(&a->large, first) == process &&
+         redist_axis_local(&a->large, first) == local &&
+         redist_axis_global(&a->large, process, local) == first && source >= 0 &&
          t->send_to[step][source] == process &&
          sent_block(t->procs, t->steps, step, source) == block;
 }

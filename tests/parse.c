@@ -41,7 +41,7 @@ static int same_ranks(const test_table *t, const redist_layout *x) {
   int rank, same = redist_layout_places(x) == t->places;
   for (rank = 0; rank < TEST_PLACES + 2; rank++) {
     int place = test_place_of_rank(t, rank);
-    same = same && redist_layout_alloc(x, rank) == (place < 0 ? 0 : t->alloc[place]);
+    same = same && redist_layout_local_size(x, rank) == (place < 0 ? 0 : t->alloc[place]);
   }
   return same;
 }

@@ -385,8 +385,8 @@ static int may_pass(const pair *p, const redist_layout *x) {
                test_place_of_rank(&p->tables[1], rank) >= 0;
     there += redist_layout_coords(x, rank, coords);
     good = good && (used || !redist_layout_coords(x, rank, coords)) &&
-           redist_layout_alloc(x, rank) <= 2 * most;
-    all += redist_layout_alloc(x, rank);
+           redist_layout_local_size(x, rank) <= 2 * most;
+    all += redist_layout_local_size(x, rank);
   }
   return good && there == redist_layout_places(x) && all == p->tables[0].elements;
 }
@@ -396,7 +396,7 @@ static void **arrays_for(const redist_layout *x, size_t bytes) {
   int places = redist_layout_places(x);
   void **arrays = malloc((size_t)places * sizeof *arrays);
   int64_t most = 0;
-  for (int rank = 0; rank < WORLD; rank++) most = larger(most, redist_layout_alloc(x, rank));
+  for (int rank = 0; rank < WORLD; rank++) most = larger(most, redist_layout_local_size(x, rank));
   for (int k = 0; k < places; k++) arrays[k] = calloc((size_t)most + 1, bytes);
   return arrays;
 }

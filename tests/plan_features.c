@@ -81,7 +81,7 @@ static int stats_agree(const exchange *e, const redist_stats *s) {
   }
   return s->sends == sends && s->receives == receives && s->bytes_sent == sent &&
          s->bytes_received == received &&
-         s->bytes_kept == redist_volume(&e->layouts[0], e->rank, &e->layouts[1], e->rank) * each &&
+         s->bytes_local == redist_volume(&e->layouts[0], e->rank, &e->layouts[1], e->rank) * each &&
          s->buffer_bytes >= 0;
 }
 
@@ -91,10 +91,10 @@ static int stats_add_up(const exchange *e, const redist_stats *s) {
   int each = (int)e->bytes * e->count;
   int code = redist_traffic_between(&e->layouts[0], &e->layouts[1], 0, &t);
   int sends = test_sum((int)s->sends), receives = test_sum((int)s->receives),
-      kept = test_sum((int)s->bytes_kept);
+      kept = test_sum((int)s->bytes_local);
   int sent = test_sum((int)s->bytes_sent);
   return code == REDIST_OK && sends == t.messages && receives == t.messages &&
-         kept == t.kept * each && sent == t.moved * each;
+         kept == t.local * each && sent == t.moved * each;
 }
 
 /* The most messages that any rank sends or receives, that to itself included; 1 if there are
@@ -381,7 +381,7 @@ static int huge_plan_is_small(MPI_Comm two, redist_method method, int64_t *bytes
          redist_plan_stats(plan, &s) == REDIST_OK;
   *bytes = good ? live_bytes - live - s.buffer_bytes : -1;
   good = good && *bytes < limit && s.sends == 1 && s.receives == 1 && s.bytes_sent == n / 4 &&
-         s.bytes_kept == n / 4;
+         s.bytes_local == n / 4;
   if (plan != NULL) good = redist_plan_free(&plan) == REDIST_OK && good;
   return good && live_bytes == live;
 }
@@ -563,8 +563,8 @@ static void check_in_place(void) {
 static int moves_in_place(const redist_layout *from, const redist_layout *to,
                           redist_method method) {
   redist_layout const *side[2] = {from, to};
-  const int64_t before = redist_layout_alloc(from, test_rank()),
-                after = redist_layout_alloc(to, test_rank());
+  const int64_t before = redist_layout_local_size(from, test_rank()),
+                after = redist_layout_local_size(to, test_rank());
   double *array = calloc((size_t)(before > after ? before : after), sizeof *array);
   redist_plan *plan = NULL;
   redist_options options;

@@ -82,7 +82,7 @@ static void take_arrays(run *u, int in_arena) {
     const test_table *t = &u->side[side].table;
     u->place[side] = test_place_of_rank(t, test_rank());
     u->cells[side] = u->place[side] < 0 ? 0 : t->alloc[u->place[side]];
-    test_case_all(u->cells[side] == redist_layout_alloc(&u->side[side].layout, test_rank()),
+    test_case_all(u->cells[side] == redist_layout_local_size(&u->side[side].layout, test_rank()),
                   "cells to allocate");
   }
   for (side = 0; side < 2; side++) {

@@ -132,7 +132,7 @@ static void brick_open(brick *b, int in_arena) {
   for (d = 0; d < 2; d++) b->bare = redist_with_halo(b->bare, d, HALO, HALO);
   for (d = 0; d < 2; d++) b->ghosts[d] = redist_with_ghosts(b->bare, d, REDIST_PERIODIC);
   redist_layout_coords(&b->bare, test_rank(), b->coords);
-  b->count = redist_layout_alloc(&b->bare, test_rank());
+  b->count = redist_layout_local_size(&b->bare, test_rank());
   b->array = in_arena ? redist_arena_alloc(arena, (size_t)b->count * sizeof *b->array)
                       : malloc((size_t)b->count * sizeof *b->array);
 }

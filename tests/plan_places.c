@@ -100,7 +100,7 @@ static void draw(test_random *r, exchange *e, int number) {
 
 static void allocate(exchange *e) {
   int i;
-  for (i = 0; i < 2; i++) e->s[i].cells = redist_layout_alloc(&e->s[i].m.layout, test_rank());
+  for (i = 0; i < 2; i++) e->s[i].cells = redist_layout_local_size(&e->s[i].m.layout, test_rank());
   for (i = 0; i < 2; i++) {
     side *s = &e->s[i];
     if (e->in_place && s->cells < e->s[1 - i].cells) s->cells = e->s[1 - i].cells;
@@ -212,20 +212,20 @@ static int paper_agrees(const exchange *e, int parts, const redist_stats *stats)
   for (k = 0; k < parts; k++) {
     good = good && redist_traffic_between(&e[k].s[0].m.layout, &e[k].s[1].m.layout, e[k].combine,
                                           &t) == REDIST_OK;
-    all.kept += t.kept;
+    all.local += t.local;
     all.moved += t.moved;
   }
   sum[0] = stats->bytes_sent;
-  sum[1] = stats->bytes_kept;
+  sum[1] = stats->bytes_local;
   sum[2] = stats->sends;
   most[0] = stats->sends, most[1] = stats->receives;
   most[2] = stats->bytes_sent, most[3] = stats->bytes_received;
   MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
   MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
-  good = good && sum[0] == 8 * all.moved && sum[1] == 8 * all.kept;
+  good = good && sum[0] == 8 * all.moved && sum[1] == 8 * all.local;
   return good && (parts > 1 || (sum[2] == t.messages && most[0] == t.max_sends &&
                                 most[1] == t.max_receives && most[2] == 8 * t.max_sent &&
-                                most[3] == 8 * t.max_received && t.total == t.kept + t.moved));
+                                most[3] == 8 * t.max_received && t.total == t.local + t.moved));
 }
 
 static void check_plan(const setting *s, exchange *e, int parts, int number) {
@@ -340,7 +340,7 @@ static redist_traffic traffic_of(const exchange *e, redist_traffic *own) {
       const int64_t out = volume_of(e, a, b), in = volume_of(e, b, a);
       other = a != b;
       t.total += out;
-      *(other ? &t.moved : &t.kept) += out;
+      *(other ? &t.moved : &t.local) += out;
       t.messages += other && out > 0;
       sends += out > 0;
       receives += in > 0;
@@ -394,7 +394,7 @@ static void check_traffic(const exchange *e, int number) {
   int a, b, good = redist_traffic_between(from, to, e->combine, &found) == REDIST_OK;
   test_case(good && memcmp(&wanted, &found, sizeof found) == 0,
             "case %d: traffic %ld %ld %ld, %ld messages, at most %ld %ld, %ld %ld", number,
-            (long)found.total, (long)found.kept, (long)found.moved, (long)found.messages,
+            (long)found.total, (long)found.local, (long)found.moved, (long)found.messages,
             (long)found.max_sends, (long)found.max_receives, (long)found.max_sent,
             (long)found.max_received);
   check_schedule(e, (int)own.max_sends, number);
@@ -480,8 +480,8 @@ static void check_text(const side *s, int number) {
                                               sizeof message);
   if (code == REDIST_OK) redist_layout_format(&read, again, sizeof again);
   test_case(code == REDIST_OK && strcmp(text, again) == 0 &&
-                redist_layout_alloc(&read, test_rank()) ==
-                    redist_layout_alloc(&s->m.layout, test_rank()),
+                redist_layout_local_size(&read, test_rank()) ==
+                    redist_layout_local_size(&s->m.layout, test_rank()),
             "case %d: %s: code %d, %s", number, text, code, message);
 }
 

@@ -115,7 +115,7 @@ static int stats_are_right(const run *e, int64_t max_buffer) {
   return redist_plan_stats(e->plan, &found) == REDIST_OK && found.sends == sends &&
          found.receives == receives && found.bytes_sent == sent &&
          found.bytes_received == received &&
-         found.bytes_kept == e->pair->volume[rank][rank] * bytes &&
+         found.bytes_local == e->pair->volume[rank][rank] * bytes &&
          (max_buffer == 0 || found.buffer_bytes <= max_buffer);
 }
 

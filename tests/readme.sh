@@ -50,7 +50,7 @@ about() {
                             (i < 20 && j < 10 ? value(i + 10, j + 5, 0) : -1); }'
             spoil='s/1, 5, 10, 1)/1, 4, 10, 1)/' ;;
         complex)
-            after='for (k = 0; k < redist_layout_alloc(&complexes, rank); k++) a[k] = k % 2 == 0 ? -1 : (double)k + rank;
+            after='for (k = 0; k < redist_layout_local_size(&complexes, rank); k++) a[k] = k % 2 == 0 ? -1 : (double)k + rank;
                 redist_execute(plan, a, b);
                 redist_layout_shape(&doubles, rank, &shape);
                 for (i = 0; i < n; i++) for (j = 0; j < shape.count[1]; j++)
@@ -76,7 +76,7 @@ about() {
         malloc)
             before="$matrices int ranks[8]; int64_t offsets[8]; /* far apart, the first behind the second */
                 double *block[2] = {malloc(4000000), malloc(8000)};"
-            after='bad += 8 * redist_layout_alloc(&blocks, rank) < 4000; fill(&blocks, lowest);
+            after='bad += 8 * redist_layout_local_size(&blocks, rank) < 4000; fill(&blocks, lowest);
                 redist_execute(plan, lowest, b);
                 bad += wrong(&columns, b); free(block[0]), free(block[1]);'
             spoil='s/block\[k . p\] - /block[0] - /' ;;
@@ -103,9 +103,9 @@ about() {
         several)
             before="$matrices redist_arena *arena; size_t bytes = 4 * 65536;"
             after='fill(&rows, u); fill(&columns, z); fill(&rows, v);
-                for (k = 0; k < redist_layout_alloc(&rows, rank); k++) v[k] *= 2;
+                for (k = 0; k < redist_layout_local_size(&rows, rank); k++) v[k] *= 2;
                 redist_execute_many(plan, from, to); bad += wrong(&columns, w);
-                for (k = 0; k < redist_layout_alloc(&columns, rank); k++) bad += z[k] != 2 * w[k];
+                for (k = 0; k < redist_layout_local_size(&columns, rank); k++) bad += z[k] != 2 * w[k];
                 redist_plan_free(&plan); redist_arena_free(&arena);'
             spoil='s/{w, z}/{z, w}/' ;;
         little)

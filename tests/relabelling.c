@@ -132,7 +132,7 @@ static int agrees_with_all(const volumes *v, const char *usable, const int *numb
 static int64_t library_keeps(const redist_layout *from, const redist_layout *to, const int *ranks) {
   redist_layout there = redist_on_ranks(*to, ranks);
   redist_traffic t;
-  return redist_traffic_between(from, &there, 0, &t) == REDIST_OK ? t.kept : -1;
+  return redist_traffic_between(from, &there, 0, &t) == REDIST_OK ? t.local : -1;
 }
 
 /* Returns what is kept; ranks[TEST_PLACES]. */
@@ -372,8 +372,8 @@ static void check_source(void) {
   redist_traffic_between(&moved, &to, 0, &backward);
   moved = redist_on_ranks(to, to_ranks);
   redist_traffic_between(&from, &moved, 0, &forward);
-  test_case(forward.kept == backward.kept, "renumbering either side keeps as much: %lld and %lld",
-            (long long)forward.kept, (long long)backward.kept);
+  test_case(forward.local == backward.local, "renumbering either side keeps as much: %lld and %lld",
+            (long long)forward.local, (long long)backward.local);
 }
 
 /* ---- many places ---- */

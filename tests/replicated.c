@@ -17,7 +17,7 @@ static void check_places(const test_model *x, int number) {
   for (rank = 0; rank < WORLD + 2; rank++) {
     k = test_place_of_rank(t, rank);
     good = good && redist_layout_coords(&x->layout, rank, coords) == (k >= 0);
-    good = good && redist_layout_alloc(&x->layout, rank) == (k >= 0 ? t->alloc[k] : 0);
+    good = good && redist_layout_local_size(&x->layout, rank) == (k >= 0 ? t->alloc[k] : 0);
     /* the same coordinates in every replica, and their rank is that of replica 0 */
     if (k >= 0) {
       good = good && redist_layout_rank(&x->layout, coords) == t->ranks[k % t->grid];
@@ -38,7 +38,7 @@ static void check_text(const test_model *x, int number) {
   code = redist_layout_parse(text, &y, storage, sizeof storage, message, sizeof message);
   redist_layout_format(&y, again, sizeof again);
   for (rank = 0; rank < WORLD + 2 && code == REDIST_OK; rank++)
-    good = good && redist_layout_alloc(&x->layout, rank) == redist_layout_alloc(&y, rank);
+    good = good && redist_layout_local_size(&x->layout, rank) == redist_layout_local_size(&y, rank);
   test_case(code == REDIST_OK && good && strcmp(text, again) == 0, "pair %d: %s %s becomes %s",
             number, text, message, again);
 }
@@ -103,7 +103,7 @@ static redist_traffic expected_traffic(const replicated *p, int64_t *degree) {
       sent += a == b ? 0 : p->volume[a][b];
       received += a == b ? 0 : p->volume[b][a];
     }
-    t.kept += p->volume[a][a];
+    t.local += p->volume[a][a];
     t.moved += sent;
     t.messages += sends;
     t.max_sends = larger(t.max_sends, sends);
@@ -126,12 +126,12 @@ static void check_traffic(const replicated *p, int number) {
   expected = expected_traffic(p, &degree);
   test_case(
       redist_traffic_between(&p->side[0].layout, &p->side[1].layout, 0, &found) == REDIST_OK &&
-          found.total == expected.total && found.kept == expected.kept &&
+          found.total == expected.total && found.local == expected.local &&
           found.moved == expected.moved && found.messages == expected.messages &&
           found.max_sends == expected.max_sends && found.max_receives == expected.max_receives &&
           found.max_sent == expected.max_sent && found.max_received == expected.max_received,
       "pair %d: traffic: moved %ld of %ld, kept %ld of %ld, messages %ld of %ld, %ld of %ld from one rank",
-      number, (long)found.moved, (long)expected.moved, (long)found.kept, (long)expected.kept,
+      number, (long)found.moved, (long)expected.moved, (long)found.local, (long)expected.local,
       (long)found.messages, (long)expected.messages, (long)found.max_sends,
       (long)expected.max_sends);
   test_case(cost == (double)degree || (p->side[0].array.replicas > 1 && cost == (double)degree + 1),
@@ -262,8 +262,8 @@ static void check_relabel(const replicated *p, int number) {
   renumbered = redist_on_ranks(p->side[1].layout, ranks);
   test_case(legal &&
                 redist_traffic_between(&p->side[0].layout, &renumbered, 0, &now) == REDIST_OK &&
-                now.kept == best,
-            "pair %d: relabelled, %ld stay of at most %ld", number, (long)now.kept, (long)best);
+                now.local == best,
+            "pair %d: relabelled, %ld stay of at most %ld", number, (long)now.local, (long)best);
 }
 
 /* More places than are assigned exactly: every axis is matched for itself, and replicas with
@@ -279,9 +279,9 @@ static void check_large_relabel(void) {
   test_case(redist_relabel(&from, &to, ranks) == REDIST_OK, "relabelling 1800 places");
   to = redist_on_ranks(to, ranks);
   redist_traffic_between(&from, &to, 0, &after);
-  test_case(redist_layout_check(&to) == REDIST_OK && before.kept < 2 * N && after.kept == 2 * N &&
+  test_case(redist_layout_check(&to) == REDIST_OK && before.local < 2 * N && after.local == 2 * N &&
                 after.total == 3 * N && after.moved == N,
-            "relabelled 1800 places: %ld of %ld stay", (long)after.kept, (long)after.total);
+            "relabelled 1800 places: %ld of %ld stay", (long)after.local, (long)after.total);
 }
 
 /* ---- memory ---- */
@@ -404,7 +404,7 @@ static void check_overflow(void) {
   redist_traffic traffic;
   int ranks[12];
   test_case(redist_traffic_between(&from, &two, 0, &traffic) == REDIST_OK &&
-                traffic.total == 2 * n && traffic.kept == n,
+                traffic.total == 2 * n && traffic.local == n,
             "2^62 elements in two copies");
   test_case(redist_traffic_between(&from, &three, 0, &traffic) == REDIST_ERR_OVERFLOW,
             "more than 2^62 elements in three copies");

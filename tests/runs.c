@@ -124,7 +124,7 @@ static void check_short(const char *name, redist_axis from, redist_axis to, int 
   int k;
   largest_block = 0;
   for (k = 0; k < to.procs; k++) elements += redist_volume(&a, 0, &b, k);
-  test_case(largest_block <= 128 * (size_t)most && elements == redist_count(&from, 0),
+  test_case(largest_block <= 128 * (size_t)most && elements == redist_axis_count(&from, 0),
             "%s: a list of %d bytes for %" PRId64 " elements", name, (int)largest_block, elements);
 }
 

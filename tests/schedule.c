@@ -379,7 +379,7 @@ static int shared_place(const walker_axes *a, const walker_figure *f, int coord,
                     *other = f->receives ? &a->small : &a->large;
   int found = -1, count = 0;
   for (int place = 0; place < f->ratio; place++)
-    if (redist_owner(other, redist_global(own, coord, place * a->r)) == other_coord) {
+    if (redist_axis_owner(other, redist_axis_global(own, coord, place * a->r)) == other_coord) {
       found = place;
       count++;
     }
@@ -396,7 +396,7 @@ static int64_t walker_number(const walker_axes *a, const walker_figure *f, int p
   if (peer < 0 || place < 0) return -1;
   return f->entry == WALKER_PROCESS ? (peer + f->procs - start) % f->procs
          : f->entry == WALKER_PLACE ? place
-                                    : redist_global(own, coord, place * a->r) / a->r;
+                                    : redist_axis_global(own, coord, place * a->r) / a->r;
 }
 
 /* Growing, or shrinking: the same steps with source and destination exchanged. */

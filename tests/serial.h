@@ -97,7 +97,7 @@ static inline redist_traffic serial_traffic(const serial_matrix *m) {
     for (int b = 0; b < SERIAL_RANKS; b++) {
       t.total += m->volume[a][b];
       if (a == b) {
-        t.kept += m->volume[a][b];
+        t.local += m->volume[a][b];
         continue;
       }
       sends += m->volume[a][b] > 0;
@@ -116,7 +116,7 @@ static inline redist_traffic serial_traffic(const serial_matrix *m) {
 }
 
 static inline int serial_same_traffic(const redist_traffic *a, const redist_traffic *b) {
-  return a->total == b->total && a->kept == b->kept && a->moved == b->moved &&
+  return a->total == b->total && a->local == b->local && a->moved == b->moved &&
          a->messages == b->messages && a->max_sends == b->max_sends &&
          a->max_receives == b->max_receives && a->max_sent == b->max_sent &&
          a->max_received == b->max_received;

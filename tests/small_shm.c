@@ -11,20 +11,22 @@ static double element(int64_t i, int64_t j, int round) { return (double)(i * 100
 /* Blocks of rows of an n x n matrix. */
 static void fill_rows(double *a, int64_t n, int round) {
   const redist_axis rows = redist_block(n, test_size());
-  const int64_t mine = redist_count(&rows, test_rank());
+  const int64_t mine = redist_axis_count(&rows, test_rank());
   int64_t i, j;
   for (i = 0; i < mine; i++)
-    for (j = 0; j < n; j++) a[i * n + j] = element(redist_global(&rows, test_rank(), i), j, round);
+    for (j = 0; j < n; j++)
+      a[i * n + j] = element(redist_axis_global(&rows, test_rank(), i), j, round);
 }
 
 /* Blocks of its columns. */
 static int columns_are_right(const double *b, int64_t n, int round) {
   const redist_axis columns = redist_block(n, test_size());
-  const int64_t mine = redist_count(&columns, test_rank());
+  const int64_t mine = redist_axis_count(&columns, test_rank());
   int64_t i, j;
   for (i = 0; i < n; i++)
     for (j = 0; j < mine; j++)
-      if (b[i * mine + j] != element(i, redist_global(&columns, test_rank(), j), round)) return 0;
+      if (b[i * mine + j] != element(i, redist_axis_global(&columns, test_rank(), j), round))
+        return 0;
   return 1;
 }
 
@@ -32,8 +34,8 @@ static int columns_are_right(const double *b, int64_t n, int round) {
 static int check_plans(int64_t n) {
   const redist_layout from = redist_layout_2d(redist_block(n, test_size()), redist_whole(n));
   const redist_layout to = redist_layout_2d(redist_whole(n), redist_block(n, test_size()));
-  double *a = malloc((size_t)redist_layout_alloc(&from, test_rank()) * sizeof *a);
-  double *b = malloc((size_t)redist_layout_alloc(&to, test_rank()) * sizeof *b);
+  double *a = malloc((size_t)redist_layout_local_size(&from, test_rank()) * sizeof *a);
+  double *b = malloc((size_t)redist_layout_local_size(&to, test_rank()) * sizeof *b);
   redist_plan *plan[PLANS];
   redist_stats stats;
   int k, code, shared = 0;

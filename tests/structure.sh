@@ -53,7 +53,7 @@ write_units() {
             echo '#include "redist.h"'
             echo "int64_t ${unit}_unit(int64_t n);"
             echo "int64_t ${unit}_unit(int64_t n) { redist_layout x = redist_layout_1d(redist_cyclic(n, 2));"
-            echo "    return redist_layout_check(&x) + redist_layout_alloc(&x, 1); }"
+            echo "    return redist_layout_check(&x) + redist_layout_local_size(&x, 1); }"
         } >${unit}_redist.h.c
         sed 's/redist\.h/redist_plan.h/
             s/return/redist_plan *plan = NULL; return n < 0 ? redist_plan_free(\&plan) :/' \
@@ -245,10 +245,10 @@ int axes_unit(int procs)
     int64_t i, owned = 0;
     int c, wrong = 0;
     for (i = 0; i < 100; i++)
-        wrong += redist_owner(&x, i) != (int)((i / 3 + procs - 1) % procs) ||
-                 redist_global(&x, redist_owner(&x, i), redist_local(&x, i)) != i;
+        wrong += redist_axis_owner(&x, i) != (int)((i / 3 + procs - 1) % procs) ||
+                 redist_axis_global(&x, redist_axis_owner(&x, i), redist_axis_local(&x, i)) != i;
     for (c = 0; c < procs; c++)
-        owned += redist_count(&x, c);
+        owned += redist_axis_count(&x, c);
     return wrong + (owned != 100);
 }
 EOT

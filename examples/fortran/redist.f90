@@ -12,7 +12,7 @@
 !   call redist_execute(plan, a, b, ierr)
 !
 ! What differs from C:
-! - Axes, indices and positions in an array (of redist_local and redist_layout_offset, and a shape's origin) count from
+! - Axes, indices and positions in an array (of redist_axis_local and redist_layout_offset, and a shape's origin) count from
 !   1; where there is none, the answer is 0. Ranks, places and coordinates count from 0, as in MPI; none is -1. Numbers
 !   of elements before something begin with 0, as in C: cuts, the bounds of boxes, and redist_at_offsets, where a place
 !   with offset 0 begins at position 1. Place k is described by ranks(k + 1), offsets(k + 1) and box(k + 1). The text of
@@ -117,7 +117,7 @@ module redist
     type, bind(c), public :: redist_stats_t
         integer(c_int) :: method = REDIST_AUTO
         integer(c_int64_t) :: sends = 0, receives = 0
-        integer(c_int64_t) :: bytes_sent = 0, bytes_received = 0, bytes_kept = 0
+        integer(c_int64_t) :: bytes_sent = 0, bytes_received = 0, bytes_local = 0
         integer(c_int64_t) :: buffer_bytes = 0, shared_bytes = 0
         integer(c_int) :: steps = 0, phases = 0
         integer(c_int64_t) :: executions = 0
@@ -204,16 +204,16 @@ module redist
         end function
         ! The coordinate that owns index i >= 1, or -1; the position of i there, from 1; the index at position l >= 1;
         ! how many indices the coordinate owns.
-        pure integer(c_int) function redist_owner(x, i) bind(c, name='redist_f_owner')
+        pure integer(c_int) function redist_axis_owner(x, i) bind(c, name='redist_f_axis_owner')
             import; type(redist_axis_t), intent(in) :: x; integer(c_int64_t), value :: i
         end function
-        pure integer(c_int64_t) function redist_local(x, i) bind(c, name='redist_f_local')
+        pure integer(c_int64_t) function redist_axis_local(x, i) bind(c, name='redist_f_axis_local')
             import; type(redist_axis_t), intent(in) :: x; integer(c_int64_t), value :: i
         end function
-        pure integer(c_int64_t) function redist_global(x, coord, l) bind(c, name='redist_f_global')
+        pure integer(c_int64_t) function redist_axis_global(x, coord, l) bind(c, name='redist_f_axis_global')
             import; type(redist_axis_t), intent(in) :: x; integer(c_int), value :: coord; integer(c_int64_t), value :: l
         end function
-        pure integer(c_int64_t) function redist_count(x, coord) bind(c)
+        pure integer(c_int64_t) function redist_axis_count(x, coord) bind(c)
             import; type(redist_axis_t), intent(in) :: x; integer(c_int), value :: coord
         end function
 
@@ -300,7 +300,7 @@ module redist
         pure integer(c_int64_t) function redist_layout_offset(layout, index) bind(c, name='redist_f_layout_offset')
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int64_t), intent(in) :: index(*)
         end function
-        pure integer(c_int64_t) function redist_layout_alloc(layout, rank) bind(c)
+        pure integer(c_int64_t) function redist_layout_local_size(layout, rank) bind(c)
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank
         end function
         ! 1 when the rank holds a place, 0 when not (shape stays as it is), -1 when its elements lie at no equal distances.
@@ -435,13 +435,13 @@ module redist
         REDIST_SHARED, REDIST_MULTIPHASE, REDIST_ROW_MAJOR, REDIST_COLUMN_MAJOR, REDIST_CLOSED, REDIST_PERIODIC, &
         REDIST_ESTIMATE, REDIST_MEASURE, REDIST_FLOAT, REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, REDIST_COMPLEX_DOUBLE
     public :: redist_whole, redist_block, redist_cyclic, redist_block_cyclic, redist_balanced, redist_cuts, &
-        redist_starting_at, redist_owner, redist_local, redist_global, redist_count
+        redist_starting_at, redist_axis_owner, redist_axis_local, redist_axis_global, redist_axis_count
     public :: redist_layout, redist_layout_nd, redist_layout_boxes, redist_from_scalapack, redist_grid_order, &
         redist_memory_order, redist_from_rank, redist_on_ranks, redist_replicated, redist_transposed, redist_rotated, &
         redist_with_halo, redist_with_ghosts, redist_ghost_depth, redist_with_allocated, redist_flipped, redist_section, &
         redist_permuted, redist_partial, redist_at_offsets
     public :: redist_layout_places, redist_layout_rank, redist_layout_coords, redist_layout_owner, redist_layout_offset, &
-        redist_layout_alloc, redist_layout_shape, redist_layout_place_shape, redist_layout_on_rank, redist_layout_check, &
+        redist_layout_local_size, redist_layout_shape, redist_layout_place_shape, redist_layout_on_rank, redist_layout_check, &
         redist_layout_explain, redist_layout_format, &
         redist_layout_types, redist_relabel, redist_strerror
     public :: redist_plan_create, redist_plan_create_parts, redist_part, redist_plan_free, &

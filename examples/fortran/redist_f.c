@@ -41,9 +41,9 @@ redist_layout redist_f_flipped(const redist_layout *layout, int axis);
 redist_layout redist_f_section(const redist_layout *layout, int axis, int64_t start, int64_t count,
                                int64_t step);
 redist_layout redist_f_permuted(const redist_layout *layout, const int *axes);
-int redist_f_owner(const redist_axis *x, int64_t i);
-int64_t redist_f_local(const redist_axis *x, int64_t i);
-int64_t redist_f_global(const redist_axis *x, int coord, int64_t l);
+int redist_f_axis_owner(const redist_axis *x, int64_t i);
+int64_t redist_f_axis_local(const redist_axis *x, int64_t i);
+int64_t redist_f_axis_global(const redist_axis *x, int coord, int64_t l);
 int redist_f_layout_owner(const redist_layout *layout, const int64_t *index);
 int64_t redist_f_layout_offset(const redist_layout *layout, const int64_t *index);
 int redist_f_layout_shape(const redist_layout *layout, int rank, redist_shape *shape);
@@ -70,10 +70,12 @@ redist_axis redist_f_balanced(int n, int procs) { return redist_balanced(n, proc
 
 /* ---- axes, indices and positions that count from 1; "none" is then 0, of owners -1 ---- */
 
-int redist_f_owner(const redist_axis *x, int64_t i) { return redist_owner(x, i - 1); }
-int64_t redist_f_local(const redist_axis *x, int64_t i) { return redist_local(x, i - 1) + 1; }
-int64_t redist_f_global(const redist_axis *x, int coord, int64_t l) {
-  return redist_global(x, coord, l - 1) + 1;
+int redist_f_axis_owner(const redist_axis *x, int64_t i) { return redist_axis_owner(x, i - 1); }
+int64_t redist_f_axis_local(const redist_axis *x, int64_t i) {
+  return redist_axis_local(x, i - 1) + 1;
+}
+int64_t redist_f_axis_global(const redist_axis *x, int coord, int64_t l) {
+  return redist_axis_global(x, coord, l - 1) + 1;
 }
 
 redist_layout redist_f_with_halo(const redist_layout *layout, int axis, int low, int high) {

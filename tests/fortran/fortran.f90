@@ -157,13 +157,13 @@ contains
         wrong = 0
         do i = 1, 50
             c = int(mod((i - 1) / 3 + 1, 4_c_int64_t))
-            if (redist_owner(x, i) /= c) wrong = wrong + 1
-            if (redist_local(x, i) /= (i - 1) / 12 * 3 + mod(i - 1, 3_c_int64_t) + 1) wrong = wrong + 1
-            if (redist_global(x, c, redist_local(x, i)) /= i) wrong = wrong + 1
+            if (redist_axis_owner(x, i) /= c) wrong = wrong + 1
+            if (redist_axis_local(x, i) /= (i - 1) / 12 * 3 + mod(i - 1, 3_c_int64_t) + 1) wrong = wrong + 1
+            if (redist_axis_global(x, c, redist_axis_local(x, i)) /= i) wrong = wrong + 1
         end do
-        owned = sum([(redist_count(x, c), c = 0, 3)])
+        owned = sum([(redist_axis_count(x, c), c = 0, 3)])
         call check(wrong == 0 .and. owned == 50, 'owners and positions along an axis')
-        call check(redist_owner(x, 51_c_int64_t) == -1 .and. redist_local(x, 0_c_int64_t) == 0, 'indices outside an axis')
+        call check(redist_axis_owner(x, 51_c_int64_t) == -1 .and. redist_axis_local(x, 0_c_int64_t) == 0, 'indices outside an axis')
     end subroutine
 
     subroutine check_constants()
@@ -219,7 +219,7 @@ contains
         type(redist_layout_t) :: theirs
         integer(c_int64_t) :: i, j
         call peer_layout(which, p, theirs)
-        allocate (array(redist_layout_alloc(theirs, rank)))
+        allocate (array(redist_layout_local_size(theirs, rank)))
         array = -1
         do j = 1, m
             do i = 1, n
@@ -279,8 +279,8 @@ contains
         call check(ierr == REDIST_OK .and. all(c == filled(2)) .and. all(d == 2 * c), 'two arrays')
         call redist_plan_stats(plan, stats, ierr)
         call check(stats%method == REDIST_POINT_TO_POINT .and. stats%sends == p - 1 .and. stats%receives == p - 1 &
-            .and. stats%bytes_sent + stats%bytes_kept == 16 * size(a) .and. stats%buffer_bytes > 0 .and. stats%shared_bytes == 0 &
-            .and. stats%bytes_received + stats%bytes_kept == 16 * size(c) .and. stats%steps == 1 .and. stats%phases == 1 &
+            .and. stats%bytes_sent + stats%bytes_local == 16 * size(a) .and. stats%buffer_bytes > 0 .and. stats%shared_bytes == 0 &
+            .and. stats%bytes_received + stats%bytes_local == 16 * size(c) .and. stats%steps == 1 .and. stats%phases == 1 &
             .and. stats%executions == 1 .and. stats%copying == 0 .and. stats%waiting == 0, &
             'what a plan does')
         call redist_plan_free(plan, ierr)
@@ -317,7 +317,7 @@ contains
                 z(i, j) = cmplx(value_at(own%first(1) + i - 1, int(j, c_int64_t)), -j, c_double)
             end do
         end do
-        allocate (w(redist_layout_alloc(layout_of(2), rank), 1))
+        allocate (w(redist_layout_local_size(layout_of(2), rank), 1))
         call redist_plan_create(MPI_COMM_WORLD, layout_of(1), layout_of(2), MPI_DOUBLE_COMPLEX, plan, ierr)
         call redist_execute(plan, z, w, ierr)
         call check(ierr == REDIST_OK .and. all(real(w(:, 1)) == filled(2)) .and. &
@@ -390,8 +390,8 @@ contains
         integer :: c, k, first, last
         holders = 0
         do c = 0, p - 1
-            first = int(redist_global(x, c, 1_c_int64_t))
-            last = first + int(redist_count(x, c)) - 1
+            first = int(redist_axis_global(x, c, 1_c_int64_t))
+            last = first + int(redist_axis_count(x, c)) - 1
             holders = holders + count([(modulo(k - 1, n) + 1 == i, k = first - 1, last + 2)])
         end do
     end function
@@ -418,7 +418,7 @@ contains
         first = int(own%first(1))
         count = int(own%count(1))
         allocate (a(first - 1:first + count + 1, m))
-        call check(size(a) == redist_layout_alloc(ghosts, rank) .and. own%origin == 2 .and. own%stride(2) == count + 3, &
+        call check(size(a) == redist_layout_local_size(ghosts, rank) .and. own%origin == 2 .and. own%stride(2) == count + 3, &
             'the shape of an array with ghost cells')
         a = -1
         do j = 1, m
@@ -499,10 +499,10 @@ contains
         integer, target :: ranks(2) = [0, 0]
         integer :: ierr
         x = redist_cuts(cuts, 2)
-        call check(redist_owner(x, 1_c_int64_t) == 0 .and. redist_owner(x, 2_c_int64_t) == 1 .and. &
-            redist_local(x, 2_c_int64_t) == 1 .and. redist_global(x, 1, 3_c_int64_t) == 4, 'cuts')
-        call check(redist_owner(x, 5_c_int64_t) == -1 .and. redist_local(x, 0_c_int64_t) == 0 .and. &
-            redist_global(x, 0, 2_c_int64_t) == 0, 'no coordinate is -1, no position and no index 0')
+        call check(redist_axis_owner(x, 1_c_int64_t) == 0 .and. redist_axis_owner(x, 2_c_int64_t) == 1 .and. &
+            redist_axis_local(x, 2_c_int64_t) == 1 .and. redist_axis_global(x, 1, 3_c_int64_t) == 4, 'cuts')
+        call check(redist_axis_owner(x, 5_c_int64_t) == -1 .and. redist_axis_local(x, 0_c_int64_t) == 0 .and. &
+            redist_axis_global(x, 0, 2_c_int64_t) == 0, 'no coordinate is -1, no position and no index 0')
         box(1)%high(:2) = [4, 6]
         columns = redist_layout_nd([redist_whole(4), redist_whole(6)])
         boxes = redist_layout_boxes([integer(c_int64_t) :: 4, 6], box)
@@ -557,9 +557,9 @@ contains
         layout = redist_transposed(redist_layout_nd([x, redist_whole(m)]))
         call redist_layout_types(layout, rank, MPI_INTEGER, in_file, memory, ierr)
         call check(ierr == REDIST_OK, 'datatypes of a file')
-        allocate (a(int(redist_count(x, rank)), m))
+        allocate (a(int(redist_axis_count(x, rank)), m))
         do l = 1, size(a, 1)
-            a(l, :) = [(1000 * j + int(redist_global(x, rank, int(l, c_int64_t))), j = 1, m)]
+            a(l, :) = [(1000 * j + int(redist_axis_global(x, rank, int(l, c_int64_t))), j = 1, m)]
         end do
         call MPI_File_open(MPI_COMM_WORLD, 'fortran.file', ior(MPI_MODE_CREATE, MPI_MODE_WRONLY), MPI_INFO_NULL, file)
         call MPI_File_set_view(file, 0_MPI_OFFSET_KIND, MPI_INTEGER, in_file, 'native', MPI_INFO_NULL)
@@ -602,12 +602,12 @@ contains
         options%method = REDIST_SHARED
         call redist_plan_create(MPI_COMM_WORLD, from, to, MPI_COMPLEX, plan, ierr, options)
         ierr = redist_layout_shape(from, rank, own)
-        call c_f_pointer(redist_arena_alloc(arena, 8_c_size_t * redist_layout_alloc(from, rank)), a, [n, int(own%count(2)), 1])
+        call c_f_pointer(redist_arena_alloc(arena, 8_c_size_t * redist_layout_local_size(from, rank)), a, [n, int(own%count(2)), 1])
         do j = 1, size(a, 2)
             a(:, j, 1) = [(cmplx(i, own%first(2) + j - 1, c_float_complex), i = 1, n)]
         end do
         ierr = redist_layout_shape(to, rank, own)
-        call c_f_pointer(redist_arena_alloc(arena, 8_c_size_t * redist_layout_alloc(to, rank)), b, [2 * int(own%count(1)), m])
+        call c_f_pointer(redist_arena_alloc(arena, 8_c_size_t * redist_layout_local_size(to, rank)), b, [2 * int(own%count(1)), m])
         call redist_execute(plan, a, b, ierr)
         allocate (c, mold=b)
         do j = 1, m
