@@ -535,10 +535,10 @@ REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays,
                            const redist_layout *to, void *const *to_arrays, size_t element_bytes);
 
-/* Combines elements that arrive with those at the destination: to[i] = f(to[i], from[i]), 0 <= i <
-   n. Both are contiguous, in elements of the size given to the plan or redist_move_combining.
+/* Combines elements that arrive, `from`, with those at the destination: to[i] = f(to[i], from[i]),
+   0 <= i < n. Both are contiguous, in elements of the size given to the plan or redist_move_combining.
    Called for sections of the arrays in any order, with OpenMP by several threads at once. */
-typedef void redist_combine(void *to, const void *from, int64_t n, void *context);
+typedef void redist_combine(const void *from, void *to, int64_t n, void *context);
 
 /* The element type of redist_combine_axpby. */
 typedef enum {
@@ -558,7 +558,7 @@ typedef struct {
 
 /* to = beta to + alpha from, as in p?geadd and p?tran; context: a redist_axpby, read at every
    execution. Where beta is 0, `to` is written but not read. */
-REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void *context);
+REDIST_API void redist_combine_axpby(const void *from, void *to, int64_t n, void *context);
 
 /* redist_move where every holder of an element contributes: its owner, the ghost cells of
    redist_with_ghosts and all replicas of the source, in an order that only depends on the layouts.
@@ -3145,7 +3145,7 @@ REDIST_PRIV void redist_priv_write(const redist_priv_policy *a, int stream, redi
                                    int64_t bytes, const char *from, char *to) {
   for (; row.n > 0; row.n--, from += row.from, to += row.to)
     if (a->function != NULL)
-      a->function(to, from, bytes / a->element, a->context);
+      a->function(from, to, bytes / a->element, a->context);
     else if (stream)
       redist_priv_stream(to, from, bytes, row.from);
     else
@@ -3212,7 +3212,7 @@ REDIST_PRIV void redist_priv_combine_tile(const redist_priv_policy *a, int64_t u
                            there.bytes,
                            p->to};
   redist_priv_copy_units(unit, &in);
-  a->function(there.bytes, tile->bytes, p->outer.n * row / a->element, a->context);
+  a->function(tile->bytes, there.bytes, p->outer.n * row / a->element, a->context);
   redist_priv_copy_units(unit, &out);
 }
 
@@ -3327,7 +3327,7 @@ REDIST_PRIV_FAST redist_priv_policy redist_priv_replacing(int64_t element_bytes)
 REDIST_PRIV_AXPBY(redist_priv_axpby_float, float)
 REDIST_PRIV_AXPBY(redist_priv_axpby_double, double)
 
-REDIST_API void redist_combine_axpby(void *to, const void *from, int64_t n, void *context) {
+REDIST_API void redist_combine_axpby(const void *from, void *to, int64_t n, void *context) {
   const redist_axpby *c = (const redist_axpby *)context;
   const int is_complex = c->type == REDIST_COMPLEX_FLOAT || c->type == REDIST_COMPLEX_DOUBLE;
   if (c->type == REDIST_FLOAT || c->type == REDIST_COMPLEX_FLOAT)
@@ -3835,7 +3835,7 @@ REDIST_PRIV void redist_priv_combine_units(const redist_priv_policy *a, int64_t 
                            arrived.bytes + k * bytes, 0);
     redist_priv_pass_table(unit, &at->to, n, to + k * rows.to, there.bytes + k * bytes, 0);
   } while (++k < rows.n);
-  a->function(there.bytes, arrived.bytes, rows.n * bytes / a->element, a->context);
+  a->function(arrived.bytes, there.bytes, rows.n * bytes / a->element, a->context);
   for (k = 0; k < rows.n; k++)
     redist_priv_pass_table(unit, &at->to, n, to + k * rows.to, there.bytes + k * bytes, 1);
 }

@@ -356,7 +356,7 @@ typedef struct {
 } redist_op;
 /* Combines by an MPI operation: to[i] = op(from[i], to[i]) by MPI_Reduce_local; context: a
    redist_op. */
-REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *context);
+REDIST_API void redist_combine_op(const void *from, void *to, int64_t n, void *context);
 
 /* Moves one array: redist_start, then redist_wait. Collective over the plan's communicator.
    from, to: local arrays of redist_layout_local_size elements; NULL on ranks that own nothing
@@ -1094,7 +1094,7 @@ REDIST_PRIV int redist_priv_test(redist_plan *p, int *done) {
 
 /* --------------------------------------------------------------------------- combining (bodies) */
 
-REDIST_API void redist_combine_op(void *to, const void *from, int64_t n, void *context) {
+REDIST_API void redist_combine_op(const void *from, void *to, int64_t n, void *context) {
   const redist_op *op = (const redist_op *)context;
   char *there = (char *)to, *arrived = (char *)(uintptr_t)from;
   int64_t k;

@@ -323,7 +323,7 @@ static void number_elements(const redist_layout *l, double *array) {
 }
 
 /* Combines by the rule that the last one counts. */
-static void take_last(void *to, const void *from, int64_t n, void *context) {
+static void take_last(const void *from, void *to, int64_t n, void *context) {
   (void)context;
   memcpy(to, from, (size_t)n * sizeof(double));
 }

@@ -131,7 +131,7 @@ static int64_t offset_of(const copy_case *c, int64_t *const *table, const int64_
   return offset;
 }
 
-static void add_bytes(void *to, const void *from, int64_t n, void *context) {
+static void add_bytes(const void *from, void *to, int64_t n, void *context) {
   const int64_t bytes = n * *(const int64_t *)context;
   int64_t k;
   for (k = 0; k < bytes; k++)
@@ -155,7 +155,7 @@ static void copy_one_by_one(const copy_case *c, const unsigned char *from, unsig
     unsigned char *there = to + offset_of(c, table[1], at, c->manner.side[1]) * bytes;
     int64_t size = bytes;
     if (c->manner.combine)
-      add_bytes(there, here, 1, &size);
+      add_bytes(here, there, 1, &size);
     else
       memcpy(there, here, (size_t)bytes);
     for (d = c->m.ndim - 1; d >= 0 && ++at[d] == c->end[d]; d--) at[d] = c->begin[d];

@@ -20,7 +20,7 @@ typedef struct {
   char owned[TEST_ELEMENTS]; /* by some place of the source */
 } pair;
 
-static void add(void *to, const void *from, int64_t n, void *context) {
+static void add(const void *from, void *to, int64_t n, void *context) {
   int64_t *there = (int64_t *)to, i;
   const int64_t *arrived = (const int64_t *)from;
   *(int64_t *)context += n;

@@ -322,7 +322,7 @@ static void check_combined(int64_t rows, int64_t columns, int width) {
 
 /* Vectors of three, and numbers in runs of many lengths, added by a function that takes whole
    elements only: also by threads that share a contiguous piece. */
-static void add_vectors(void *to, const void *from, int64_t n, void *context) {
+static void add_vectors(const void *from, void *to, int64_t n, void *context) {
   const int width = *(const int *)context;
   int64_t k;
   for (k = 0; k < n * width; k++) ((double *)to)[k] += ((const double *)from)[k];

@@ -147,7 +147,7 @@ static void check_resting(void) {
 }
 
 /* Received elements replace those of the destination, one by one. */
-static void replace(void *to, const void *from, int64_t n, void *context) {
+static void replace(const void *from, void *to, int64_t n, void *context) {
   memcpy(to, from, (size_t)n * sizeof(double));
   *(int64_t *)context += n;
 }

@@ -73,7 +73,7 @@ static uint64_t combined(uint64_t there, uint64_t arrives) {
   return (there ^ arrives) * UINT64_C(0x9E3779B97F4A7C15) + 1;
 }
 
-static void combine(void *to, const void *from, int64_t n, void *context) {
+static void combine(const void *from, void *to, int64_t n, void *context) {
   uint64_t *there = (uint64_t *)to;
   int64_t i;
   (void)context;

@@ -102,7 +102,7 @@ static void drop_arrays(run *u, int in_arena) {
 }
 
 /* Combining that depends on the order of contributions, wrapping around. */
-static void fold(void *to, const void *from, int64_t n, void *context) {
+static void fold(const void *from, void *to, int64_t n, void *context) {
   uint64_t *there = (uint64_t *)to;
   const uint64_t *arrived = (const uint64_t *)from;
   int64_t i;

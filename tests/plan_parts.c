@@ -193,7 +193,7 @@ static void check_faces(const setting *s) {
   if (!s->arena) free(b.array);
 }
 
-static void negate(void *to, const void *from, int64_t n, void *context) {
+static void negate(const void *from, void *to, int64_t n, void *context) {
   int64_t k;
   for (k = 0; k < n; k++) ((double *)to)[k] = *(const double *)context * ((const double *)from)[k];
 }

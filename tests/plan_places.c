@@ -184,7 +184,7 @@ static int arrived(const exchange *e) {
          (e->in_place || memcmp(e->s[0].wanted, e->s[0].array, (size_t)e->s[0].cells * 8) == 0);
 }
 
-static void add(void *to, const void *from, int64_t n, void *context) {
+static void add(const void *from, void *to, int64_t n, void *context) {
   int64_t k;
   (void)context;
   for (k = 0; k < n; k++) ((int64_t *)to)[k] += ((const int64_t *)from)[k];

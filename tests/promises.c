@@ -756,7 +756,7 @@ static void check_touched(void) {
 }
 
 /* Combines nothing, but records whether an element was not zero. */
-static void look(void *to, const void *from, int64_t n, void *context) {
+static void look(const void *from, void *to, int64_t n, void *context) {
   const unsigned char *byte = (const unsigned char *)to;
   int64_t k;
   (void)from;

@@ -57,7 +57,7 @@ static void draw(dealt_axis *a, test_random *r, int64_t count) {
     keep(a, count > 0 ? start + (count - 1) * step : 0, count, -step);
 }
 
-static void add(void *to, const void *from, int64_t n, void *context) {
+static void add(const void *from, void *to, int64_t n, void *context) {
   int64_t k, a, b;
   (void)context;
   for (k = 0; k < n; k++) {

@@ -11,7 +11,7 @@ enum { METHODS = sizeof methods / sizeof *methods };
 
 static double combining; /* seconds spent there */
 
-static void add_slowly(void *to, const void *from, int64_t n, void *context) {
+static void add_slowly(const void *from, void *to, int64_t n, void *context) {
   const double begin = MPI_Wtime();
   int64_t k;
   (void)context;

@@ -363,11 +363,11 @@ module redist
         subroutine c_op(op, element, context) bind(c, name='redist_f_op')
             import; integer(c_int), value :: op, element; type(op_t), intent(out) :: context
         end subroutine
-        subroutine redist_combine_op(to, from, n, context) bind(c)
-            import; type(c_ptr), value :: to, from, context; integer(c_int64_t), value :: n
+        subroutine redist_combine_op(from, to, n, context) bind(c)
+            import; type(c_ptr), value :: from, to, context; integer(c_int64_t), value :: n
         end subroutine
-        subroutine redist_combine_axpby(to, from, n, context) bind(c)
-            import; type(c_ptr), value :: to, from, context; integer(c_int64_t), value :: n
+        subroutine redist_combine_axpby(from, to, n, context) bind(c)
+            import; type(c_ptr), value :: from, to, context; integer(c_int64_t), value :: n
         end subroutine
         integer(c_int) function c_start(plan, from, to) bind(c, name='redist_start')
             import; type(c_ptr), value :: plan, from, to

@@ -652,8 +652,8 @@ contains
 
     type(c_funptr) function operation()
         interface
-            subroutine combine_op(to, from, n, context) bind(c, name='redist_combine_op')
-                import; type(c_ptr), value :: to, from, context; integer(c_int64_t), value :: n
+            subroutine combine_op(from, to, n, context) bind(c, name='redist_combine_op')
+                import; type(c_ptr), value :: from, to, context; integer(c_int64_t), value :: n
             end subroutine
         end interface
         operation = c_funloc(combine_op)
