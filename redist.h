@@ -536,8 +536,9 @@ REDIST_API int redist_move(const redist_layout *from, const void *const *from_ar
                            const redist_layout *to, void *const *to_arrays, size_t element_bytes);
 
 /* Combines elements that arrive, `from`, with those at the destination: to[i] = f(to[i], from[i]),
-   0 <= i < n. Both are contiguous, in elements of the size given to the plan or redist_move_combining.
-   Called for sections of the arrays in any order, with OpenMP by several threads at once. */
+   0 <= i < n. Both are contiguous, in elements of the size given to the plan or
+   redist_move_combining. Called for sections of the arrays in any order, with OpenMP by several
+   threads at once. */
 typedef void redist_combine(const void *from, void *to, int64_t n, void *context);
 
 /* The element type of redist_combine_axpby. */
@@ -593,11 +594,9 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
 
 /* ------------------------------------------------------------------------------------ schedules */
 
-/* Who exchanges with whom at which step; see redist_schedule_create. */
-typedef struct {
-  int steps;                                   /* the fewest possible; 0 for an empty array */
-  struct redist_priv_arrangement *arrangement; /* private                                  */
-} redist_schedule;
+/* Who exchanges with whom at which step, made by redist_schedule_create. What it contains is
+   private. */
+typedef struct redist_schedule redist_schedule;
 
 /* Arranges the messages of any two layouts of the same shape in steps without contention: in every
    step each rank sends at most one message and receives at most one (a copy to itself is one), and
@@ -608,12 +607,15 @@ typedef struct {
    takes O(pairs of coordinates of an axis) of memory, or O(pairs of ranks) where axes cannot be
    arranged one by one, as with replicas, boxes or several places on a rank. combining: not 0 for a
    plan that combines. Listed ranks and cuts are kept by reference: they must outlive the schedule.
-   Free it with redist_schedule_free. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW,
-   _MEMORY; the schedule is then empty. */
+   *schedule: the new schedule, NULL on failure; free it with redist_schedule_free.
+   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to,
-                                      int combining, redist_schedule *schedule);
-/* Frees what the schedule holds and empties it. NULL and an empty schedule are fine. */
-REDIST_API void redist_schedule_free(redist_schedule *schedule);
+                                      int combining, redist_schedule **schedule);
+/* Frees a schedule and sets *schedule to NULL; does nothing if it is NULL. REDIST_ERR_ARGUMENT:
+   `schedule` is NULL. */
+REDIST_API int redist_schedule_free(redist_schedule **schedule);
+/* How many steps a schedule has, the fewest possible; 0 for an empty array, and for NULL. */
+REDIST_API int redist_schedule_steps(const redist_schedule *schedule);
 /* Finds the ranks that `rank` sends to and receives from at a step, 0 <= step < steps; -1: none,
    also when `rank` holds no place. O(axes), times a logarithm where there are tables, cuts or
    listed ranks. REDIST_ERR_ARGUMENT: NULL, or no such step. */
@@ -3523,12 +3525,12 @@ REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_compiler *c, int64_t first
   const redist_priv_loop once = {1, 0, 0};
   redist_priv_loop period = once;
   redist_priv_option table[2];
-  const redist_priv_option *option = c->option + first;
+  const redist_priv_option *given = c->option + first;
   const int64_t n = c->options - first;
   int64_t k, runs = 0, in_runs = 0, all = 0, each = 0, blocks, done;
   int t, tables = 0, code = REDIST_OK;
   for (k = 0; k < n; k++) {
-    const redist_priv_loop *l = option[k].loop;
+    const redist_priv_loop *l = given[k].loop;
     period = period.n == 1 ? l[0] : period;
     runs += l[1].n;
     in_runs += l[1].n * l[2].n;
@@ -3546,10 +3548,10 @@ REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_compiler *c, int64_t first
     table->loop[0].n = period.n / blocks;
     table->loop[0].from = blocks * period.from;
     table->loop[0].to = blocks * period.to;
-    code = redist_priv_table_of(c, option, n, period, 0, blocks, 0, &table[tables++]);
+    code = redist_priv_table_of(c, given, n, period, 0, blocks, 0, &table[tables++]);
   }
   if (code == REDIST_OK && all > done * each)
-    code = redist_priv_table_of(c, option, n, period, done, period.n, 1, &table[tables++]);
+    code = redist_priv_table_of(c, given, n, period, done, period.n, 1, &table[tables++]);
   memcpy(c->option + first, table, (size_t)tables * sizeof *table);
   c->options = first + tables;
   return code;
@@ -4623,7 +4625,7 @@ typedef struct {
   redist_priv_row *table[2]; /* by number; the edges of a side are one block of memory */
 } redist_priv_factor;
 
-typedef struct redist_priv_arrangement {
+struct redist_schedule {
   int steps;
   int all;      /* all holders of a source contribute */
   int together; /* the only factor is a table of all ranks, numbered as in rank[n] of each side */
@@ -4634,7 +4636,7 @@ typedef struct redist_priv_arrangement {
   redist_priv_rank_place *by_rank[2]; /* of a layout on listed ranks */
   int *rank[2];
   int64_t n[2];
-} redist_priv_arrangement;
+};
 
 /* Whether blocks of r meet blocks of K r, K <= P, on the same P processes. */
 REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_priv_walker *w) {
@@ -4839,7 +4841,7 @@ REDIST_PRIV_COLD int redist_priv_number_ranks(redist_priv_flows *list, int side,
 
 /* Counts the pairs of two layouts (an axis, whose places are its coordinates, or the whole), and
    colours them. */
-REDIST_PRIV_COLD int redist_priv_fill_table(redist_priv_arrangement *s, redist_priv_factor *f,
+REDIST_PRIV_COLD int redist_priv_fill_table(redist_schedule *s, redist_priv_factor *f,
                                             const redist_layout *from, const redist_layout *to) {
   redist_priv_flows list;
   int64_t k, most = 0, n[2];
@@ -4883,7 +4885,7 @@ REDIST_PRIV_COLD int64_t redist_priv_sum_peer(const redist_axis *x, int coord, c
 }
 
 /* The number of a place's peer at a step: its own, with the round added or subtracted. -1: idle. */
-REDIST_PRIV_COLD int64_t redist_priv_digits_at(const redist_priv_arrangement *s, int side,
+REDIST_PRIV_COLD int64_t redist_priv_digits_at(const redist_schedule *s, int side,
                                                const int *coords, int step) {
   const redist_layout *own = s->layout[side];
   int64_t colours = step / s->rounds, weight = 1, digit;
@@ -4902,7 +4904,7 @@ REDIST_PRIV_COLD int64_t redist_priv_digits_at(const redist_priv_arrangement *s,
 }
 
 /* The place that a place of one side exchanges with at a step, 0 <= step < steps; -1: idle. */
-REDIST_PRIV_COLD int redist_priv_peer_in_step(const redist_priv_arrangement *s, int side, int place,
+REDIST_PRIV_COLD int redist_priv_peer_in_step(const redist_schedule *s, int side, int place,
                                               int step) {
   const redist_layout *own = s->layout[side], *other = s->layout[!side];
   int coords[REDIST_MAX_DIMS], other_coords[REDIST_MAX_DIMS], d;
@@ -4927,7 +4929,7 @@ REDIST_PRIV_COLD int redist_priv_peer_in_step(const redist_priv_arrangement *s, 
   return left != 0 ? -1 : redist_priv_place_of(other, other_coords);
 }
 
-REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s, int side, int rank,
+REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_schedule *s, int side, int rank,
                                                int step) {
   int place, peer;
   if (s->together) {
@@ -4944,7 +4946,7 @@ REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_priv_arrangement *s,
 /* Finds the form of every axis, if pairs are a product, and the steps and rounds: neither passes
    2^62, for a side's degrees multiply to its places at most. All places are coloured together where
    the axes' colours make too many steps. */
-REDIST_PRIV_COLD int redist_priv_find_forms(redist_priv_arrangement *s) {
+REDIST_PRIV_COLD int redist_priv_find_forms(redist_schedule *s) {
   int64_t fewest[2] = {1, 1}, given[2] = {1, 1}, colours = 1;
   int d, side, code = redist_priv_check_single(s->layout[0], s->layout[1]);
   s->together = code == REDIST_ERR_RANK || !redist_priv_is_product(s->layout[0], s->layout[1]);
@@ -4965,7 +4967,7 @@ REDIST_PRIV_COLD int redist_priv_find_forms(redist_priv_arrangement *s) {
   return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_fill_tables(redist_priv_arrangement *s) {
+REDIST_PRIV_COLD int redist_priv_fill_tables(redist_schedule *s) {
   redist_priv_factor *f = s->factor;
   int d, code = REDIST_OK;
   if (s->together) {
@@ -4985,7 +4987,7 @@ REDIST_PRIV_COLD int redist_priv_fill_tables(redist_priv_arrangement *s) {
 
 /* all: every holder of the source contributes; else the source has no ghosts. s: zeroed; free it
    even on failure. */
-REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s, const redist_layout *from,
+REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s, const redist_layout *from,
                                          const redist_layout *to, int all) {
   int side, code = REDIST_OK;
   s->all = all;
@@ -4997,7 +4999,7 @@ REDIST_PRIV_COLD int redist_priv_arrange(redist_priv_arrangement *s, const redis
   return code == REDIST_OK ? redist_priv_fill_tables(s) : code;
 }
 
-REDIST_PRIV_COLD void redist_priv_arrangement_free(redist_priv_arrangement *s) {
+REDIST_PRIV_COLD void redist_priv_schedule_close(redist_schedule *s) {
   int k, side;
   for (side = 0; side < 2 && s != NULL; side++) {
     for (k = 0; k < REDIST_MAX_DIMS; k++) {
@@ -5011,29 +5013,30 @@ REDIST_PRIV_COLD void redist_priv_arrangement_free(redist_priv_arrangement *s) {
 }
 
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to,
-                                      int combining, redist_schedule *schedule) {
-  redist_priv_arrangement *s;
+                                      int combining, redist_schedule **schedule) {
+  redist_schedule *s;
   int code;
   if (schedule == NULL) return REDIST_ERR_ARGUMENT;
-  schedule->steps = 0;
-  s = schedule->arrangement = REDIST_PRIV_ZEROED(redist_priv_arrangement, 1);
-  code =
-      s == NULL ? REDIST_ERR_MEMORY : redist_priv_check_pair(from, to, combining != 0, &s->kept[0]);
+  s = *schedule = REDIST_PRIV_ZEROED(redist_schedule, 1);
+  if (s == NULL) return REDIST_ERR_MEMORY;
+  code = redist_priv_check_pair(from, to, combining != 0, &s->kept[0]);
   if (code == REDIST_OK)
     code = redist_priv_arrange(s, &s->kept[0], redist_priv_copy_to(&s->kept[1], to, 1),
                                combining != 0);
-  if (code == REDIST_OK)
-    schedule->steps = s->steps;
-  else
-    redist_schedule_free(schedule);
+  if (code != REDIST_OK) redist_schedule_free(schedule);
   return code;
 }
 
-REDIST_API void redist_schedule_free(redist_schedule *schedule) {
-  if (schedule == NULL) return;
-  redist_priv_arrangement_free(schedule->arrangement);
-  REDIST_FREE(schedule->arrangement);
-  memset(schedule, 0, sizeof *schedule);
+REDIST_API int redist_schedule_free(redist_schedule **schedule) {
+  if (schedule == NULL) return REDIST_ERR_ARGUMENT;
+  redist_priv_schedule_close(*schedule);
+  REDIST_FREE(*schedule);
+  *schedule = NULL;
+  return REDIST_OK;
+}
+
+REDIST_API int redist_schedule_steps(const redist_schedule *schedule) {
+  return schedule == NULL ? 0 : schedule->steps;
 }
 
 REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step,
@@ -5041,8 +5044,8 @@ REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, i
   if (schedule == NULL || send_to == NULL || receive_from == NULL || step < 0 ||
       step >= schedule->steps)
     return REDIST_ERR_ARGUMENT;
-  *send_to = redist_priv_schedule_peer(schedule->arrangement, REDIST_PRIV_FROM, rank, step);
-  *receive_from = redist_priv_schedule_peer(schedule->arrangement, REDIST_PRIV_TO, rank, step);
+  *send_to = redist_priv_schedule_peer(schedule, REDIST_PRIV_FROM, rank, step);
+  *receive_from = redist_priv_schedule_peer(schedule, REDIST_PRIV_TO, rank, step);
   return REDIST_OK;
 }
 

@@ -2258,9 +2258,8 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
 /* This rank's peer in a step; without a schedule, the rank at that distance. Where all exchange
    with all, in each step a node's ranks send to one other node and receive from one, so that all
    links are busy. */
-REDIST_PRIV_COLD int redist_priv_arranged_peer(const redist_plan *p,
-                                               const redist_priv_arrangement *s, int own,
-                                               int step) {
+REDIST_PRIV_COLD int redist_priv_arranged_peer(const redist_plan *p, const redist_schedule *s,
+                                               int own, int step) {
   const int each = (int)p->node, sign = own == REDIST_PRIV_FROM ? 1 : -1;
   if (!p->scheduled) return (p->rank + sign * step + p->size) % p->size;
   if (s->steps < p->size || each < 2 || p->size % each != 0)
@@ -2273,7 +2272,7 @@ REDIST_PRIV_COLD int redist_priv_arranged_peer(const redist_plan *p,
    of adjacent steps use the same links of a torus or fat tree, and should not be in flight
    together. REDIST_SHARED may have ordered the peers before. */
 REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p) {
-  redist_priv_arrangement s;
+  redist_schedule s;
   redist_priv_peer *peer;
   int turn, own, rank, stride, code = REDIST_OK;
   memset((void *)&s, 0, sizeof s);
@@ -2295,7 +2294,7 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p) {
       peer->order = (int)peer->pending;
     qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
   }
-  redist_priv_arrangement_free(&s);
+  redist_priv_schedule_close(&s);
   return code;
 }
 

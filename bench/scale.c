@@ -128,7 +128,7 @@ static void find_peers(question *q) {
 }
 
 static void arrange(question *q) {
-  redist_schedule schedule;
+  redist_schedule *schedule;
   if (redist_schedule_create(q->from, q->to, 0, &schedule) != REDIST_OK) give_up("no schedule");
   redist_schedule_free(&schedule);
 }
@@ -136,7 +136,7 @@ static void arrange(question *q) {
 static void walk_steps(question *q) {
   int send_to, receive_from;
   q->peers = 0;
-  for (int step = 0; step < q->schedule->steps; step++) {
+  for (int step = 0; step < redist_schedule_steps(q->schedule); step++) {
     if (redist_schedule_step(q->schedule, q->rank, step, &send_to, &receive_from) != REDIST_OK)
       give_up("no step");
     q->peers += (send_to >= 0) + (receive_from >= 0);
@@ -187,11 +187,11 @@ static void ask_ranks(question *q, row *r) {
 
 /* The schedule must give a rank as many peers as the rank finds by itself. */
 static void ask_schedule(question *q, row *r) {
-  redist_schedule schedule;
+  redist_schedule *schedule;
   r->arrange = ask(arrange, q);
   if (redist_schedule_create(q->from, q->to, 0, &schedule) != REDIST_OK) give_up("no schedule");
-  q->schedule = &schedule;
-  r->steps = schedule.steps;
+  q->schedule = schedule;
+  r->steps = redist_schedule_steps(schedule);
   for (int k = 0; k < SAMPLES; k++) {
     int64_t heard;
     q->rank = sample(k, r->places);

@@ -35,7 +35,7 @@ typedef struct {
   int64_t at[REDIST_MAX_DIMS]; /* the index along the others */
   int ranks, rank[MAX_RANKS];  /* all ranks of the layouts, ascending */
   redist_traffic traffic[LAYOUTS];
-  redist_schedule schedule;
+  redist_schedule *schedule;
   int scheduled; /* there is a schedule: no rank holds several places */
 } story;
 
@@ -599,14 +599,14 @@ static void draw_schedule(const story *s, const part *p, double x, double y) {
   char number[32];
   for (k = 0; k < s->ranks; k++)
     draw_rank(s, cell_at(x + 50, y, p->scale.across, p->scale.down, 0, k), s->rank[k]);
-  for (step = 0; step < s->schedule.steps; step++) {
+  for (step = 0; step < redist_schedule_steps(s->schedule); step++) {
     snprintf(number, sizeof number, "step %d", step);
     if (p->scale.down >= 9)
       write_text(x, y + p->scale.down * (step + 1.7),
                  "font-size=\"12\" fill=\"#333\" text-anchor=\"start\"", number);
     for (k = 0; k < s->ranks; k++) {
       rectangle r = cell_at(x + 50, y, p->scale.across, p->scale.down, step + 1, k);
-      redist_schedule_step(&s->schedule, s->rank[k], step, &to, &from);
+      redist_schedule_step(s->schedule, s->rank[k], step, &to, &from);
       if (to < 0)
         fill(r, EMPTY);
       else
@@ -620,9 +620,9 @@ static part schedule_part(const story *s) {
   part p;
   memset(&p, 0, sizeof p);
   p.scale.across = cell_size(s->ranks + 2, 560); /* 2: for the names of the steps */
-  p.scale.down = 0.75 * cell_size(s->schedule.steps + 1, 560);
+  p.scale.down = 0.75 * cell_size(redist_schedule_steps(s->schedule) + 1, 560);
   p.width = 50 + p.scale.across * s->ranks;
-  p.height = p.scale.down * (s->schedule.steps + 1);
+  p.height = p.scale.down * (redist_schedule_steps(s->schedule) + 1);
   snprintf(p.title, sizeof p.title, "schedule");
   snprintf(p.note, sizeof p.note, "to whom each rank (column) sends at each step");
   p.draw = draw_schedule;
@@ -683,7 +683,7 @@ static int heading(const story *s, char lines[4][TEXT]) {
   const redist_traffic *t = &s->traffic[s->layouts - 1];
   char steps[32] = "";
   int l, used;
-  if (s->scheduled) snprintf(steps, sizeof steps, "; %d steps", s->schedule.steps);
+  if (s->scheduled) snprintf(steps, sizeof steps, "; %d steps", redist_schedule_steps(s->schedule));
   for (l = 0; l < s->layouts; l++) {
     used = s->layouts > 1
                ? snprintf(lines[l], TEXT, "%-*s", s->layouts == LAYOUTS ? 12 : 6, names[l])

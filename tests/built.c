@@ -40,7 +40,7 @@ static void check_pair(const char *name, const redist_layout *from, const redist
   redist_layout between[2];
   redist_cost cost = {1, 1};
   redist_traffic traffic;
-  redist_schedule schedule;
+  redist_schedule *schedule;
   int ranks[8] = {0}, stops = -1;
   const void *sources[1] = {NULL};
   void *targets[1] = {NULL};
@@ -48,7 +48,7 @@ static void check_pair(const char *name, const redist_layout *from, const redist
                 redist_volume(from, 0, to, 0) == -1,
             "%s: traffic", name);
   test_case(redist_schedule_create(from, to, 0, &schedule) == REDIST_ERR_LAYOUT &&
-                schedule.steps == 0,
+                redist_schedule_steps(schedule) == 0,
             "%s: schedule", name);
   test_case(redist_relabel(from, to, ranks) == REDIST_ERR_LAYOUT, "%s: relabelled", name);
   test_case(redist_phases(from, to, 8, &cost, 2, between, &stops) == REDIST_ERR_LAYOUT &&

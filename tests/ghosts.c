@@ -92,7 +92,7 @@ static void check_paper(const pair *p, int number) {
   const test_table *f = &p->side[0].table, *t = &p->side[1].table;
   const redist_cost cost = {1, 0};
   redist_traffic traffic;
-  redist_schedule schedule;
+  redist_schedule *schedule;
   int64_t total = 0, kept = 0, messages = 0, volume, most = 0;
   int a, b, step, to = -1, from = -1, pairs = 0, right = 1, ranks[RANKS];
   for (a = 0; a < f->places; a++)
@@ -111,9 +111,9 @@ static void check_paper(const pair *p, int number) {
             "case %d: traffic of %lld, kept %lld, in %lld messages", number, (long long)total,
             (long long)kept, (long long)messages);
   test_case(redist_schedule_create(x, y, 0, &schedule) == REDIST_OK, "case %d: schedule", number);
-  for (step = 0; step < schedule.steps; step++)
+  for (step = 0; step < redist_schedule_steps(schedule); step++)
     for (a = 0; a < RANKS; a++) {
-      redist_schedule_step(&schedule, a, step, &to, &from);
+      redist_schedule_step(schedule, a, step, &to, &from);
       pairs -= to >= 0;
       right &= to < 0 || redist_volume(x, a, y, to) > 0;
     }

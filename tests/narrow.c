@@ -37,7 +37,7 @@ int main(void) {
   const redist_layout from = large_grid(0), to = redist_transposed(large_grid(5));
   const redist_layout few = redist_layout_2d(redist_whole(2), redist_whole(2));
   redist_layout listed = redist_on_ranks(large_grid(0), rank);
-  redist_schedule schedule;
+  redist_schedule *schedule;
   redist_traffic traffic;
   int ranks[1] = {-1};
   check(redist_layout_check(&listed), "ranks in a list");

@@ -368,13 +368,13 @@ static int shares_ranks(const redist_layout *layout) {
 /* In every step each rank sends and receives at most one message; each pair that exchanges anything
    meets once; and there are no more steps than messages of any rank. */
 static void check_schedule(const exchange *e, int degree, int number) {
-  redist_schedule schedule;
+  redist_schedule *schedule;
   int met[RANKS][RANKS] = {{0}}, to[RANKS], from[RANKS], a, b, step;
   int good = redist_schedule_create(&e->s[0].m.layout, &e->s[1].m.layout, e->combine, &schedule) ==
              REDIST_OK;
-  for (step = 0; step < schedule.steps && good; step++) {
+  for (step = 0; step < redist_schedule_steps(schedule) && good; step++) {
     for (a = 0; a < test_size(); a++)
-      good = good && redist_schedule_step(&schedule, a, step, &to[a], &from[a]) == REDIST_OK;
+      good = good && redist_schedule_step(schedule, a, step, &to[a], &from[a]) == REDIST_OK;
     for (a = 0; a < test_size(); a++) {
       good = good && (to[a] < 0 || from[to[a]] == a) && (from[a] < 0 || to[from[a]] == a);
       if (to[a] >= 0) met[a][to[a]]++;
@@ -382,8 +382,9 @@ static void check_schedule(const exchange *e, int degree, int number) {
   }
   for (a = 0; a < test_size(); a++)
     for (b = 0; b < test_size(); b++) good = good && met[a][b] == (volume_of(e, a, b) > 0);
-  test_case(good && schedule.steps == degree, "case %d: a schedule of %d steps, not %d", number,
-            schedule.steps, degree);
+  test_case(good && redist_schedule_steps(schedule) == degree,
+            "case %d: a schedule of %d steps, not %d", number, redist_schedule_steps(schedule),
+            degree);
   redist_schedule_free(&schedule);
 }
 

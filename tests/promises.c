@@ -247,7 +247,7 @@ static void check_point_to_point(int shape, int variant) {
 /* The step in which this rank exchanges with a peer. */
 static int step_of(const exchange *e, const redist_schedule *schedule, int side, int partner) {
   int step, meets[2] = {-1, -1};
-  for (step = 0; step < schedule->steps; step++) {
+  for (step = 0; step < redist_schedule_steps(schedule); step++) {
     redist_schedule_step(schedule, e->rank, step, &meets[FROM], &meets[TO]);
     if (meets[side] == partner) break;
   }
@@ -256,7 +256,7 @@ static int step_of(const exchange *e, const redist_schedule *schedule, int side,
 
 /* Which steps of the schedule precede which, on any rank and side. Collective. */
 typedef struct {
-  redist_schedule schedule;
+  redist_schedule *schedule;
   int before[MOST][MOST];
 } step_order;
 
@@ -265,15 +265,15 @@ static void open_order(const exchange *e, step_order *order) {
   memset(order, 0, sizeof *order);
   if (redist_schedule_create(&e->layouts[FROM], &e->layouts[TO], 0, &order->schedule) !=
           REDIST_OK ||
-      order->schedule.steps > MOST)
+      redist_schedule_steps(order->schedule) > MOST)
     MPI_Abort(MPI_COMM_WORLD, 1);
   for (side = 0; side < 2; side++)
     for (a = 0; a < profile.posts; a++)
       for (b = a + 1; b < profile.posts; b++)
         if (profile.post[a].side == side && profile.post[b].side == side &&
             profile.post[a].peer != profile.post[b].peer)
-          order->before[step_of(e, &order->schedule, side, profile.post[a].peer)]
-                       [step_of(e, &order->schedule, side, profile.post[b].peer)] = 1;
+          order->before[step_of(e, order->schedule, side, profile.post[a].peer)]
+                       [step_of(e, order->schedule, side, profile.post[b].peer)] = 1;
   PMPI_Allreduce(MPI_IN_PLACE, order->before, MOST * MOST, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
 }
 
@@ -281,7 +281,7 @@ static void open_order(const exchange *e, step_order *order) {
    that no two of a rank's messages of a side are in flight at once. From four steps on, this order
    is not the schedule's own. */
 static int is_in_order(const step_order *order) {
-  int a, b, good = 1, turned = order->schedule.steps < 4;
+  int a, b, good = 1, turned = redist_schedule_steps(order->schedule) < 4;
   for (a = 0; a < MOST; a++)
     for (b = 0; b <= a; b++) {
       good = good && !(order->before[a][b] && order->before[b][a]);
@@ -312,10 +312,10 @@ static int receives_first(const exchange *e, const step_order *order) {
     missing[other] = other == e->rank ? 0 : bytes_with(e, TO, other);
   for (k = 0; good && k < profile.posts; k++) {
     const profile_post *post = &profile.post[k];
-    step = step_of(e, &order->schedule, post->side, post->peer);
+    step = step_of(e, order->schedule, post->side, post->peer);
     for (other = 0; post->side == FROM && other < e->size; other++)
       good = good &&
-             (missing[other] == 0 || !order->before[step_of(e, &order->schedule, TO, other)][step]);
+             (missing[other] == 0 || !order->before[step_of(e, order->schedule, TO, other)][step]);
     missing[post->peer] -= post->side == TO ? post->bytes : 0;
   }
   return good;

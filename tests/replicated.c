@@ -145,15 +145,15 @@ static void check_traffic(const replicated *p, int number) {
 
 static void check_schedule(const replicated *p, int number) {
   int64_t left[TEST_PLACES][TEST_PLACES], degree;
-  redist_schedule s;
+  redist_schedule *s;
   int step, a, b,
       good = redist_schedule_create(&p->side[0].layout, &p->side[1].layout, 0, &s) == REDIST_OK;
   expected_traffic(p, &degree);
   memcpy(left, p->volume, sizeof left);
-  for (step = 0; step < s.steps && good; step++) {
+  for (step = 0; step < redist_schedule_steps(s) && good; step++) {
     int to[WORLD], from[WORLD];
     for (a = 0; a < WORLD; a++)
-      good = good && redist_schedule_step(&s, a, step, &to[a], &from[a]) == REDIST_OK;
+      good = good && redist_schedule_step(s, a, step, &to[a], &from[a]) == REDIST_OK;
     for (a = 0; a < WORLD && good; a++) {
       good = to[a] >= -1 && to[a] < WORLD && from[a] >= -1 && from[a] < WORLD &&
              (to[a] < 0 || from[to[a]] == a) && (from[a] < 0 || to[from[a]] == a) &&
@@ -163,8 +163,9 @@ static void check_schedule(const replicated *p, int number) {
   }
   for (a = 0; a < WORLD; a++)
     for (b = 0; b < WORLD; b++) good = good && left[a][b] == 0;
-  test_case(good && s.steps == degree, "pair %d: a schedule of %d steps for a degree of %ld",
-            number, s.steps, (long)degree);
+  test_case(good && redist_schedule_steps(s) == degree,
+            "pair %d: a schedule of %d steps for a degree of %ld", number, redist_schedule_steps(s),
+            (long)degree);
   redist_schedule_free(&s);
 }
 
@@ -291,7 +292,7 @@ static void check_large_relabel(void) {
 static int call_all(const replicated *p, const void *const *from, void *const *to, int *memory) {
   const redist_layout *x = &p->side[0].layout, *y = &p->side[1].layout;
   redist_traffic traffic;
-  redist_schedule schedule;
+  redist_schedule *schedule;
   int ranks[TEST_PLACES], code[4], k, good = 1;
   int64_t volume = redist_volume(x, p->side[0].table.ranks[0], y, p->side[1].table.ranks[0]);
   code[0] = redist_traffic_between(x, y, 0, &traffic);
@@ -420,10 +421,10 @@ static void check_empty(void) {
       redist_replicated(redist_layout_2d(redist_block(0, 2), redist_cyclic(9, 2)), 2);
   redist_layout to = redist_replicated(redist_layout_2d(redist_whole(0), redist_block(9, 3)), 3);
   redist_traffic traffic;
-  redist_schedule s;
+  redist_schedule *s;
   test_case(redist_traffic_between(&from, &to, 0, &traffic) == REDIST_OK && traffic.total == 0 &&
                 traffic.messages == 0 && redist_schedule_create(&from, &to, 0, &s) == REDIST_OK &&
-                s.steps == 0 && redist_volume(&from, 0, &to, 0) == 0,
+                redist_schedule_steps(s) == 0 && redist_volume(&from, 0, &to, 0) == 0,
             "an array of no elements in copies");
   redist_schedule_free(&s);
 }

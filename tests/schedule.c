@@ -95,10 +95,10 @@ static void count_kinds(const test_model *from, const test_model *to, const redi
   }
   tested[tables].alone += from->array.ndim == 1;
   tested[tables].several += from->array.ndim > 1;
-  tested[tables].shared += s->steps < steps;
+  tested[tables].shared += redist_schedule_steps(s) < steps;
   all_meet += !tables && complete > 1;
   tested[tables].fans += out > 0 && in > 0;
-  in_turn += s->steps == steps && steps > 1 && from->array.ndim > 1;
+  in_turn += redist_schedule_steps(s) == steps && steps > 1 && from->array.ndim > 1;
 }
 
 static void check_schedule(const test_model *from, const test_model *to, const char *what,
@@ -106,18 +106,21 @@ static void check_schedule(const test_model *from, const test_model *to, const c
   const redist_layout *x = &from->layout, *y = &to->layout;
   const int64_t before = live_blocks;
   static serial_matrix left;
-  redist_schedule s;
+  redist_schedule *s;
   int64_t wanted;
   int step = 0, code;
   serial_volumes(from, to, &left);
   wanted = largest_degree(&left);
   code = redist_schedule_create(x, y, 0, &s);
-  if (test_case(code == REDIST_OK && s.steps == wanted, "%s %d: code %d, %d steps instead of %d",
-                what, number, code, s.steps, (int)wanted)) {
-    while (step < s.steps && step_is_right(&s, step, &left)) step++;
-    test_case(step == s.steps, "%s %d: step %d of %d", what, number, step, s.steps);
-    test_case(step < s.steps || nothing_left(&left), "%s %d: pairs that never meet", what, number);
-    count_kinds(from, to, &s, live_blocks - before > 3); /* itself, and its listed ranks */
+  if (test_case(code == REDIST_OK && redist_schedule_steps(s) == wanted,
+                "%s %d: code %d, %d steps instead of %d", what, number, code,
+                redist_schedule_steps(s), (int)wanted)) {
+    while (step < redist_schedule_steps(s) && step_is_right(s, step, &left)) step++;
+    test_case(step == redist_schedule_steps(s), "%s %d: step %d of %d", what, number, step,
+              redist_schedule_steps(s));
+    test_case(step < redist_schedule_steps(s) || nothing_left(&left),
+              "%s %d: pairs that never meet", what, number);
+    count_kinds(from, to, s, live_blocks - before > 3); /* itself, and its listed ranks */
   }
   redist_schedule_free(&s);
   if (test_failed > 0 && test_failed < 3) {
@@ -338,12 +341,12 @@ static void check_reshapes(void) {
     test_model *from =
         on_grid(ndim, reshapes[k].shape, reshapes[k].before, reshapes[k].grid_before);
     test_model *to = on_grid(ndim, reshapes[k].shape, reshapes[k].after, reshapes[k].grid_after);
-    redist_schedule s;
+    redist_schedule *s;
     int code;
     check_schedule(from, to, reshapes[k].what, 0);
     code = redist_schedule_create(&from->layout, &to->layout, 0, &s);
-    test_case(code == REDIST_OK && s.steps == reshapes[k].steps, "%s: %d steps", reshapes[k].what,
-              s.steps);
+    test_case(code == REDIST_OK && redist_schedule_steps(s) == reshapes[k].steps, "%s: %d steps",
+              reshapes[k].what, redist_schedule_steps(s));
     redist_schedule_free(&s);
     free(from);
     free(to);
@@ -403,16 +406,16 @@ static int64_t walker_number(const walker_axes *a, const walker_figure *f, int p
 static void check_figure(const walker_figure *f, const walker_axes *a, int shrinks) {
   redist_layout small = redist_layout_1d(a->small), large = redist_layout_1d(a->large);
   const int64_t before = live_blocks;
-  redist_schedule s;
+  redist_schedule *s;
   int code = redist_schedule_create(shrinks ? &large : &small, shrinks ? &small : &large, 0, &s);
-  if (!test_case(code == REDIST_OK && s.steps == f->ratio, "P=%d K=%d: %d steps", f->procs,
-                 f->ratio, s.steps))
+  if (!test_case(code == REDIST_OK && redist_schedule_steps(s) == f->ratio, "P=%d K=%d: %d steps",
+                 f->procs, f->ratio, redist_schedule_steps(s)))
     return;
   for (int step = 0; step < f->ratio; step++)
     for (int process = 0; process < f->procs; process++) {
       int own_start = f->receives ? a->start_large : a->start_small, to = -1, from = -1;
       int64_t found;
-      redist_schedule_step(&s, (process + own_start) % f->procs, step, &to, &from);
+      redist_schedule_step(s, (process + own_start) % f->procs, step, &to, &from);
       found = walker_number(a, f, process, f->receives != shrinks ? from : to);
       test_case(found == f->number[step][process],
                 "P=%d K=%d %s: step %d, process %d: %d instead of %d", f->procs, f->ratio,
@@ -456,14 +459,16 @@ static void check_many(const char *what, redist_axis from, redist_axis to, int s
   static const int ranks[] = {0, 1, 2, 777, 499999, 500000, 999981, 999982, 999983, 999999};
   redist_layout x = redist_layout_1d(from), y = redist_layout_1d(to);
   const int64_t before = live_blocks;
-  redist_schedule s;
+  redist_schedule *s;
   int code = redist_schedule_create(&x, &y, 0, &s), good = 1;
-  test_case(code == REDIST_OK && s.steps == steps, "%s: code %d, %d steps", what, code, s.steps);
+  test_case(code == REDIST_OK && redist_schedule_steps(s) == steps, "%s: code %d, %d steps", what,
+            code, redist_schedule_steps(s));
   test_case(live_blocks == before + 1, "%s: %d blocks of memory held, not one", what,
             (int)(live_blocks - before));
   for (size_t k = 0; k < sizeof ranks / sizeof *ranks; k++)
-    for (int step = 0; step < s.steps; step += s.steps < 100 ? 1 : s.steps / 5 - 1)
-      good = good && pair_is_right(&s, &x, &y, ranks[k], step);
+    for (int step = 0; step < redist_schedule_steps(s);
+         step += redist_schedule_steps(s) < 100 ? 1 : redist_schedule_steps(s) / 5 - 1)
+      good = good && pair_is_right(s, &x, &y, ranks[k], step);
   test_case(good, "%s: a step", what);
   redist_schedule_free(&s);
 }
@@ -490,30 +495,25 @@ static void check_million_places(void) {
 
 /* ---- memory ---- */
 
-static int is_empty(const redist_schedule *s) {
-  static const redist_schedule nothing;
-  return memcmp(s, &nothing, sizeof nothing) == 0;
-}
-
 static void check_memory(const char *what, const redist_layout *x, const redist_layout *y,
                          int least) {
   const int64_t before = live_blocks;
-  redist_schedule s;
+  redist_schedule *s;
   int code = REDIST_ERR_MEMORY, failures = 0, good = 1;
   while (code == REDIST_ERR_MEMORY) {
     memset(&s, 0x5a, sizeof s);
     until_failure = failures;
     code = redist_schedule_create(x, y, 0, &s);
-    good = good && (code != REDIST_ERR_MEMORY || (is_empty(&s) && live_blocks == before));
+    good = good && (code != REDIST_ERR_MEMORY || (s == NULL && live_blocks == before));
     failures += code == REDIST_ERR_MEMORY;
   }
   until_failure = -1;
-  test_case(good, "%s: memory fails: nothing kept, schedule empty", what);
+  test_case(good, "%s: memory fails: nothing is left, no schedule", what);
   test_case(code == REDIST_OK && failures >= least, "%s: code %d after %d failures", what, code,
             failures);
   redist_schedule_free(&s);
   redist_schedule_free(&s);
-  test_case(is_empty(&s) && live_blocks == before, "%s: freed, twice", what);
+  test_case(s == NULL && live_blocks == before, "%s: freed, twice", what);
 }
 
 static void check_memory_failures(void) {
@@ -537,11 +537,11 @@ static void check_memory_failures(void) {
 
 static void expect_refused(const char *what, const redist_layout *x, const redist_layout *y,
                            int wanted) {
-  redist_schedule s;
+  redist_schedule *s;
   int code;
   memset(&s, 0x5a, sizeof s);
   code = redist_schedule_create(x, y, 0, &s);
-  test_case(code == wanted && is_empty(&s), "%s: code %d", what, code);
+  test_case(code == wanted && s == NULL, "%s: code %d", what, code);
   redist_schedule_free(&s);
 }
 
@@ -565,32 +565,35 @@ static void check_bad_layouts(void) {
 static void check_bad_steps(void) {
   redist_layout x = redist_layout_1d(redist_block(10, 2)),
                 y = redist_layout_1d(redist_cyclic(10, 3));
-  redist_schedule s;
+  redist_schedule *s;
   int to = 7, from = 7, sends = 0, receives = 0;
   redist_schedule_create(&x, &y, 0, &s);
-  test_case(s.steps == 3, "2 blocks to 3 cycles: %d steps", s.steps);
+  test_case(redist_schedule_steps(s) == 3, "2 blocks to 3 cycles: %d steps",
+            redist_schedule_steps(s));
   test_case(redist_schedule_step(NULL, 0, 0, &to, &from) == REDIST_ERR_ARGUMENT, "no schedule");
-  test_case(redist_schedule_step(&s, 0, 0, NULL, &from) == REDIST_ERR_ARGUMENT,
+  test_case(redist_schedule_step(s, 0, 0, NULL, &from) == REDIST_ERR_ARGUMENT,
             "nowhere to write whom to send to");
-  test_case(redist_schedule_step(&s, 0, 0, &to, NULL) == REDIST_ERR_ARGUMENT,
+  test_case(redist_schedule_step(s, 0, 0, &to, NULL) == REDIST_ERR_ARGUMENT,
             "nowhere to write whom to receive from");
-  test_case(redist_schedule_step(&s, 0, -1, &to, &from) == REDIST_ERR_ARGUMENT, "step -1");
-  test_case(redist_schedule_step(&s, 0, 3, &to, &from) == REDIST_ERR_ARGUMENT, "step 3 of 3");
+  test_case(redist_schedule_step(s, 0, -1, &to, &from) == REDIST_ERR_ARGUMENT, "step -1");
+  test_case(redist_schedule_step(s, 0, 3, &to, &from) == REDIST_ERR_ARGUMENT, "step 3 of 3");
   test_case(to == 7 && from == 7, "an error writes nothing");
-  test_case(redist_schedule_step(&s, -5, 0, &to, &from) == REDIST_OK && to == -1 && from == -1,
+  test_case(redist_schedule_step(s, -5, 0, &to, &from) == REDIST_OK && to == -1 && from == -1,
             "rank -5 is idle");
-  test_case(redist_schedule_step(&s, INT_MAX, 2, &to, &from) == REDIST_OK && to == -1 && from == -1,
+  test_case(redist_schedule_step(s, INT_MAX, 2, &to, &from) == REDIST_OK && to == -1 && from == -1,
             "rank INT_MAX is idle");
   for (int step = 0; step < 3; step++) {
-    sends += redist_schedule_step(&s, 2, step, &to, &from) != REDIST_OK || to != -1;
+    sends += redist_schedule_step(s, 2, step, &to, &from) != REDIST_OK || to != -1;
     receives += from >= 0;
   }
   test_case(sends == 0 && receives == 2, "rank 2, which only receives: %d sends, %d receives",
             sends, receives);
-  redist_schedule_free(&s);
-  test_case(redist_schedule_step(&s, 0, 0, &to, &from) == REDIST_ERR_ARGUMENT,
+  test_case(redist_schedule_free(&s) == REDIST_OK && s == NULL, "freed");
+  test_case(redist_schedule_steps(s) == 0 &&
+                redist_schedule_step(s, 0, 0, &to, &from) == REDIST_ERR_ARGUMENT,
             "a freed schedule has no steps");
-  redist_schedule_free(NULL);
+  test_case(redist_schedule_free(&s) == REDIST_OK, "freed twice");
+  test_case(redist_schedule_free(NULL) == REDIST_ERR_ARGUMENT, "nothing to free");
 }
 
 int main(void) {
