@@ -14,10 +14,12 @@
  *         redist_layout rows = redist_layout_2d(redist_block(6, 2), redist_whole(4));
  *         redist_layout columns = redist_layout_2d(redist_whole(6), redist_cyclic(4, 2));
  *         const int64_t index[2] = {5, 2};
+ *         int64_t sent;
+ *         int error = redist_volume(&rows, 0, &columns, 1, &sent);
  *         printf("(5,2) lives on rank %d by rows, on rank %d by columns; 0 sends %d to 1\n",
  *                redist_layout_owner(&rows, index), redist_layout_owner(&columns, index),
- *                (int)redist_volume(&rows, 0, &columns, 1));
- *         return 0;
+ *                (int)sent);
+ *         return error;
  *     }
  *
  * redist_plan.h moves the data with MPI. Axes are independent of each other: ownership,
@@ -578,11 +580,11 @@ typedef struct {
   int64_t max_sent, max_received;  /* elements, over ranks, to and from other ranks         */
 } redist_traffic;
 
-/* How many elements rank_from of `from` sends to rank_to of `to`. 0 when either rank holds no
-   place, or rank_to receives from another replica; -1 when the layouts are invalid, differ in
-   shape, or memory is exhausted. */
-REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to,
-                                 int rank_to);
+/* Writes how many elements rank_from of `from` sends to rank_to of `to` to *elements: 0 when either
+   rank holds no place, or rank_to receives from another replica; -1 on failure.
+   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+REDIST_API int redist_volume(const redist_layout *from, int rank_from, const redist_layout *to,
+                             int rank_to, int64_t *elements);
 
 /* Counts the elements that the redistribution moves between ranks, and those that it leaves on
    their rank (local). combining: not 0 for a plan that combines, to which all holders of the source
@@ -629,16 +631,16 @@ typedef struct {
   double per_message, per_byte;
 } redist_cost;
 
-/* Seconds that one exchange takes by the model of Kaushik et al. 1994, Q ts + (N/P) te: Q is the
-   most messages that any rank sends or receives, a copy to itself counted (if the source is
-   replicated, an upper bound that may exceed Q by 1); N/P the most elements that any rank holds
-   before or after; ts = cost->per_message; te = element_bytes * cost->per_byte, element_bytes >= 1.
-   -1 when a layout is invalid, the shapes differ, an argument is bad or memory is exhausted. Work
-   is a sum over axes: mostly a formula where both axes are block-cyclic and seen whole,
-   O(coordinates) where one of them has an interval per coordinate, else O(pairs of coordinates that
-   meet). */
-REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to,
-                                 int64_t element_bytes, const redist_cost *cost);
+/* Writes the seconds that one exchange takes by the model of Kaushik et al. 1994, Q ts + (N/P) te,
+   to *seconds (-1 on failure): Q is the most messages that any rank sends or receives, a copy to
+   itself counted (if the source is replicated, an upper bound that may exceed Q by 1); N/P the most
+   elements that any rank holds before or after; ts = cost->per_message; te = element_bytes *
+   cost->per_byte, element_bytes >= 1. Work is a sum over axes: mostly a formula where both axes are
+   block-cyclic and seen whole, O(coordinates) where one of them has an interval per coordinate,
+   else O(pairs of coordinates that meet). REDIST_ERR_ARGUMENT (NULL, a bad cost, element_bytes 0),
+   _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+REDIST_API int redist_cost_of(const redist_layout *from, const redist_layout *to,
+                              size_t element_bytes, const redist_cost *cost, double *seconds);
 
 /* The cheapest multiphase route found, by the model of redist_cost_of. The data passes through
    *stops intermediate layouts, at most `max` and never more than 7, which are written to
@@ -653,7 +655,7 @@ REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout 
    be NULL when max is 0), a bad cost, element_bytes < 1, max < 0. Else REDIST_ERR_LAYOUT, _SHAPE,
    _RANK, _OVERFLOW, _MEMORY. *stops is 0 then. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
-                             int64_t element_bytes, const redist_cost *cost, int max,
+                             size_t element_bytes, const redist_cost *cost, int max,
                              redist_layout *between, int *stops);
 
 /* ----------------------------------------------------------------------- relabelling and advice */
@@ -4400,14 +4402,17 @@ REDIST_PRIV_COLD int64_t redist_priv_sent_between(redist_priv_pairs *pairs, int 
   return pairs->code != REDIST_OK ? -1 : sender == from_place ? shared : 0;
 }
 
-REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const redist_layout *to,
-                                 int rank_to) {
+REDIST_API int redist_volume(const redist_layout *from, int rank_from, const redist_layout *to,
+                             int rank_to, int64_t *elements) {
   redist_layout source;
   redist_priv_directory side[2];
   redist_priv_pairs pairs;
   int64_t all = 0, one;
-  int i = -1, k;
-  if (redist_priv_check_pair(from, to, 0, &source) != REDIST_OK) return -1;
+  int i = -1, k, code;
+  if (elements == NULL) return REDIST_ERR_ARGUMENT;
+  *elements = -1;
+  code = redist_priv_check_pair(from, to, 0, &source);
+  if (code != REDIST_OK) return code;
   if (redist_priv_directory_open(&side[0], &source) != REDIST_OK) all = -1;
   if (redist_priv_directory_open(&side[1], to) != REDIST_OK) all = -1;
   pairs = redist_priv_pairs_between(&side[0], &side[1], 0);
@@ -4418,7 +4423,8 @@ REDIST_API int64_t redist_volume(const redist_layout *from, int rank_from, const
     }
   redist_priv_directory_close(&side[0]);
   redist_priv_directory_close(&side[1]);
-  return all;
+  *elements = all;
+  return all < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Messages and elements of all places where both are products over axes. */
@@ -5098,21 +5104,24 @@ REDIST_PRIV_COLD int redist_priv_busiest(const redist_layout *from, const redist
   return code;
 }
 
-REDIST_PRIV_COLD double redist_priv_seconds_of(const redist_priv_load *load, int64_t element_bytes,
+REDIST_PRIV_COLD double redist_priv_seconds_of(const redist_priv_load *load, size_t element_bytes,
                                                const redist_cost *cost) {
   return (double)load->messages * cost->per_message +
          (double)load->elements * ((double)element_bytes * cost->per_byte);
 }
 
-REDIST_API double redist_cost_of(const redist_layout *from, const redist_layout *to,
-                                 int64_t element_bytes, const redist_cost *cost) {
+REDIST_API int redist_cost_of(const redist_layout *from, const redist_layout *to,
+                              size_t element_bytes, const redist_cost *cost, double *seconds) {
   redist_layout source;
   redist_priv_load busiest = {0, 0};
-  if (!redist_priv_is_cost(cost) || element_bytes < 1 ||
-      redist_priv_check_pair(from, to, 0, &source) != REDIST_OK ||
-      redist_priv_busiest(&source, to, &busiest) != REDIST_OK)
-    return -1;
-  return redist_priv_seconds_of(&busiest, element_bytes, cost);
+  int code;
+  if (seconds == NULL) return REDIST_ERR_ARGUMENT;
+  *seconds = -1;
+  if (!redist_priv_is_cost(cost) || element_bytes < 1) return REDIST_ERR_ARGUMENT;
+  code = redist_priv_check_pair(from, to, 0, &source);
+  if (code == REDIST_OK) code = redist_priv_busiest(&source, to, &busiest);
+  if (code == REDIST_OK) *seconds = redist_priv_seconds_of(&busiest, element_bytes, cost);
+  return code;
 }
 
 /* Routes. The time of short messages is mostly latency. Passing through intermediate layouts takes
@@ -5298,7 +5307,7 @@ REDIST_PRIV_COLD int redist_priv_write_route(redist_priv_route *route, int n, in
 
 /* redist_phases with a latency that each phase costs besides its messages and bytes. */
 REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_layout *to,
-                                        int64_t element_bytes, const redist_cost *cost,
+                                        size_t element_bytes, const redist_cost *cost,
                                         double latency, int max, redist_layout *between,
                                         int *stops) {
   enum { ALL = REDIST_PRIV_DIVISIONS }; /* a try: phases * ALL + division */
@@ -5326,7 +5335,7 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
 }
 
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
-                             int64_t element_bytes, const redist_cost *cost, int max,
+                             size_t element_bytes, const redist_cost *cost, int max,
                              redist_layout *between, int *stops) {
   redist_layout source;
   int code = redist_priv_check_pair(from, to, 1, &source);

@@ -4131,8 +4131,9 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *betwe
   redist_layout grid;
   double seconds = 0, passing;
   if (code != REDIST_OK) return code;
-  code = redist_priv_phases(p->part->from, p->part->to, p->part->element_bytes * p->arrays,
-                            &p->network.cost, p->network.latency, most, between, &stops);
+  code =
+      redist_priv_phases(p->part->from, p->part->to, (size_t)(p->part->element_bytes * p->arrays),
+                         &p->network.cost, p->network.latency, most, between, &stops);
   c->phases = code == REDIST_OK ? stops + 1 : 0;
   for (k = 0; k < c->phases; k++)
     seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, between, k),

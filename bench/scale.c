@@ -203,12 +203,18 @@ static void ask_schedule(question *q, row *r) {
   redist_schedule_free(&schedule);
 }
 
+static double cost_of(const redist_layout *from, const redist_layout *to, const redist_cost *cost) {
+  double seconds;
+  const int code = redist_cost_of(from, to, ELEMENT, cost, &seconds);
+  if (code != REDIST_OK) give_up("%s", redist_strerror(code));
+  return seconds;
+}
+
 static double way_cost(const question *q, const redist_cost *cost, int n,
                        const redist_layout *between) {
   double sum = 0;
   for (int k = 0; k <= n; k++)
-    sum += redist_cost_of(k == 0 ? q->from : &between[k - 1], k == n ? q->to : &between[k], ELEMENT,
-                          cost);
+    sum += cost_of(k == 0 ? q->from : &between[k - 1], k == n ? q->to : &between[k], cost);
   return sum;
 }
 
@@ -223,8 +229,8 @@ static void predict(const settings *s, const question *q, row *r) {
   code = redist_phases(q->from, q->to, ELEMENT, &s->cost, MOST_BETWEEN, between, &n);
   if (code != REDIST_OK) give_up("%s", redist_strerror(code));
   r->phases = n + 1;
-  r->direct = redist_cost_of(q->from, q->to, ELEMENT, &s->cost);
-  r->scheduled = r->steps * s->cost.per_message + redist_cost_of(q->from, q->to, ELEMENT, &bytes);
+  r->direct = cost_of(q->from, q->to, &s->cost);
+  r->scheduled = r->steps * s->cost.per_message + cost_of(q->from, q->to, &bytes);
   r->multiphase = way_cost(q, &s->cost, n, between);
 }
 

@@ -157,8 +157,8 @@ typedef struct {
 
 /* Bytes that this rank sends to rank k, or receives from it. */
 static int64_t between(const bench *b, const problem *p, int own, int k) {
-  const int64_t n = own == 0 ? redist_volume(&p->from, b->rank, &p->to, k)
-                             : redist_volume(&p->from, k, &p->to, b->rank);
+  int64_t n;
+  redist_volume(&p->from, own == 0 ? b->rank : k, &p->to, own == 0 ? k : b->rank, &n);
   return n * p->bytes;
 }
 
@@ -325,7 +325,8 @@ static void compare(const bench *b, const problem *p, int first, int n) {
   static double seconds[METHODS][MOST_EXECUTIONS];
   contestant c[METHODS];
   char text[64];
-  const double model = redist_cost_of(&p->from, &p->to, p->bytes, &b->cost);
+  double model;
+  redist_cost_of(&p->from, &p->to, (size_t)p->bytes, &b->cost, &model);
   for (int k = 0; k < n; k++) {
     memset(&c[k], 0, sizeof c[k]);
     c[k].takes_part = strchr(b->methods, methods[first + k].letter) != NULL &&

@@ -544,9 +544,15 @@ static double cell_size(int cells, double room) {
   return size * cells > width ? width / cells : size;
 }
 
+static void check(int code) {
+  if (code != REDIST_OK) fail(redist_strerror(code));
+}
+
 static int64_t volume(const story *s, int row, int column) {
-  return redist_volume(&s->layout[BEFORE], s->rank[row], &s->layout[s->layouts - 1],
-                       s->rank[column]);
+  int64_t elements;
+  check(redist_volume(&s->layout[BEFORE], s->rank[row], &s->layout[s->layouts - 1], s->rank[column],
+                      &elements));
+  return elements;
 }
 
 static int64_t largest_volume(const story *s) {
@@ -748,10 +754,6 @@ static void read_layout(story *s, const char *text) {
     exit(1);
   }
   s->layouts++;
-}
-
-static void check(int code) {
-  if (code != REDIST_OK) fail(redist_strerror(code));
 }
 
 static void relabel(story *s) {

@@ -294,9 +294,9 @@ static void uneven_layouts(int form, redist_layout *from, redist_layout *to, int
     *from = *to;
     *to = redist_layout_2d(redist_whole(30), redist_cyclic(32, 2));
   }
-  bytes[KEPT] = 8 * redist_volume(from, me, to, me);
-  bytes[SENT] = 8 * redist_volume(from, me, to, !me);
-  bytes[RECEIVED] = 8 * redist_volume(from, !me, to, me);
+  bytes[KEPT] = 8 * test_volume(from, me, to, me);
+  bytes[SENT] = 8 * test_volume(from, me, to, !me);
+  bytes[RECEIVED] = 8 * test_volume(from, !me, to, me);
 }
 
 static int64_t sum_of(int what, const int64_t bytes[5]) {

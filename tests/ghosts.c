@@ -97,7 +97,7 @@ static void check_paper(const pair *p, int number) {
   int a, b, step, to = -1, from = -1, pairs = 0, right = 1, ranks[RANKS];
   for (a = 0; a < f->places; a++)
     for (b = 0; b < t->places; b++) {
-      volume = redist_volume(x, f->ranks[a], y, t->ranks[b]);
+      volume = test_volume(x, f->ranks[a], y, t->ranks[b]);
       right &= volume == shared(p, a, b) || (f->places > f->grid && volume == 0);
       total += volume;
       kept += f->ranks[a] == t->ranks[b] ? volume : 0;
@@ -115,7 +115,7 @@ static void check_paper(const pair *p, int number) {
     for (a = 0; a < RANKS; a++) {
       redist_schedule_step(schedule, a, step, &to, &from);
       pairs -= to >= 0;
-      right &= to < 0 || redist_volume(x, a, y, to) > 0;
+      right &= to < 0 || test_volume(x, a, y, to) > 0;
     }
   test_case(right && pairs == 0, "case %d: %d pairs are not in the schedule", number, pairs);
   redist_schedule_free(&schedule);
@@ -130,8 +130,8 @@ static void check_paper(const pair *p, int number) {
       for (a = 0; a < f->places; a++) receives += shared(p, a, b) > 0;
       most = receives > most ? receives : most;
     }
-    test_case(redist_cost_of(x, y, 8, &cost) == (double)most, "case %d: %g messages, not %lld",
-              number, redist_cost_of(x, y, 8, &cost), (long long)most);
+    test_case(test_cost(x, y, 8, &cost) == (double)most, "case %d: %g messages, not %lld", number,
+              test_cost(x, y, 8, &cost), (long long)most);
     volume = 0;
     test_case(redist_relabel(x, y, ranks) == REDIST_OK, "case %d: relabelled", number);
     for (a = 0; a < f->places; a++)

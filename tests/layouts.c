@@ -204,7 +204,7 @@ static void check_huge(void) {
             "2^61 elements: offset");
   test_case(redist_layout_offset(&y, last) == (rows - 1) + ((columns >> 2) - 1) * rows,
             "2^61 elements: column-major offset");
-  test_case(redist_volume(&x, 0, &y, 1) == INT64_C(1) << 59, "2^61 elements: volume");
+  test_case(test_volume(&x, 0, &y, 1) == INT64_C(1) << 59, "2^61 elements: volume");
 }
 
 /* ---- ScaLAPACK descriptors ---- */
@@ -299,9 +299,9 @@ static void check_scalapack(test_random *r, int number) {
 
 static int same_volumes(const serial_matrix *m, const redist_layout *x, const redist_layout *y,
                         int ranks) {
-  int same = redist_volume(x, -1, y, 0) == 0 && redist_volume(x, 0, y, -1) == 0;
+  int same = test_volume(x, -1, y, 0) == 0 && test_volume(x, 0, y, -1) == 0;
   for (int a = 0; a < ranks; a++)
-    for (int b = 0; b < ranks; b++) same = same && redist_volume(x, a, y, b) == m->volume[a][b];
+    for (int b = 0; b < ranks; b++) same = same && test_volume(x, a, y, b) == m->volume[a][b];
   return same;
 }
 

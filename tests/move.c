@@ -140,7 +140,7 @@ static void check_traffic(pair *p, int number) {
             (long)found.moved, (long)expected.moved, (long)found.messages, (long)expected.messages);
   for (a = 0; a < WORLD; a++)
     for (b = 0; b < WORLD; b++)
-      if (redist_volume(&p->layouts[0], a, &p->layouts[1], b) != volumes[a * WORLD + b]) same = 0;
+      if (test_volume(&p->layouts[0], a, &p->layouts[1], b) != volumes[a * WORLD + b]) same = 0;
   test_case(same, "volumes between ranks, pair %d", number);
 }
 

@@ -209,7 +209,7 @@ static void check_nodes(int outer, int kind, int operation, int arrays, int in_p
   code = slabs_create(e, each, 0, NULL);
   for (k = 0; code == REDIST_OK && k < e->size; k++)
     near &= k / each == e->rank / each ||
-            redist_volume(&e->layouts[0], e->rank, e->plan->state.chain.phase[0]->part->to, k) == 0;
+            test_volume(&e->layouts[0], e->rank, e->plan->state.chain.phase[0]->part->to, k) == 0;
   test_case_all(code == REDIST_OK && stats_of(e->plan).phases == 2 && near,
                 "axis %d, kind %d, operation %d: first in the node", outer, kind, operation);
   near = code == REDIST_OK && exchange_is_right(e, 0) && exchange_is_right(e, WAYS);

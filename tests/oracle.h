@@ -27,6 +27,22 @@ static int64_t test_stream_bytes = 4194304;
 #define TEST_PLACES 16
 #endif
 
+/* ---- answers on paper; -1: an error ---- */
+
+static inline int64_t test_volume(const redist_layout *from, int rank_from, const redist_layout *to,
+                                  int rank_to) {
+  int64_t elements = -2;
+  const int code = redist_volume(from, rank_from, to, rank_to, &elements);
+  return (code == REDIST_OK) == (elements >= 0) ? elements : -2;
+}
+
+static inline double test_cost(const redist_layout *from, const redist_layout *to,
+                               size_t element_bytes, const redist_cost *cost) {
+  double seconds = -2;
+  const int code = redist_cost_of(from, to, element_bytes, cost, &seconds);
+  return (code == REDIST_OK) == (seconds >= 0) ? seconds : -2;
+}
+
 /* ---- a layout as described ---- */
 
 enum { TEST_WHOLE, TEST_BLOCK, TEST_CYCLIC, TEST_BLOCK_CYCLIC, TEST_BALANCED, TEST_CUTS };

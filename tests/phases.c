@@ -37,7 +37,7 @@ static double chain_cost(const redist_layout *from, const redist_layout *to,
                          const redist_cost *cost, int n, const redist_layout *between) {
   double sum = 0;
   for (int k = 0; k <= n; k++)
-    sum += redist_cost_of(k == 0 ? from : &between[k - 1], k == n ? to : &between[k], 1, cost);
+    sum += test_cost(k == 0 ? from : &between[k - 1], k == n ? to : &between[k], 1, cost);
   return sum;
 }
 
@@ -70,11 +70,11 @@ static void check_degrees(void) {
     redist_layout to = cyclic(degrees[k].n, degrees[k].after, degrees[k].procs);
     const redist_cost cost = {3, 0.5};
     double wanted = 3 * degrees[k].degree + 8 * 0.5 * (double)(degrees[k].n / degrees[k].procs);
-    test_case(redist_cost_of(&from, &to, 1, &messages_only) == degrees[k].degree,
+    test_case(test_cost(&from, &to, 1, &messages_only) == degrees[k].degree,
               "Kaushik, pair %d: degree", (int)k);
-    test_case(redist_cost_of(&to, &from, 1, &messages_only) == degrees[k].degree,
+    test_case(test_cost(&to, &from, 1, &messages_only) == degrees[k].degree,
               "Kaushik, pair %d back: degree", (int)k);
-    test_case(redist_cost_of(&from, &to, 8, &cost) == wanted, "Kaushik, pair %d: cost", (int)k);
+    test_case(test_cost(&from, &to, 8, &cost) == wanted, "Kaushik, pair %d: cost", (int)k);
   }
 }
 
@@ -137,11 +137,9 @@ static void check_walker_otto(void) {
   const int64_t n = 32 * 60 * 7;
   redist_layout between[1], from = cyclic(n, 12, 32), to = cyclic(n, 28, 32),
                             lcm = cyclic(n, 84, 32), gcd = cyclic(n, 4, 32);
-  double by_lcm, by_gcd, straight = redist_cost_of(&from, &to, 1, &messages_only), found;
-  by_lcm =
-      redist_cost_of(&from, &lcm, 1, &messages_only) + redist_cost_of(&lcm, &to, 1, &messages_only);
-  by_gcd =
-      redist_cost_of(&from, &gcd, 1, &messages_only) + redist_cost_of(&gcd, &to, 1, &messages_only);
+  double by_lcm, by_gcd, straight = test_cost(&from, &to, 1, &messages_only), found;
+  by_lcm = test_cost(&from, &lcm, 1, &messages_only) + test_cost(&lcm, &to, 1, &messages_only);
+  by_gcd = test_cost(&from, &gcd, 1, &messages_only) + test_cost(&gcd, &to, 1, &messages_only);
   found = chain_cost(&from, &to, &messages_only, find_route(&from, &to, &messages_only, 1, between),
                      between);
   test_case(by_lcm == 10 && by_gcd == 10 && found <= 10 && found <= straight,
@@ -227,8 +225,7 @@ static void check_chains(int number) {
           phase(n, procs, b * k, b * d, &cost) + phase(n, procs, b * d, b, &cost);
       best = seconds < best ? seconds : best;
     }
-  test_case(close_to(redist_cost_of(&from, &to, 1, &cost), direct, 1e-9), "chains %d: cost",
-            number);
+  test_case(close_to(test_cost(&from, &to, 1, &cost), direct, 1e-9), "chains %d: cost", number);
   found = chain_cost(&from, &to, &cost, find_route(&from, &to, &cost, 1, between), between);
   test_case(close_to(found, best, 1e-9),
             "chains %d: %ld as blocks of %ld to %ld on %d: found %g, best %g", number, (long)n,
@@ -267,7 +264,7 @@ static int degree_by_elements(const redist_layout *from, const redist_layout *to
 static void check_degree(const char *what, int number, redist_axis x, redist_axis y) {
   redist_layout from = redist_layout_1d(x), to = redist_layout_1d(y);
   int wanted = degree_by_elements(&from, &to, x.count);
-  double found = redist_cost_of(&from, &to, 1, &messages_only);
+  double found = test_cost(&from, &to, 1, &messages_only);
   test_case(found == wanted, "%s %d: %ld on %d and %d: %g messages, not %d", what, number,
             (long)x.count, x.procs, y.procs, found, wanted);
 }
@@ -364,11 +361,10 @@ static void check_cost(const pair *p, int number) {
     messages = larger(messages, larger(sends, receives));
     elements = larger(elements, larger(out, in));
   }
-  test_case(redist_cost_of(&p->layouts[0], &p->layouts[1], 1, &messages_only) == (double)messages,
+  test_case(test_cost(&p->layouts[0], &p->layouts[1], 1, &messages_only) == (double)messages,
             "pair %d: %ld messages, not %g", number, (long)messages,
-            redist_cost_of(&p->layouts[0], &p->layouts[1], 1, &messages_only));
-  test_case(redist_cost_of(&p->layouts[0], &p->layouts[1], 3, &elements_only) ==
-                3 * (double)elements,
+            test_cost(&p->layouts[0], &p->layouts[1], 1, &messages_only));
+  test_case(test_cost(&p->layouts[0], &p->layouts[1], 3, &elements_only) == 3 * (double)elements,
             "pair %d: %ld elements", number, (long)elements);
 }
 
@@ -463,7 +459,7 @@ static int check_pair(pair *p, int number) {
       good = good && p->between[k].dim[d].axis.count == p->layouts[0].dim[d].axis.count;
   }
   test_case(good, "pair %d: the layouts between", number);
-  direct = redist_cost_of(&p->layouts[0], &p->layouts[1], 1, &cost);
+  direct = test_cost(&p->layouts[0], &p->layouts[1], 1, &cost);
   route = chain_cost(&p->layouts[0], &p->layouts[1], &cost, p->n, p->between);
   test_case(p->n == 0 ? route == direct : route < direct, "pair %d: %d between cost %g, none %g",
             number, p->n, route, direct);
@@ -491,11 +487,11 @@ static void check_axes(void) {
   redist_cost cost = cost_of_pair(1, 1e-6);
   from = redist_layout_2d(redist_block(64, 4), redist_block(64, 4));
   to = redist_layout_2d(redist_cyclic(64, 4), redist_cyclic(64, 4));
-  test_case(redist_cost_of(&from, &to, 1, &messages_only) == 16,
+  test_case(test_cost(&from, &to, 1, &messages_only) == 16,
             "(BLOCK,BLOCK) to (CYCLIC,CYCLIC) on 4x4");
   test_case(find_route(&from, &to, &cost, 1, between) == 1 &&
-                redist_cost_of(&from, &between[0], 1, &messages_only) == 4 &&
-                redist_cost_of(&between[0], &to, 1, &messages_only) == 4,
+                test_cost(&from, &between[0], 1, &messages_only) == 4 &&
+                test_cost(&between[0], &to, 1, &messages_only) == 4,
             "one axis after the other, or half of both at once: 4 + 4");
 }
 
@@ -542,7 +538,7 @@ static double busiest(const redist_layout *from, const redist_layout *to) {
 
 /* A message to itself is one of the degree, and not every rank has one. */
 static void check_phase(int turn, const redist_layout *from, const redist_layout *to) {
-  const double degree = redist_cost_of(from, to, 1, &messages_only), most = busiest(from, to);
+  const double degree = test_cost(from, to, 1, &messages_only), most = busiest(from, to);
   test_case(most >= degree - 1 && most <= degree, "turn %d: %g messages, degree %g", turn, most,
             degree);
 }
@@ -551,7 +547,7 @@ static void check_phase(int turn, const redist_layout *from, const redist_layout
    messages cost what moving the share of a rank does. */
 static void check_crossover(int k, const redist_layout *from, const redist_layout *to) {
   const int saved = turns[k].direct - turns[k].one;
-  const double share = redist_cost_of(from, to, 1, &elements_only);
+  const double share = test_cost(from, to, 1, &elements_only);
   const redist_cost cheap = cost_of_pair(share, saved * (1 - 1e-9)),
                     dear = cost_of_pair(share, saved * (1 + 1e-9));
   redist_layout between[1];
@@ -567,7 +563,7 @@ static void check_turn(int k) {
       from = grid_of_blocks(turns[k].ndim, turns[k].n, turns[k].before);
   redist_layout to = grid_of_blocks(turns[k].ndim, turns[k].n, turns[k].after);
   const int n = find_route(&from, &to, &messages_only, 1, between);
-  test_case(redist_cost_of(&from, &to, 1, &messages_only) == turns[k].direct &&
+  test_case(test_cost(&from, &to, 1, &messages_only) == turns[k].direct &&
                 n == (turns[k].one < turns[k].direct) &&
                 chain_cost(&from, &to, &messages_only, n, between) == turns[k].one,
             "turn %d: %d between, %g messages", k, n,
@@ -602,14 +598,14 @@ static void check_large(void) {
   redist_layout between[MOST_BETWEEN];
   redist_layout from = redist_layout_1d(redist_block(INT64_C(1) << 40, 1 << 20));
   redist_layout to = redist_layout_1d(redist_cyclic(INT64_C(1) << 40, 1 << 20));
-  test_case(redist_cost_of(&from, &to, 1, &messages_only) == 1 << 20,
+  test_case(test_cost(&from, &to, 1, &messages_only) == 1 << 20,
             "2^20 processes, BLOCK to CYCLIC: everybody");
   test_case(find_route(&from, &to, &messages_only, 1, between) == 1 &&
                 chain_cost(&from, &to, &messages_only, 1, between) == 2048,
             "2^20 processes: 1024 + 1024");
   from = redist_layout_1d(redist_block_cyclic(INT64_C(1) << 61, INT64_C(1) << 61, 3));
   to = redist_layout_1d(redist_block_cyclic(INT64_C(1) << 61, (INT64_C(1) << 60) - 1, 1 << 20));
-  test_case(redist_cost_of(&from, &to, 1, &messages_only) == 3,
+  test_case(test_cost(&from, &to, 1, &messages_only) == 3,
             "2^61 elements in blocks past 2^62 / processes");
   test_case(find_route(&from, &to, &messages_only, 3, between) >= 0, "a route for 2^61 elements");
 }
@@ -635,7 +631,7 @@ static void check_bad_costs(const redist_layout *a, const redist_layout *b) {
   redist_layout between[1];
   for (int k = 0; k < 6; k++) {
     redist_cost cost = k < 3 ? cost_of_pair(bad[k], 1) : cost_of_pair(1, bad[k - 3]);
-    test_case(redist_cost_of(a, b, 1, &cost) == -1, "cost_of with a bad cost, %d", k);
+    test_case(test_cost(a, b, 1, &cost) == -1, "cost_of with a bad cost, %d", k);
     test_case(find_route(a, b, &cost, 1, between) == -REDIST_ERR_ARGUMENT,
               "phases with a bad cost, %d", k);
   }
@@ -647,14 +643,21 @@ static void check_bad_input(void) {
   redist_layout bad = redist_layout_1d(redist_block_cyclic(8, 0, 2)), between[2];
   const int twice[2] = {1, 1};
   redist_layout doubled = redist_on_ranks(a, twice);
+  double seconds;
   int stops = -7;
-  test_case(redist_cost_of(&a, &b, 1, &messages_only) == -1, "cost of 3 x 4 to 4 x 3");
-  test_case(redist_cost_of(NULL, &a, 1, &messages_only) == -1 &&
-                redist_cost_of(&a, NULL, 1, &messages_only) == -1,
+  test_case(test_cost(&a, &b, 1, &messages_only) == -1, "cost of 3 x 4 to 4 x 3");
+  test_case(test_cost(NULL, &a, 1, &messages_only) == -1 &&
+                test_cost(&a, NULL, 1, &messages_only) == -1,
             "cost of NULL");
-  test_case(redist_cost_of(&a, &a, 1, NULL) == -1, "cost_of without a cost");
-  test_case(redist_cost_of(&a, &a, 0, &messages_only) == -1, "cost of elements of 0 bytes");
-  test_case(redist_cost_of(&bad, &bad, 1, &messages_only) == -1, "cost of block 0");
+  test_case(test_cost(&a, &a, 1, NULL) == -1, "cost_of without a cost");
+  test_case(test_cost(&a, &a, 0, &messages_only) == -1, "cost of elements of 0 bytes");
+  test_case(test_cost(&bad, &bad, 1, &messages_only) == -1, "cost of block 0");
+  test_case(redist_cost_of(&a, &b, 1, &messages_only, &seconds) == REDIST_ERR_SHAPE &&
+                redist_cost_of(&bad, &bad, 1, &messages_only, &seconds) == REDIST_ERR_LAYOUT &&
+                redist_cost_of(&a, &a, 0, &messages_only, &seconds) == REDIST_ERR_ARGUMENT &&
+                redist_cost_of(&a, &a, 1, &messages_only, NULL) == REDIST_ERR_ARGUMENT &&
+                redist_volume(&a, 0, &a, 0, NULL) == REDIST_ERR_ARGUMENT,
+            "the errors of costs and volumes");
   test_case(find_route(&a, &b, &messages_only, 1, between) == -REDIST_ERR_SHAPE,
             "phases 3 x 4 to 4 x 3");
   test_case(find_route(&a, &flat, &messages_only, 1, between) == -REDIST_ERR_SHAPE,
@@ -682,7 +685,7 @@ static void check_empty(void) {
                 b = redist_layout_2d(redist_cyclic(0, 3), redist_cyclic(4, 2));
   const redist_cost cost = {1, 1};
   redist_layout between[2];
-  test_case(redist_cost_of(&a, &b, 8, &cost) == 0, "nothing costs nothing");
+  test_case(test_cost(&a, &b, 8, &cost) == 0, "nothing costs nothing");
   test_case(find_route(&a, &b, &cost, 2, between) == 0, "nothing goes directly");
 }
 
@@ -691,7 +694,7 @@ static void check_memory(void) {
   redist_layout a = redist_layout_2d(redist_balanced(50, 3), redist_block(70, 4)),
                 b = redist_layout_2d(redist_cyclic(50, 4), redist_cyclic(70, 3));
   redist_layout between[2];
-  double cost = redist_cost_of(&a, &b, 1, &messages_only);
+  double cost = test_cost(&a, &b, 1, &messages_only);
   int failures = 0, n, wanted = find_route(&a, &b, &messages_only, 2, between);
   for (int64_t k = 0;; k++) {
     until_failure = k;
@@ -705,10 +708,10 @@ static void check_memory(void) {
   until_failure = -1;
   test_case(wanted == n && failures > 2, "phases again after %d failures", failures);
   until_failure = 0;
-  test_case(redist_cost_of(&a, &b, 1, &messages_only) == -1 && live_blocks == 0,
+  test_case(test_cost(&a, &b, 1, &messages_only) == -1 && live_blocks == 0,
             "cost_of without memory");
   until_failure = -1;
-  test_case(cost > 0 && redist_cost_of(&a, &b, 1, &messages_only) == cost, "cost_of again");
+  test_case(cost > 0 && test_cost(&a, &b, 1, &messages_only) == cost, "cost_of again");
 }
 
 /* Arguments: the number of random pairs, of small cases. */

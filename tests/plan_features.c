@@ -71,8 +71,8 @@ static int stats_agree(const exchange *e, const redist_stats *s) {
   int64_t sends = 0, receives = 0, sent = 0, received = 0, each = (int64_t)e->bytes * e->count;
   int other;
   for (other = 0; other < e->size; other++) {
-    int64_t out = redist_volume(&e->layouts[0], e->rank, &e->layouts[1], other);
-    int64_t in = redist_volume(&e->layouts[0], other, &e->layouts[1], e->rank);
+    int64_t out = test_volume(&e->layouts[0], e->rank, &e->layouts[1], other);
+    int64_t in = test_volume(&e->layouts[0], other, &e->layouts[1], e->rank);
     if (other == e->rank) continue;
     sends += out > 0;
     receives += in > 0;
@@ -81,7 +81,7 @@ static int stats_agree(const exchange *e, const redist_stats *s) {
   }
   return s->sends == sends && s->receives == receives && s->bytes_sent == sent &&
          s->bytes_received == received &&
-         s->bytes_local == redist_volume(&e->layouts[0], e->rank, &e->layouts[1], e->rank) * each &&
+         s->bytes_local == test_volume(&e->layouts[0], e->rank, &e->layouts[1], e->rank) * each &&
          s->buffer_bytes >= 0;
 }
 
@@ -104,8 +104,8 @@ static int most_steps(const exchange *e) {
   for (rank = 0; rank < e->size; rank++) {
     int out = 0, in = 0;
     for (other = 0; other < e->size; other++) {
-      out += redist_volume(&e->layouts[0], rank, &e->layouts[1], other) > 0;
-      in += redist_volume(&e->layouts[0], other, &e->layouts[1], rank) > 0;
+      out += test_volume(&e->layouts[0], rank, &e->layouts[1], other) > 0;
+      in += test_volume(&e->layouts[0], other, &e->layouts[1], rank) > 0;
     }
     most = out > most ? out : most;
     most = in > most ? in : most;

@@ -40,8 +40,8 @@ static void count_messages(exchange **e, int parts, int64_t *messages, int64_t *
   for (r = 0; r < test_size(); r++) {
     int64_t to_r = 0;
     for (k = 0; k < parts && r != test_rank(); k++)
-      to_r += redist_volume(&e[k]->layouts[0], test_rank(), &e[k]->layouts[1], r) *
-              (int64_t)e[k]->bytes;
+      to_r +=
+          test_volume(&e[k]->layouts[0], test_rank(), &e[k]->layouts[1], r) * (int64_t)e[k]->bytes;
     *messages += to_r > 0;
     *bytes += to_r;
   }

@@ -197,7 +197,7 @@ static int64_t count_sends(const exchange *e, int parts) {
   for (r = 0; r < test_size(); r++) {
     int64_t elements = 0;
     for (k = 0; k < parts && r != test_rank(); k++)
-      elements += redist_volume(&e[k].s[0].m.layout, test_rank(), &e[k].s[1].m.layout, r);
+      elements += test_volume(&e[k].s[0].m.layout, test_rank(), &e[k].s[1].m.layout, r);
     messages += elements > 0;
   }
   return messages;
@@ -323,7 +323,7 @@ static void check_replicas(const exchange *e, int number) {
         kept[to->ranks[k]] += element >= 0 && from->place[element] == i % from->grid;
       }
   for (a = 0; a < test_size(); a++)
-    good = good && redist_volume(&e->s[0].m.layout, a, &e->s[1].m.layout, a) == kept[a];
+    good = good && test_volume(&e->s[0].m.layout, a, &e->s[1].m.layout, a) == kept[a];
   test_case(good, "case %d: what replicas on the same rank serve", number);
 }
 
@@ -402,12 +402,12 @@ static void check_traffic(const exchange *e, int number) {
   if (e->combine) return;
   for (a = 0; a < test_size(); a++)
     for (b = 0; b < test_size(); b++)
-      good = good && redist_volume(from, a, to, b) == volume_of(e, a, b);
+      good = good && test_volume(from, a, to, b) == volume_of(e, a, b);
   test_case(good, "case %d: volumes", number);
   if (shares_ranks(from) || shares_ranks(to))
-    test_case(redist_cost_of(from, to, 1, &cost) ==
+    test_case(test_cost(from, to, 1, &cost) ==
                   1000.0 * (double)own.max_sends + (double)own.max_sent,
-              "case %d: a cost of %g", number, redist_cost_of(from, to, 1, &cost));
+              "case %d: a cost of %g", number, test_cost(from, to, 1, &cost));
 }
 
 /* redist_move, whose arrays are those of places. */

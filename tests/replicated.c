@@ -49,7 +49,7 @@ static void check_volumes(const replicated *p, int number) {
   int a, b, same = 1;
   for (a = 0; a < WORLD; a++)
     for (b = 0; b < WORLD; b++)
-      same = same && redist_volume(&p->side[0].layout, a, &p->side[1].layout, b) == p->volume[a][b];
+      same = same && test_volume(&p->side[0].layout, a, &p->side[1].layout, b) == p->volume[a][b];
   test_case(same, "pair %d: volumes between ranks", number);
 }
 
@@ -67,7 +67,7 @@ static void check_evenness(const replicated *p, int number) {
       const int own = replicas_held(from, k, to->ranks[t]);
       int readers = 0;
       for (c = 0; c < replicas; c++) {
-        const int reads = redist_volume(x, from->ranks[k + c * from->grid], y, to->ranks[t]) > 0;
+        const int reads = test_volume(x, from->ranks[k + c * from->grid], y, to->ranks[t]) > 0;
         readers += reads;
         served[c] += reads && own < 0;
         good = good && (own < 0 || reads == (p->shared[k][t % to->grid] > 0 && c == own));
@@ -120,7 +120,7 @@ static void check_traffic(const replicated *p, int number) {
   const redist_cost messages = {1, 0};
   redist_traffic found, expected;
   int64_t degree;
-  double cost = redist_cost_of(&p->side[0].layout, &p->side[1].layout, 8, &messages);
+  double cost = test_cost(&p->side[0].layout, &p->side[1].layout, 8, &messages);
   int stops = -7;
   memset(&found, 0, sizeof found);
   expected = expected_traffic(p, &degree);
@@ -294,7 +294,7 @@ static int call_all(const replicated *p, const void *const *from, void *const *t
   redist_traffic traffic;
   redist_schedule *schedule;
   int ranks[TEST_PLACES], code[4], k, good = 1;
-  int64_t volume = redist_volume(x, p->side[0].table.ranks[0], y, p->side[1].table.ranks[0]);
+  int64_t volume = test_volume(x, p->side[0].table.ranks[0], y, p->side[1].table.ranks[0]);
   code[0] = redist_traffic_between(x, y, 0, &traffic);
   code[1] = redist_schedule_create(x, y, 0, &schedule);
   redist_schedule_free(&schedule);
@@ -424,7 +424,7 @@ static void check_empty(void) {
   redist_schedule *s;
   test_case(redist_traffic_between(&from, &to, 0, &traffic) == REDIST_OK && traffic.total == 0 &&
                 traffic.messages == 0 && redist_schedule_create(&from, &to, 0, &s) == REDIST_OK &&
-                redist_schedule_steps(s) == 0 && redist_volume(&from, 0, &to, 0) == 0,
+                redist_schedule_steps(s) == 0 && test_volume(&from, 0, &to, 0) == 0,
             "an array of no elements in copies");
   redist_schedule_free(&s);
 }
@@ -455,9 +455,9 @@ static void check_boxes(void) {
     good = redist_traffic_between(&from, &to, 0, &traffic) == REDIST_OK && traffic.max_sends == 2;
     for (rank = 0; rank < 4; rank++)
       for (k = 0; k < 8; k++)
-        good = good && redist_volume(&from, rank, &to, 4 + k) ==
+        good = good && test_volume(&from, rank, &to, 4 + k) ==
                            (k % 2 == rank % 2 && k / 2 % 2 == rank / 2 ? 8 : 0);
-    test_case(good && redist_cost_of(&from, &to, 1, &messages) <= 3,
+    test_case(good && test_cost(&from, &to, 1, &messages) <= 3,
               "copies of boxes serve evenly, case %d: %d messages", boxes, (int)traffic.max_sends);
   }
 }

@@ -447,10 +447,10 @@ static int pair_is_right(const redist_schedule *s, const redist_layout *x, const
   int to = -1, from = -1, back = -1, peer = -1;
   int good = redist_schedule_step(s, rank, step, &to, &from) == REDIST_OK;
   if (to >= 0)
-    good = good && redist_volume(x, rank, y, to) > 0 &&
+    good = good && test_volume(x, rank, y, to) > 0 &&
            redist_schedule_step(s, to, step, &peer, &back) == REDIST_OK && back == rank;
   if (from >= 0)
-    good = good && redist_volume(x, from, y, rank) > 0 &&
+    good = good && test_volume(x, from, y, rank) > 0 &&
            redist_schedule_step(s, from, step, &peer, &back) == REDIST_OK && peer == rank;
   return good;
 }
