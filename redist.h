@@ -665,17 +665,18 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
    redist_on_ranks(to, ranks). ranks has as many entries as `to` has places. Of equally good
    assignments, it returns one that moves the fewest places off their rank in `to` (not from 2^51
    elements on); a current numbering that is best is returned unchanged. To renumber the source
-   instead, exchange the arguments: redist_relabel(to, from, ranks), then redist_on_ranks(from,
-   ranks).
+   instead, exchange the arguments: redist_relabel(to, from, 0, ranks), then redist_on_ranks(from,
+   ranks). node_ranks: 0 or 1.
    Exact for any number of places: an assignment over the pairs that share elements, in time and
    memory that grow with their number (rows to columns share with all: 4,096 places take seconds).
    It reaches the bounds of Kalns and Ni 1995 (BLOCK of b to CYCLIC(c) on p processes keeps at most
    ceil(b/(c p)) c p of b p elements) and of Hsu et al. 2001 (CYCLIC(k r) to CYCLIC(r) on M
    processes, and back, keeps ceil(k/M) M r of a cycle of M k r). All ranks that ask find the same
    answer.
-   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK (also where a rank holds several places), _OVERFLOW,
-   _MEMORY; ranks is written on success only. */
-REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int *ranks);
+   REDIST_ERR_ARGUMENT (NULL, node_ranks), _LAYOUT, _SHAPE, _RANK (also where a rank holds several
+   places), _OVERFLOW, _MEMORY; ranks is written on success only. */
+REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int node_ranks,
+                              int *ranks);
 
 /* What redist_advise answers. */
 typedef struct {
@@ -5579,12 +5580,14 @@ REDIST_PRIV_COLD int redist_priv_choose(const redist_priv_relabelling *r, int *n
   return code;
 }
 
-REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int *ranks) {
+REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int node_ranks,
+                              int *ranks) {
   redist_priv_relabelling r;
   redist_priv_flows list;
   redist_layout source;
-  int t, *number,
-      code = ranks == NULL ? REDIST_ERR_ARGUMENT : redist_priv_check_pair(from, to, 0, &source);
+  int t, *number, code;
+  if (ranks == NULL || node_ranks < 0 || node_ranks > 1) return REDIST_ERR_ARGUMENT;
+  code = redist_priv_check_pair(from, to, 0, &source);
   if (code == REDIST_OK && redist_priv_received(to) < 0) code = REDIST_ERR_OVERFLOW;
   if (code == REDIST_OK) code = redist_priv_check_single(to, to);
   if (code != REDIST_OK) return code;

@@ -238,7 +238,7 @@ typedef struct {
   int arrays; /* arrays moved by one execution, in one message per peer; 0 means 1 */
   /* bytes of staging memory per rank that the plan may hold; 0: no limit. Smaller means more pieces
      of messages; the tables of each take about 200 bytes beside it */
-  int64_t max_buffer;
+  size_t max_buffer;
   /* not 0: source and destination may be the same memory, whatever places of a rank share it.
      Elements that are already at their destination are not copied. Different halos of the two
      layouts change the offsets; then those that stay on the rank are copied, too
@@ -1252,7 +1252,7 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
                           (int64_t)o->effort,
                           p->parts,
                           p->arrays,
-                          o->max_buffer,
+                          (int64_t)o->max_buffer,
                           o->in_place != 0,
                           o->arena != NULL ? o->arena->name : 0,
                           o->node_ranks,
@@ -1527,11 +1527,11 @@ REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_erro
                                                    : "is no method");
   if (o->effort != REDIST_ESTIMATE && o->effort != REDIST_MEASURE)
     redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.effort is %d", (int)o->effort);
-  if (o->arrays < 0 || o->max_buffer < 0 || o->node_ranks < 0 || o->executions < 0)
+  if (o->arrays < 0 || (int64_t)o->max_buffer < 0 || o->node_ranks < 0 || o->executions < 0)
     redist_priv_fail(v, REDIST_ERR_ARGUMENT,
                      "options.arrays is %d, max_buffer %" PRId64
                      ", node_ranks %d, executions %d, must be at least 0",
-                     o->arrays, o->max_buffer, o->node_ranks, o->executions);
+                     o->arrays, (int64_t)o->max_buffer, o->node_ranks, o->executions);
   if (fixed && o->arrays > 1)
     redist_priv_fail(v, REDIST_ERR_ARGUMENT,
                      "fixed arrays go with one array, but options.arrays is %d", o->arrays);
@@ -2380,7 +2380,7 @@ REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own) {
   const int bounded = p->options.max_buffer > 0 && p->state.lanes.steps > 0;
   /* rings take the other half */
   const int64_t room =
-      bounded ? p->options.max_buffer / (p->sharing.rings != NULL ? 4 : 2) : INT64_MAX;
+      bounded ? (int64_t)p->options.max_buffer / (p->sharing.rings != NULL ? 4 : 2) : INT64_MAX;
   redist_priv_lane *lane = &p->state.lanes.lane[own];
   redist_priv_staging *staging = &p->staging[own];
   int64_t k, place = REDIST_PRIV_LINE, places;
@@ -3746,7 +3746,7 @@ REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p) {
   const int64_t room = p->options.arena != NULL ? redist_priv_find_room(r->home, NULL, 0) / 2
                                                 : redist_priv_min(wanted, REDIST_RING_BYTES / 2);
   const int64_t budget =
-      p->options.max_buffer > 0 ? redist_priv_min(p->options.max_buffer / 2, room) : room;
+      p->options.max_buffer > 0 ? redist_priv_min((int64_t)p->options.max_buffer / 2, room) : room;
   const int64_t most =
       redist_priv_clamp(budget / slots, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
   return redist_priv_round_up(redist_priv_max(most, p->largest), REDIST_PRIV_LINE);
@@ -4165,7 +4165,8 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout 
   options.in_place = options.in_place && c->phases == 1;
   options.combine = k == c->phases - 1 ? options.combine : NULL;
   if (options.max_buffer > 0)
-    options.max_buffer = redist_priv_max((options.max_buffer - c->most_bytes) / c->phases, 1);
+    options.max_buffer =
+        (size_t)redist_priv_max(((int64_t)options.max_buffer - c->most_bytes) / c->phases, 1);
   return redist_plan_create(p->comm, redist_priv_stage_layout(p, between, k),
                             redist_priv_stage_layout(p, between, k + 1), p->part->element, &options,
                             &c->phase[k]);
@@ -4362,7 +4363,7 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
   int known;
   const redist_priv_network network = redist_priv_charged(p, &known), *n = &network;
   const redist_priv_facts *facts = &p->agreed;
-  const int64_t peers = facts->peers, most = p->options.max_buffer;
+  const int64_t peers = facts->peers, most = (int64_t)p->options.max_buffer;
   const double messages = (double)peers, bytes = (double)facts->bytes;
   const double far = p->node > 0 ? (double)(p->size - p->node) / (p->size - 1) : 0;
   double *s = p->predicted;
@@ -4583,11 +4584,12 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_error *v) {
   if (p->overwritten && p->transport->method != REDIST_MULTIPHASE)
     for (k = 0; k < p->arrays; k++)
       s[REDIST_PRIV_PACKED].bytes += redist_priv_local_bytes(redist_priv_part_of(p, k));
-  if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > p->options.max_buffer)
+  if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > (int64_t)p->options.max_buffer)
     redist_priv_fail(v, REDIST_ERR_MEMORY,
                      "%s needs %" PRId64
                      " bytes of staging memory, but options.max_buffer is %" PRId64,
-                     p->transport->name, redist_priv_buffer_bytes(p), p->options.max_buffer);
+                     p->transport->name, redist_priv_buffer_bytes(p),
+                     (int64_t)p->options.max_buffer);
   for (side = 0; side < REDIST_PRIV_SIDES && v->code == REDIST_OK; side++) {
     s[side].memory = s[side].bytes > 0 ? (char *)redist_priv_alloc(s[side].bytes, 1) : NULL;
     if (s[side].bytes > 0 && s[side].memory == NULL)

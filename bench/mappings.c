@@ -29,7 +29,7 @@ static pair name_pair(const char *name, redist_layout from, redist_layout to) {
 
 static int *relabelling(const pair *p) {
   int *ranks = allocate((size_t)redist_layout_places(&p->to) * sizeof *ranks);
-  int code = redist_relabel(&p->from, &p->to, ranks);
+  int code = redist_relabel(&p->from, &p->to, 0, ranks);
   if (code != REDIST_OK) give_up("%s: %s", p->name, redist_strerror(code));
   return ranks;
 }

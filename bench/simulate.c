@@ -366,7 +366,8 @@ static int read_problem(const bench *b, problem *p, int *places) {
     fprintf(stderr, "simulate: %s: a layout does not parse or fit\n", p->name);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
-  if (strcmp(field[5], "relabelled") == 0 && redist_relabel(&p->from, &p->to, places) == REDIST_OK)
+  if (strcmp(field[5], "relabelled") == 0 &&
+      redist_relabel(&p->from, &p->to, 0, places) == REDIST_OK)
     p->to = redist_on_ranks(p->to, places);
   return 1;
 }

@@ -759,7 +759,7 @@ static void read_layout(story *s, const char *text) {
 static void relabel(story *s) {
   int *ranks = malloc((size_t)redist_layout_places(&s->layout[AFTER]) * sizeof *ranks);
   s->storage[RELABELLED] = ranks;
-  check(redist_relabel(&s->layout[BEFORE], &s->layout[AFTER], ranks));
+  check(redist_relabel(&s->layout[BEFORE], &s->layout[AFTER], 0, ranks));
   s->layout[RELABELLED] = redist_on_ranks(s->layout[AFTER], ranks);
   s->layouts = LAYOUTS;
 }

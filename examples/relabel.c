@@ -185,7 +185,7 @@ static int compare_numberings(const problem *p, double *matrix, int *ranks) {
   int code, status;
   current.rows = redist_layout_2d(redist_balanced(p->n, p->ranks), redist_whole(p->n));
   current.rows = redist_with_halo(current.rows, 0, 1, 1);
-  code = redist_relabel(&p->before, &current.rows, ranks); /* the same on every rank */
+  code = redist_relabel(&p->before, &current.rows, 0, ranks); /* the same on every rank */
   if (!everywhere(code == REDIST_OK)) return fail(p, "no relabelling", redist_strerror(code));
   relabelled.rows = redist_on_ranks(current.rows, ranks);
 

@@ -83,7 +83,7 @@ static void transposition_close(transposition *t) {
 static int transposition_create(transposition *t, redist_method method, int64_t max_buffer,
                                 int node_ranks) {
   t->options.method = method;
-  t->options.max_buffer = max_buffer;
+  t->options.max_buffer = (size_t)max_buffer;
   t->options.node_ranks = node_ranks;
   return redist_plan_create(MPI_COMM_WORLD, &t->from, &t->to, MPI_DOUBLE, &t->options, &t->plan);
 }
@@ -310,7 +310,7 @@ static void check_short_runs(redist_method method, int64_t block, int64_t n, int
   int round, code, right = 1;
   memset(&options, 0, sizeof options);
   options.method = method;
-  options.max_buffer = limit;
+  options.max_buffer = (size_t)limit;
   largest_piece = piece;
   code = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan);
   for (round = 0; round < 2 && code == REDIST_OK; round++) {

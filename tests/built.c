@@ -52,7 +52,7 @@ static void check_pair(const char *name, const redist_layout *from, const redist
   test_case(redist_schedule_create(from, to, 0, &schedule) == REDIST_ERR_LAYOUT &&
                 redist_schedule_steps(schedule) == 0,
             "%s: schedule", name);
-  test_case(redist_relabel(from, to, ranks) == REDIST_ERR_LAYOUT, "%s: relabelled", name);
+  test_case(redist_relabel(from, to, 0, ranks) == REDIST_ERR_LAYOUT, "%s: relabelled", name);
   test_case(redist_phases(from, to, 8, &cost, 2, between, &stops) == REDIST_ERR_LAYOUT &&
                 stops == 0 && redist_cost_of(from, to, 8, &cost, &seconds) == REDIST_ERR_LAYOUT &&
                 seconds == -1,

@@ -133,7 +133,7 @@ static void check_paper(const pair *p, int number) {
     test_case(test_cost(x, y, 8, &cost) == (double)most, "case %d: %g messages, not %lld", number,
               test_cost(x, y, 8, &cost), (long long)most);
     volume = 0;
-    test_case(redist_relabel(x, y, ranks) == REDIST_OK, "case %d: relabelled", number);
+    test_case(redist_relabel(x, y, 0, ranks) == REDIST_OK, "case %d: relabelled", number);
     for (a = 0; a < f->places; a++)
       for (b = 0; b < t->places; b++) volume += f->ranks[a] == ranks[b] ? shared(p, a, b) : 0;
     test_case(volume >= kept, "case %d: relabelled keeps %lld, less than %lld", number,

@@ -35,7 +35,7 @@ static void check_chosen(redist_effort effort, int64_t max_buffer) {
   memset(&options, 0, sizeof options);
   memset(&stats, 0, sizeof stats);
   options.effort = effort;
-  options.max_buffer = max_buffer;
+  options.max_buffer = (size_t)max_buffer;
   code = exchange_create_with(e, &options);
   if (code == REDIST_OK) redist_plan_stats(e->plan, &stats);
   test_case_all(code == REDIST_OK && stats.method != REDIST_SCHEDULED &&

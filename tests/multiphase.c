@@ -37,7 +37,7 @@ static int chain_create(exchange *e, int64_t max_buffer, redist_arena *arena) {
   redist_options options;
   memset(&options, 0, sizeof options);
   options.node_ranks = arena == NULL ? 1 : 0;
-  options.max_buffer = max_buffer;
+  options.max_buffer = (size_t)max_buffer;
   options.arena = arena;
   return exchange_create_with(e, &options);
 }
@@ -187,7 +187,7 @@ static int slabs_create(exchange *e, int each, int64_t limit, int64_t *combined)
   options.node_ranks = each;
   options.arrays = e->many ? e->count : 0;
   options.in_place = e->in_place;
-  options.max_buffer = limit;
+  options.max_buffer = (size_t)limit;
   options.combine = combined != NULL ? replace : NULL;
   options.context = combined;
   options.cost.per_message = 1;

@@ -42,7 +42,7 @@ int main(void) {
   int ranks[1] = {-1};
   check(redist_layout_check(&listed), "ranks in a list");
   check(redist_traffic_between(&from, &to, 0, &traffic), "traffic");
-  check(redist_relabel(&from, &to, ranks), "relabelling");
+  check(redist_relabel(&from, &to, 0, ranks), "relabelling");
   listed = redist_replicated(few, 1 << 30);
   check(redist_schedule_create(&few, &listed, 0, &schedule), "the schedule of copies");
   check(redist_traffic_between(&few, &listed, 0, &traffic), "the traffic of copies");

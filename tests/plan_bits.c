@@ -272,7 +272,7 @@ static int create(run *u, const setting *s, redist_plan **plan, char *message, s
   int k, code = REDIST_OK;
   memset(&options, 0, sizeof options);
   options.method = s->method;
-  options.max_buffer = s->max_buffer;
+  options.max_buffer = (size_t)s->max_buffer;
   options.in_place = u->same;
   options.arena = s->arena ? arena : NULL;
   options.combine = combine;

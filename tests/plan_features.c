@@ -411,7 +411,7 @@ static void check_limit(void) {
     int code, good;
     memset(&options, 0, sizeof options);
     memset(&s, 0, sizeof s);
-    options.max_buffer = limits[k];
+    options.max_buffer = (size_t)limits[k];
     exchange_rows(e, 30, 40, TEST_CYCLIC);
     exchange_allocate(e);
     code = exchange_create_with(e, &options);

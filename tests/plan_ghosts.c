@@ -141,7 +141,7 @@ static void check_plan(run *u, const setting *s, int number) {
   memset(&options, 0, sizeof options);
   options.method = s->method;
   options.node_ranks = s->node_ranks;
-  options.max_buffer = s->max_buffer;
+  options.max_buffer = (size_t)s->max_buffer;
   options.arrays = u->arrays;
   options.in_place = u->in_place;
   options.arena = s->arena ? arena : NULL;

@@ -71,7 +71,7 @@ static void check_random(const setting *s, int parts, uint64_t seed) {
   }
   options.method = s->method;
   options.node_ranks = s->node_ranks;
-  options.max_buffer = s->max_buffer;
+  options.max_buffer = (size_t)s->max_buffer;
   options.arena = s->arena ? arena : NULL;
   options.in_place = seed % 3 == 0;
   options.message = message;
@@ -179,7 +179,7 @@ static void check_faces(const setting *s) {
   }
   options.method = s->method;
   options.node_ranks = s->node_ranks;
-  options.max_buffer = s->max_buffer;
+  options.max_buffer = (size_t)s->max_buffer;
   options.arena = s->arena ? arena : NULL;
   options.in_place = 1;
   code = redist_plan_create_parts(MPI_COMM_WORLD, 2, part, &options, &plan);
@@ -235,7 +235,7 @@ static void check_fold(const setting *s) {
     }
   options.method = s->method;
   options.node_ranks = s->node_ranks;
-  options.max_buffer = s->max_buffer;
+  options.max_buffer = (size_t)s->max_buffer;
   options.arena = s->arena ? arena : NULL;
   code = redist_plan_create_parts(MPI_COMM_WORLD, 3, part, &options, &plan);
   if (code == REDIST_OK) code = redist_execute_many(plan, from, to);

@@ -250,7 +250,7 @@ static void check_plan(const setting *s, exchange *e, int parts, int number) {
   }
   options.method = s->method;
   options.node_ranks = s->node_ranks;
-  options.max_buffer = s->max_buffer;
+  options.max_buffer = (size_t)s->max_buffer;
   options.arena = s->arena ? arena : NULL;
   options.in_place = e[0].in_place;
   options.message = message;
@@ -535,7 +535,7 @@ static void check_tiles(const setting *s) {
   memset(&options, 0, sizeof options);
   options.method = s->method;
   options.node_ranks = s->node_ranks;
-  options.max_buffer = s->max_buffer;
+  options.max_buffer = (size_t)s->max_buffer;
   for (i = 0; i < SIDE * SIDE; i++) {
     tiles[i] = i;
     row[i] = -1;
@@ -769,7 +769,7 @@ static void check_bad_input(void) {
   y = redist_at_offsets(ghosts, fours);
   check_refused(REDIST_ERR_LAYOUT, "destination: places 0 and 1 overlap", &rows, &y);
   y = redist_at_offsets(x, apart);
-  test_case(redist_relabel(&rows, &y, coords) == REDIST_ERR_RANK,
+  test_case(redist_relabel(&rows, &y, 0, coords) == REDIST_ERR_RANK,
             "no relabelling where a rank of the destination holds several places");
   test_case(redist_layout_rank(&x, coords) == 0, "the rank of place 2");
   y = redist_at_offsets(rows, NULL);

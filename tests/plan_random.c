@@ -60,7 +60,7 @@ static void check(exchange *e, const setting *s, redist_arena *arena) {
   memset(&options, 0, sizeof options);
   memset(&stats, 0, sizeof stats);
   options.node_ranks = s->node_ranks;
-  options.max_buffer = s->max_buffer;
+  options.max_buffer = (size_t)s->max_buffer;
   options.arena = arena;
   e->method = s->method;
   exchange_allocate(e);

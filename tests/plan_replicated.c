@@ -124,7 +124,7 @@ static int create(run *e, const setting *s) {
   memset(&options, 0, sizeof options);
   options.method = s->method;
   options.node_ranks = s->node_ranks;
-  options.max_buffer = s->max_buffer;
+  options.max_buffer = (size_t)s->max_buffer;
   options.arena = s->arena ? arena : NULL;
   options.arrays = e->count;
   options.in_place = e->in_place;

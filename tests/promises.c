@@ -372,7 +372,7 @@ static void check_scheduled(int shape, int variant, int64_t limit) {
   const int whole = limit <= 0;
   int side, round, good;
   if (limit == ONE_MESSAGE) limit = 2 * ((largest_message(e) + 63) / 64 * 64);
-  options.max_buffer = limit;
+  options.max_buffer = (size_t)limit;
   good = exchange_create_with(e, &options) == REDIST_OK && is_method(e, REDIST_SCHEDULED);
   good = good && redist_plan_stats(e->plan, &stats) == REDIST_OK &&
          (limit == 0 || stats.buffer_bytes <= limit);

@@ -140,7 +140,7 @@ static int64_t check_relabel(const test_model *from, const test_model *to, int e
                              int *ranks, const char *what) {
   static char usable[MOST];
   volumes v = count_volumes(from, to, usable);
-  int code = redist_relabel(&from->layout, &to->layout, ranks);
+  int code = redist_relabel(&from->layout, &to->layout, 0, ranks);
   int64_t kept = -1, numbered = kept_on(&v, to->table.ranks);
   if (test_case(code == REDIST_OK && are_legal(usable, v.places, ranks),
                 "%s: code %d, or ranks that are not to be had", what, code)) {
@@ -330,7 +330,7 @@ static void check_hsu_formula(void) {
 static int64_t relabelled(redist_axis before, redist_axis after) {
   redist_layout from = redist_layout_1d(before), to = redist_layout_1d(after);
   int ranks[MOST];
-  return redist_relabel(&from, &to, ranks) == REDIST_OK ? library_keeps(&from, &to, ranks) : -1;
+  return redist_relabel(&from, &to, 0, ranks) == REDIST_OK ? library_keeps(&from, &to, ranks) : -1;
 }
 
 static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -366,8 +366,8 @@ static void check_source(void) {
   redist_layout to = redist_layout_2d(redist_block_cyclic(24, 2, 3), redist_block(10, 4)), moved;
   int to_ranks[12], from_ranks[6];
   redist_traffic forward, backward;
-  redist_relabel(&from, &to, to_ranks);
-  redist_relabel(&to, &from, from_ranks);
+  redist_relabel(&from, &to, 0, to_ranks);
+  redist_relabel(&to, &from, 0, from_ranks);
   moved = redist_on_ranks(from, from_ranks);
   redist_traffic_between(&moved, &to, 0, &backward);
   moved = redist_on_ranks(to, to_ranks);
@@ -399,7 +399,7 @@ static volumes count_line(int64_t n, int64_t block, int sources, const int *cuts
 static void check_line(const volumes *v, redist_axis before, redist_axis after, const char *what) {
   static char usable[MOST];
   redist_layout from = redist_layout_1d(before), to = redist_layout_1d(after);
-  int ranks[MOST], code = redist_relabel(&from, &to, ranks);
+  int ranks[MOST], code = redist_relabel(&from, &to, 0, ranks);
   memset(usable, 0, sizeof usable);
   memset(usable, 1, (size_t)(before.procs > after.procs ? before.procs : after.procs));
   test_case(code == REDIST_OK && are_legal(usable, v->places, ranks) && is_best(v, usable, ranks),
@@ -467,7 +467,7 @@ static void check_rows_to_columns(test_random *r, int procs, int64_t widest, int
   qsort(heights, (size_t)procs, sizeof *heights, compare_widths);
   qsort(widths, (size_t)procs, sizeof *widths, compare_widths);
   for (int k = 0; k < procs; k++) most += heights[k] * widths[k];
-  test_case(redist_relabel(&from, &to, ranks) == REDIST_OK &&
+  test_case(redist_relabel(&from, &to, 0, ranks) == REDIST_OK &&
                 library_keeps(&from, &to, ranks) == most,
             "%d uneven rows to columns on ranks from %d on: keeps %lld of %lld", procs, first_rank,
             (long long)library_keeps(&from, &to, ranks), (long long)most);
@@ -482,12 +482,12 @@ static void check_beyond(void) {
   int64_t most = ceiling(20, 40) * 40 * ceiling(80, 80) * 40 * 2;
   for (int k = 0; k < 1500; k++) backwards[k] = 1499 - k;
   to = redist_on_ranks(to, backwards);
-  test_case(redist_relabel(&from, &to, ranks) == REDIST_OK &&
+  test_case(redist_relabel(&from, &to, 0, ranks) == REDIST_OK &&
                 library_keeps(&from, &to, ranks) == 100000,
             "1500 places backwards: all stays");
   from = redist_layout_2d(redist_block(20 * 40, 40), redist_block(80 * 40, 40));
   to = redist_layout_2d(redist_cyclic(20 * 40, 40), redist_block_cyclic(80 * 40, 2, 40));
-  test_case(redist_relabel(&from, &to, ranks) == REDIST_OK &&
+  test_case(redist_relabel(&from, &to, 0, ranks) == REDIST_OK &&
                 library_keeps(&from, &to, ranks) == most,
             "1600 places: Kalns' bound on both axes, %lld",
             (long long)library_keeps(&from, &to, ranks));
@@ -516,7 +516,7 @@ static void check_in_turn(void) {
   }
   from = redist_layout_1d(redist_cuts(before, 1100));
   to = redist_on_ranks(redist_layout_1d(redist_cuts(after, 1100)), backwards);
-  test_case(redist_relabel(&from, &to, ranks) == REDIST_OK &&
+  test_case(redist_relabel(&from, &to, 0, ranks) == REDIST_OK &&
                 library_keeps(&from, &to, ranks) == 11000 - 1099,
             "1100 places a little further on: keep %lld",
             (long long)library_keeps(&from, &to, ranks));
@@ -526,21 +526,21 @@ static void check_in_turn(void) {
   after[1] = 11;
   from = redist_layout_1d(redist_cuts(before, 1100));
   to = redist_layout_1d(redist_cuts(after, 1100));
-  same = redist_relabel(&from, &to, ranks) == REDIST_OK;
+  same = redist_relabel(&from, &to, 0, ranks) == REDIST_OK;
   for (int k = 0; k < 1100 && same; k++) same = ranks[k] == k;
   test_case(same, "1100 places, the best numbering already: unchanged");
 
   from = redist_from_rank(redist_layout_1d(redist_whole(before[1100])), 5000);
   after[3] = after[2] + 399;
   to = redist_layout_1d(redist_cuts(after, 1100));
-  alone = redist_relabel(&from, &to, ranks) == REDIST_OK;
+  alone = redist_relabel(&from, &to, 0, ranks) == REDIST_OK;
   for (int k = 0; k < 1100 && alone; k++) alone = ranks[k] == (k == 2 ? 5000 : k);
   test_case(alone, "one rank to 1100: the widest place stays on it, the others as before");
 }
 
 static void check_never_worse(int number, redist_layout from, redist_layout to) {
   static char usable[MOST];
-  int ranks[MOST], numbered[MOST], code = redist_relabel(&from, &to, ranks);
+  int ranks[MOST], numbered[MOST], code = redist_relabel(&from, &to, 0, ranks);
   for (int k = 0; k < redist_layout_places(&to); k++) numbered[k] = k;
   memset(usable, 0, sizeof usable);
   memset(usable, 1,
@@ -567,7 +567,7 @@ static void check_huge(void) {
   redist_layout from = redist_layout_1d(redist_balanced(n, 3)),
                 to = redist_on_ranks(from, backwards);
   int ranks[8];
-  test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && ranks[0] == 0 && ranks[1] == 1 &&
+  test_case(redist_relabel(&from, &to, 0, ranks) == REDIST_OK && ranks[0] == 0 && ranks[1] == 1 &&
                 ranks[2] == 2 && library_keeps(&from, &to, ranks) == n,
             "2^62 - 1 elements stay");
   test_case(relabelled(redist_whole(n), redist_whole(n)) == n, "2^62 - 1 on one rank");
@@ -575,12 +575,12 @@ static void check_huge(void) {
             "2^61 elements, BLOCK to CYCLIC");
   to = redist_layout_1d(redist_balanced(n, 4));
   from = redist_from_rank(redist_layout_1d(redist_whole(n)), 6);
-  test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && ranks[0] == 6 &&
+  test_case(redist_relabel(&from, &to, 0, ranks) == REDIST_OK && ranks[0] == 6 &&
                 library_keeps(&from, &to, ranks) == n / 4 + 1,
             "2^62 - 1 elements of one rank to four others");
   from = redist_from_rank(redist_layout_1d(redist_whole(half)), 100);
   to = redist_layout_1d(redist_cuts(third, 7));
-  test_case(redist_relabel(&from, &to, ranks) == REDIST_OK && ranks[2] == 100,
+  test_case(redist_relabel(&from, &to, 0, ranks) == REDIST_OK && ranks[2] == 100,
             "2^61 elements of one rank to the third of seven");
 }
 
@@ -591,7 +591,7 @@ static void check_empty(void) {
   redist_layout to = redist_from_rank(redist_layout_3d(redist_cyclic(large, 8),
                                                        redist_block(large, 2), redist_whole(0)),
                                       3);
-  int ranks[16], same = redist_relabel(&from, &to, ranks) == REDIST_OK;
+  int ranks[16], same = redist_relabel(&from, &to, 0, ranks) == REDIST_OK;
   for (int t = 0; t < 16 && same; t++) same = ranks[t] == 3 + t;
   test_case(same, "no elements: the current numbering");
 }
@@ -606,7 +606,7 @@ static void check_no_memory(const redist_layout *from, const redist_layout *to, 
        fails += 1 + fails / 16, times++) {
     ranks[0] = -7;
     until_failure = fails;
-    code = redist_relabel(from, to, ranks);
+    code = redist_relabel(from, to, 0, ranks);
     until_failure = -1;
     good = good && live_blocks == before && (code == REDIST_OK || ranks[0] == -7);
   }
@@ -635,17 +635,20 @@ static void check_bad_input(void) {
   redist_layout doubled = redist_on_ranks(good, twice),
                 large = redist_layout_1d(redist_whole(INT64_MAX));
   int ranks[4] = {9, 9, 9, 9};
-  test_case(redist_relabel(NULL, &good, ranks) == REDIST_ERR_ARGUMENT, "no source");
-  test_case(redist_relabel(&good, NULL, ranks) == REDIST_ERR_ARGUMENT, "no destination");
-  test_case(redist_relabel(&good, &good, NULL) == REDIST_ERR_ARGUMENT, "nowhere to write ranks");
-  test_case(redist_relabel(&bad, &good, ranks) == REDIST_ERR_LAYOUT, "a bad source");
-  test_case(redist_relabel(&good, &bad, ranks) == REDIST_ERR_LAYOUT, "a bad destination");
-  test_case(redist_relabel(&good, &other, ranks) == REDIST_ERR_SHAPE, "other axes");
-  test_case(redist_relabel(&good, &wide, ranks) == REDIST_ERR_SHAPE, "other extents");
-  test_case(redist_relabel(&good, &doubled, ranks) == REDIST_ERR_RANK, "a rank twice");
-  test_case(redist_relabel(&large, &large, ranks) == REDIST_ERR_OVERFLOW, "too many elements");
+  test_case(redist_relabel(NULL, &good, 0, ranks) == REDIST_ERR_ARGUMENT, "no source");
+  test_case(redist_relabel(&good, NULL, 0, ranks) == REDIST_ERR_ARGUMENT, "no destination");
+  test_case(redist_relabel(&good, &good, 0, NULL) == REDIST_ERR_ARGUMENT, "nowhere to write ranks");
+  test_case(redist_relabel(&good, &good, 2, ranks) == REDIST_ERR_ARGUMENT, "nodes of two ranks");
+  test_case(redist_relabel(&good, &good, -1, ranks) == REDIST_ERR_ARGUMENT, "nodes of -1 ranks");
+  test_case(redist_relabel(&bad, &good, 0, ranks) == REDIST_ERR_LAYOUT, "a bad source");
+  test_case(redist_relabel(&good, &bad, 0, ranks) == REDIST_ERR_LAYOUT, "a bad destination");
+  test_case(redist_relabel(&good, &other, 0, ranks) == REDIST_ERR_SHAPE, "other axes");
+  test_case(redist_relabel(&good, &wide, 0, ranks) == REDIST_ERR_SHAPE, "other extents");
+  test_case(redist_relabel(&good, &doubled, 0, ranks) == REDIST_ERR_RANK, "a rank twice");
+  test_case(redist_relabel(&large, &large, 0, ranks) == REDIST_ERR_OVERFLOW, "too many elements");
   test_case(ranks[0] == 9 && ranks[1] == 9 && ranks[2] == 9 && ranks[3] == 9,
             "ranks untouched by errors");
+  test_case(redist_relabel(&good, &good, 1, ranks) == REDIST_OK, "nodes of one rank");
 }
 
 int main(void) {

@@ -254,7 +254,7 @@ static void check_relabel(const replicated *p, int number) {
   int64_t best;
   if (p->side[1].table.places > 5 || n > 7) return;
   best = best_numbering(p, candidates, n, 0, 0);
-  test_case(redist_relabel(&p->side[0].layout, &p->side[1].layout, ranks) == REDIST_OK,
+  test_case(redist_relabel(&p->side[0].layout, &p->side[1].layout, 0, ranks) == REDIST_OK,
             "pair %d: relabelling", number);
   for (k = 0; k < p->side[1].table.places; k++) {
     for (c = 0; c < n && candidates[c] != ranks[k]; c++) continue;
@@ -277,7 +277,7 @@ static void check_large_relabel(void) {
       redist_replicated(redist_layout_1d(redist_starting_at(redist_block(N, PROCS), 1)), 3);
   redist_traffic before = {0, 0, 0, 0, 0, 0, 0, 0}, after = before;
   redist_traffic_between(&from, &to, 0, &before);
-  test_case(redist_relabel(&from, &to, ranks) == REDIST_OK, "relabelling 1800 places");
+  test_case(redist_relabel(&from, &to, 0, ranks) == REDIST_OK, "relabelling 1800 places");
   to = redist_on_ranks(to, ranks);
   redist_traffic_between(&from, &to, 0, &after);
   test_case(redist_layout_check(&to) == REDIST_OK && before.local < 2 * N && after.local == 2 * N &&
@@ -298,7 +298,7 @@ static int call_all(const replicated *p, const void *const *from, void *const *t
   code[0] = redist_traffic_between(x, y, 0, &traffic);
   code[1] = redist_schedule_create(x, y, 0, &schedule);
   redist_schedule_free(&schedule);
-  code[2] = redist_relabel(x, y, ranks);
+  code[2] = redist_relabel(x, y, 0, ranks);
   code[3] = redist_move(x, from, y, to, 1);
   *memory = volume < 0;
   for (k = 0; k < 4; k++) {
@@ -409,9 +409,9 @@ static void check_overflow(void) {
             "2^62 elements in two copies");
   test_case(redist_traffic_between(&from, &three, 0, &traffic) == REDIST_ERR_OVERFLOW,
             "more than 2^62 elements in three copies");
-  test_case(redist_relabel(&from, &three, ranks) == REDIST_ERR_OVERFLOW,
+  test_case(redist_relabel(&from, &three, 0, ranks) == REDIST_ERR_OVERFLOW,
             "relabelling more than 2^62 elements");
-  test_case(redist_relabel(&three, &two, ranks) == REDIST_OK && ranks[0] == 0 && ranks[7] == 7,
+  test_case(redist_relabel(&three, &two, 0, ranks) == REDIST_OK && ranks[0] == 0 && ranks[7] == 7,
             "relabelling 2^62 elements");
 }
 

@@ -99,7 +99,7 @@ module redist
         integer(c_int) :: method = REDIST_AUTO
         integer(c_int) :: effort = REDIST_ESTIMATE
         integer(c_int) :: arrays = 0
-        integer(c_int64_t) :: max_buffer = 0
+        integer(c_size_t) :: max_buffer = 0
         integer(c_int) :: in_place = 0
         type(redist_arena_t) :: arena
         type(c_ptr) :: fixed_from = c_null_ptr
@@ -321,8 +321,9 @@ module redist
         pure integer(c_int) function redist_layout_check(layout) bind(c)
             import; type(redist_layout_t), intent(in) :: layout
         end function
-        integer(c_int) function redist_relabel(from, to, ranks) bind(c)
-            import; type(redist_layout_t), intent(in) :: from, to; integer(c_int), intent(inout) :: ranks(*)
+        integer(c_int) function redist_relabel(from, to, node_ranks, ranks) bind(c)
+            import; type(redist_layout_t), intent(in) :: from, to; integer(c_int), value :: node_ranks
+            integer(c_int), intent(inout) :: ranks(*)
         end function
 
         ! ---- C, for the procedures below ----
