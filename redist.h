@@ -717,7 +717,7 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
                  halo(low, high)                redist_with_halo; halo(width) for both sides
                  periodic | closed              redist_with_ghosts
                  depth(low, high)               redist_ghost_depth; depth(width) for both sides
-                 extent(number)                 redist_with_allocated; or allocated(number)
+                 allocated(number)              redist_with_allocated
        option  one of
                  axes(stored, ...)              redist_permuted: axis d is axis stored[d]
                  transposed                     the same, in reversed order
@@ -726,7 +726,7 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
                  from rank first                redist_from_rank
                  ranks rank, rank, ...          redist_on_ranks; or on rank rank ...
                  offsets offset, offset, ...    redist_at_offsets
-                 copies number                  redist_replicated; or replicas number
+                 replicas number                redist_replicated
                  boxes low:high x ..., ...      redist_layout_boxes; all axes are `box`
                  partial                        redist_partial
 
@@ -5690,7 +5690,7 @@ REDIST_PRIV_COLD void redist_priv_print_axis(redist_priv_writer *w,
     redist_priv_print(w, x->ghosts == 1 + (int)REDIST_PERIODIC ? " periodic" : " closed");
   if (x->ghosts != 0 && (x->low != dim->low || x->high != dim->high))
     redist_priv_print(w, " depth(%" PRId64 ",%" PRId64 ")", x->low, x->high);
-  if (dim->allocated != 0) redist_priv_print(w, " extent(%" PRId64 ")", dim->allocated);
+  if (dim->allocated != 0) redist_priv_print(w, " allocated(%" PRId64 ")", dim->allocated);
 }
 
 REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redist_layout *layout) {
@@ -5707,7 +5707,7 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
                       d == layout->ndim - 1 ? ")" : "");
   if (layout->grid_order == REDIST_COLUMN_MAJOR) redist_priv_print(w, "; grid column-major");
   if (layout->memory_order == REDIST_COLUMN_MAJOR) redist_priv_print(w, "; memory column-major");
-  if (layout->copies > 1) redist_priv_print(w, "; copies %d", layout->copies);
+  if (layout->copies > 1) redist_priv_print(w, "; replicas %d", layout->copies);
   for (k = 0; k < layout->boxes; k++)
     for (d = 0; d < layout->ndim; d++)
       redist_priv_print(w, "%s%" PRId64 ":%" PRId64,
@@ -5973,8 +5973,7 @@ REDIST_PRIV_COLD int redist_priv_parse_suffix(redist_priv_reader *r, redist_priv
     redist_priv_parse_widths(r, "the width of a halo", &dim->low, &dim->high);
   } else if (redist_priv_parse_begins(r, "depth", 32)) {
     redist_priv_parse_widths(r, "the depth of ghost cells", &dim->axis.low, &dim->axis.high);
-  } else if (redist_priv_parse_begins(r, "allocated", 8) ||
-             redist_priv_parse_begins(r, "extent", 8)) {
+  } else if (redist_priv_parse_begins(r, "allocated", 8)) {
     dim->allocated = redist_priv_parse_number(r, "(", "the allocated extent", INT64_MAX);
     redist_priv_parse_expect(r, ")", "')'");
   } else if (redist_priv_parse_begins(r, "periodic", 16)) {
@@ -6097,8 +6096,7 @@ REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r) {
     *layout = redist_at_offsets(*layout, (const int64_t *)redist_priv_parse_list(r, "an offset",
                                                                                  sizeof(int64_t)));
     r->counted[1] = r->listed;
-  } else if (redist_priv_parse_begins(r, "replicas", 16) ||
-             redist_priv_parse_begins(r, "copies", 16))
+  } else if (redist_priv_parse_begins(r, "replicas", 16))
     *layout =
         redist_replicated(*layout, (int)redist_priv_parse_number(r, NULL, "the number of replicas",
                                                                  INT_MAX));

@@ -241,8 +241,8 @@ module redist
         pure type(redist_layout_t) function redist_partial(layout) bind(c)
             import; type(redist_layout_t), value :: layout
         end function
-        pure type(redist_layout_t) function redist_replicated(layout, copies) bind(c)
-            import; type(redist_layout_t), value :: layout; integer(c_int), value :: copies
+        pure type(redist_layout_t) function redist_replicated(layout, replicas) bind(c)
+            import; type(redist_layout_t), value :: layout; integer(c_int), value :: replicas
         end function
         pure type(redist_layout_t) function redist_transposed(layout) bind(c)
             import; type(redist_layout_t), value :: layout
