@@ -107,10 +107,15 @@
 extern "C" {
 #endif
 
-/* The version of this header, for tests by the preprocessor. */
-#define REDIST_VERSION_MAJOR 0
-#define REDIST_VERSION_MINOR 3
+/* The version of this header, for tests by the preprocessor. Within a major version programs that
+   compile go on to compile and to mean the same; minor versions add. Not promised: names that begin
+   with redist_priv_ or REDIST_PRIV_, the texts of errors and reports, which method REDIST_AUTO
+   takes, and how long anything takes. */
+#define REDIST_VERSION_MAJOR 1
+#define REDIST_VERSION_MINOR 0
 #define REDIST_VERSION_PATCH 0
+#define REDIST_VERSION \
+  (10000 * REDIST_VERSION_MAJOR + 100 * REDIST_VERSION_MINOR + REDIST_VERSION_PATCH)
 
 /* -------------------------------------------------------------------------------------- options */
 
@@ -140,6 +145,7 @@ extern "C" {
 #define redist_layout_3d REDIST_PRIV_SIZED(redist_layout_3d, REDIST_MAX_DIMS)
 #define redist_layout_nd REDIST_PRIV_SIZED(redist_layout_nd, REDIST_MAX_DIMS)
 #define redist_layout_parse REDIST_PRIV_SIZED(redist_layout_parse, REDIST_MAX_DIMS)
+#define redist_layout_parse_size REDIST_PRIV_SIZED(redist_layout_parse_size, REDIST_MAX_DIMS)
 #define redist_from_scalapack REDIST_PRIV_SIZED(redist_from_scalapack, REDIST_MAX_DIMS)
 #define redist_layout_boxes REDIST_PRIV_SIZED(redist_layout_boxes, REDIST_MAX_DIMS)
 #define redist_layout_shape REDIST_PRIV_SIZED(redist_layout_shape, REDIST_MAX_DIMS)
@@ -154,6 +160,15 @@ extern "C" {
 #define REDIST_AXIS_API REDIST_API
 #else
 #define REDIST_AXIS_API static inline
+#endif
+
+/* What makes an axis or a layout: compilers warn where the result is dropped. */
+#if defined __GNUC__
+#define REDIST_PRIV_BUILDER REDIST_API __attribute__((warn_unused_result))
+#define REDIST_PRIV_AXIS_BUILDER REDIST_AXIS_API __attribute__((warn_unused_result))
+#else
+#define REDIST_PRIV_BUILDER REDIST_API
+#define REDIST_PRIV_AXIS_BUILDER REDIST_AXIS_API
 #endif
 
 /* Linkage of private functions. FAST and INLINE: inlined. PRIV: the compiler decides. APART: never
@@ -223,6 +238,9 @@ typedef enum { REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_NAME) REDIST_PRIV_ERROR_CODE
 
 /* Returns the general sentence for an error code; never NULL. */
 REDIST_API const char *redist_strerror(int code);
+
+/* REDIST_VERSION of the implementation that the program is linked with. */
+REDIST_API int redist_version(void);
 
 /* ---------------------------------------------------------------------------------------- types */
 
@@ -326,23 +344,23 @@ typedef struct {
    fail: an axis built from bad numbers is empty, and redist_layout_explain gives the reason. */
 
 /* "*", in HPF collapsed: the axis is not distributed. ScaLAPACK: one process along it. */
-REDIST_AXIS_API redist_axis redist_whole(int64_t n);
+REDIST_PRIV_AXIS_BUILDER redist_axis redist_whole(int64_t n);
 /* HPF BLOCK: blocks of ceil(n / procs), ScaLAPACK's MB; the last may own less, or nothing. */
-REDIST_AXIS_API redist_axis redist_block(int64_t n, int procs);
+REDIST_PRIV_AXIS_BUILDER redist_axis redist_block(int64_t n, int procs);
 /* HPF CYCLIC: index i belongs to coordinate i mod procs. ScaLAPACK: MB = 1. */
-REDIST_AXIS_API redist_axis redist_cyclic(int64_t n, int procs);
+REDIST_PRIV_AXIS_BUILDER redist_axis redist_cyclic(int64_t n, int procs);
 /* HPF CYCLIC(block): blocks of `block` >= 1 indices, ScaLAPACK's MB, distributed round-robin. */
-REDIST_AXIS_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs);
+REDIST_PRIV_AXIS_BUILDER redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs);
 /* One block for each process; sizes differ by at most 1, the larger ones first. In HPF-2 a
    GEN_BLOCK. */
-REDIST_AXIS_API redist_axis redist_balanced(int64_t n, int procs);
+REDIST_PRIV_AXIS_BUILDER redist_axis redist_balanced(int64_t n, int procs);
 /* HPF-2 GEN_BLOCK, by the sums of its sizes: block k holds the indices cuts[k] <= i < cuts[k + 1].
    cuts[procs + 1], 0 = cuts[0] <= ... <= cuts[procs] = n, is kept by reference: it must live as
    long as the axis and the layouts made from it. */
-REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs);
+REDIST_PRIV_AXIS_BUILDER redist_axis redist_cuts(const int64_t *cuts, int procs);
 /* Shifts the blocks of an axis: block 0 is at coordinate `coord`, 0 <= coord < procs, and block k
    at (k + coord) mod procs (ScaLAPACK's RSRC and CSRC). */
-REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord);
+REDIST_PRIV_AXIS_BUILDER redist_axis redist_starting_at(redist_axis x, int coord);
 
 /* Fill cuts[procs + 1], n >= 0, procs >= 1: floor(n / procs) indices each, and the remainder to the
    last process, or to the first (Namugwanya 2021: the standard mapping and "special rules"). */
@@ -367,10 +385,10 @@ REDIST_AXIS_API int64_t redist_axis_count(const redist_axis *x, int coord);
 /* A layout of 1, 2, 3 or ndim axes, 1 <= ndim <= REDIST_MAX_DIMS: axes[ndim], the slowest-varying
    first, as in C. The process grid is the product of the axes' processes; its places are numbered
    row by row and live on ranks 0, 1, .... Local arrays are stored row by row without a halo. */
-REDIST_API redist_layout redist_layout_1d(redist_axis x);
-REDIST_API redist_layout redist_layout_2d(redist_axis x, redist_axis y);
-REDIST_API redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
-REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
+REDIST_PRIV_BUILDER redist_layout redist_layout_1d(redist_axis x);
+REDIST_PRIV_BUILDER redist_layout redist_layout_2d(redist_axis x, redist_axis y);
+REDIST_PRIV_BUILDER redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
+REDIST_PRIV_BUILDER redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
 
 /* A layout of an array of extents[ndim] in which place k owns box[k], 0 <= k < boxes. A box lies in
    the array, or is empty: low >= high along some axis, with any values there. Every element lies in
@@ -379,8 +397,8 @@ REDIST_API redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
    box[boxes] is kept by reference: it must outlive the layout. Boxes form no grid: along every
    axis, a place's coordinate is its box's number; redist_grid_order has no effect. Finding peers
    takes O(boxes). */
-REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes,
-                                             const redist_box *box);
+REDIST_PRIV_BUILDER redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes,
+                                                      const redist_box *box);
 
 /* Builders that are passed a layout return a changed copy. Builders never fail: bad arguments make
    a layout that redist_layout_check refuses; redist_layout_explain reports its first mistake.
@@ -391,19 +409,19 @@ REDIST_API redist_layout redist_layout_boxes(int ndim, const int64_t *extents, i
    axis varies fastest. In a grid of 2 x 3, coordinates (1, 0) are place 3, or in column-major order
    place 1. Refers to the axes as given to redist_layout_nd, whatever views are made before or
    after. */
-REDIST_API redist_layout redist_grid_order(redist_layout layout, redist_order order);
+REDIST_PRIV_BUILDER redist_layout redist_grid_order(redist_layout layout, redist_order order);
 /* The axis that is contiguous in memory: the last (REDIST_ROW_MAJOR, the default) or the first, of
    the axes as given to redist_layout_nd, whatever views are made before or after. */
-REDIST_API redist_layout redist_memory_order(redist_layout layout, redist_order order);
+REDIST_PRIV_BUILDER redist_layout redist_memory_order(redist_layout layout, redist_order order);
 /* Place k lives on rank first_rank + k; first_rank >= 0. */
-REDIST_API redist_layout redist_from_rank(redist_layout layout, int first_rank);
+REDIST_PRIV_BUILDER redist_layout redist_from_rank(redist_layout layout, int first_rank);
 /* Place k lives on ranks[k] >= 0. Places are numbered row by row over the grid, or as
    redist_grid_order says; place k of redist_layout_boxes has box k; replica c of place k is place k
    + c * (places of the grid). A rank may hold several places, but no two replicas of one.
    ranks[places] is kept by reference: it must outlive the layout (plans keep copies of all lists).
    Where a rank holds several places of either layout, redist_relabel fails (REDIST_ERR_RANK), and
    redist_phases finds no route. */
-REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks);
+REDIST_PRIV_BUILDER redist_layout redist_on_ranks(redist_layout layout, const int *ranks);
 /* Place k, numbered as for redist_on_ranks, begins at element offsets[k] >= 0 of its rank's array,
    which ends with the last cell of any of the rank's places. By default a rank's places lie one
    after another in ascending order, and each takes the product of its cells along all axes, ghost
@@ -411,7 +429,7 @@ REDIST_API redist_layout redist_on_ranks(redist_layout layout, const int *ranks)
    (redist_with_allocated), but cells that hold elements must not coincide. A rank reads only the
    offsets of its own places, so the others may differ from rank to rank. offsets[places] is kept by
    reference, as ranks are. redist_move, which takes one array per place, ignores the offsets. */
-REDIST_API redist_layout redist_at_offsets(redist_layout layout, const int64_t *offsets);
+REDIST_PRIV_BUILDER redist_layout redist_at_offsets(redist_layout layout, const int64_t *offsets);
 /* Repeats the whole grid `replicas` times: replica c of place k is place k + c * (places of the
    grid), and redist_on_ranks takes the ranks of all of them. No rank holds two replicas of a place.
    replicas >= 1, at most INT_MAX places in all; a later call replaces an earlier one.
@@ -421,12 +439,12 @@ REDIST_API redist_layout redist_at_offsets(redist_layout layout, const int64_t *
    their coordinates, first all of the destination's replica 0). Of n such places, a replica sends
    to at most ceil(n / replicas) other ranks; where none reads its own, replicas differ by at most
    one. */
-REDIST_API redist_layout redist_replicated(redist_layout layout, int replicas);
+REDIST_PRIV_BUILDER redist_layout redist_replicated(redist_layout layout, int replicas);
 /* Surrounds the local array by ghost cells along an axis: `low` before local position 0 and `high`
    after the last, both >= 0, in the order of memory (a flipped view does not exchange them).
    Without redist_with_ghosts, ghost cells are never accessed. */
-REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low,
-                                          int64_t high);
+REDIST_PRIV_BUILDER redist_layout redist_with_halo(redist_layout layout, int axis, int64_t low,
+                                                   int64_t high);
 /* The ghost cells that redist_with_halo gave an axis hold elements: those of the neighbouring
    indices. Past an end of the axis, REDIST_PERIODIC continues at the other end; with REDIST_CLOSED,
    cells there hold nothing. A destination receives its ghost cells, too. Those of a source are
@@ -437,39 +455,41 @@ REDIST_API redist_layout redist_with_halo(redist_layout layout, int axis, int64_
    side; those of a coordinate that owns nothing lie around where its interval would begin. To fill
    an array's ghost cells (a halo exchange), redistribute in place from its layout to the same with
    ghosts. */
-REDIST_API redist_layout redist_with_ghosts(redist_layout layout, int axis, redist_edge edge);
+REDIST_PRIV_BUILDER redist_layout redist_with_ghosts(redist_layout layout, int axis,
+                                                     redist_edge edge);
 /* Of the ghost cells of redist_with_ghosts, only the nearest `low` and `high` in memory hold
    elements, 0 <= low, high <= the halo; the others are storage. So plans of different depths may
    exchange in one array, in place. Call it after redist_with_ghosts, else REDIST_ERR_LAYOUT; a
    later redist_with_ghosts or redist_with_halo restores the whole halo. */
-REDIST_API redist_layout redist_ghost_depth(redist_layout layout, int axis, int64_t low,
-                                            int64_t high);
+REDIST_PRIV_BUILDER redist_layout redist_ghost_depth(redist_layout layout, int axis, int64_t low,
+                                                     int64_t high);
 /* Allows elements of a layout of boxes (of others: REDIST_ERR_LAYOUT) to lie in no box. No rank
    owns such elements; where this layout is the source, their destinations are left unchanged. So a
    halo exchange fills only those ghost cells that lie in other boxes. */
-REDIST_API redist_layout redist_partial(redist_layout layout);
+REDIST_PRIV_BUILDER redist_layout redist_partial(redist_layout layout);
 /* Sets how many elements the local array has along an axis (a leading dimension); it may differ
    from rank to rank. It must cover the low halo, what the rank owns, and the high halo up to the
    last cell that can hold an element: no cell without redist_with_ghosts, and none past a closed
    end. 0, the default: what the rank owns and its whole halo. */
-REDIST_API redist_layout redist_with_allocated(redist_layout layout, int axis, int64_t allocated);
+REDIST_PRIV_BUILDER redist_layout redist_with_allocated(redist_layout layout, int axis,
+                                                        int64_t allocated);
 /* The layout of a ScaLAPACK matrix. desc: DTYPE and CTXT (not read), M, N, MB, NB, RSRC, CSRC, LLD.
    nprow x npcol: its process grid, whose places are numbered row by row (BLACS "Row"). The local
    array is column-major with LLD elements along axis 0; only LLD may differ from rank to rank. */
-REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int npcol);
+REDIST_PRIV_BUILDER redist_layout redist_from_scalapack(const int desc[9], int nprow, int npcol);
 /* Axis d of the result is axis axes[d]; axes[ndim] is a permutation of 0, ..., ndim - 1. */
-REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes);
+REDIST_PRIV_BUILDER redist_layout redist_permuted(redist_layout layout, const int *axes);
 /* All axes reversed: element (i, j) of the result is element (j, i). */
-REDIST_API redist_layout redist_transposed(redist_layout layout);
+REDIST_PRIV_BUILDER redist_layout redist_transposed(redist_layout layout);
 /* The axis reversed: its index i is index count - 1 - i of the layout that is passed. */
-REDIST_API redist_layout redist_flipped(redist_layout layout, int axis);
+REDIST_PRIV_BUILDER redist_layout redist_flipped(redist_layout layout, int axis);
 /* Axes 0 and 1 turned counter-clockwise by quarter_turns * 90 degrees (any int), like numpy.rot90;
    ndim >= 2. */
-REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns);
+REDIST_PRIV_BUILDER redist_layout redist_rotated(redist_layout layout, int quarter_turns);
 /* A section of the axis: its index i, 0 <= i < count, is index start + i * step of the layout that
    is passed. step is not 0, and all these indices lie in the axis. */
-REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start,
-                                        int64_t count, int64_t step);
+REDIST_PRIV_BUILDER redist_layout redist_section(redist_layout layout, int axis, int64_t start,
+                                                 int64_t count, int64_t step);
 
 /* REDIST_OK, or why the layout is invalid: REDIST_ERR_ARGUMENT (NULL), REDIST_ERR_LAYOUT,
    REDIST_ERR_RANK, REDIST_ERR_OVERFLOW, REDIST_ERR_MEMORY. O(axes); O(places log places) with
@@ -496,6 +516,12 @@ REDIST_API int redist_layout_coords(const redist_layout *layout, int rank, int *
 /* How many places a rank holds. The first `most` >= 0 of them are written to places[most],
    ascending; it may be NULL when most is 0. O(places) with redist_on_ranks. */
 REDIST_API int redist_layout_on_rank(const redist_layout *layout, int rank, int most, int *places);
+/* Returns the least place of a rank after another, place >= -1; -1 when there is none. Begin with
+   -1. With redist_on_ranks O(places) for all of a rank's together, else O(1). */
+REDIST_API int redist_layout_next_place(const redist_layout *layout, int rank, int place);
+/* Writes the coordinates of a place, 0 <= place < redist_layout_places, to coords[ndim]. 1, or 0
+   when there is no such place (and nothing is written). O(axes). */
+REDIST_API int redist_layout_place_coords(const redist_layout *layout, int place, int *coords);
 /* The rank in replica 0 that owns element index[ndim] of the view; -1 outside it, or in no box. */
 REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *index);
 /* The offset of element index[ndim] of the view in its owner's array, in elements, including ghost
@@ -739,12 +765,14 @@ REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text,
 /* Writes a layout as one line of text. REDIST_ERR_ARGUMENT for NULL, or what redist_layout_check
    says. */
 REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file);
+/* Bytes of storage that redist_layout_parse takes for a text's lists; of a wrong text, up to where
+   it is wrong. 0 for NULL. */
+REDIST_API size_t redist_layout_parse_size(const char *text);
 /* Reads a layout from its text. The lists of cuts, ranks, offsets and boxes that the text contains
-   go to storage, aligned as an int64_t, which must live as long as the layout; 4 * strlen(text)
-   bytes suffice without boxes, 8 + 5 * REDIST_MAX_DIMS * strlen(text) with them, and none (NULL)
-   are needed without lists. On failure message[message_size] holds a sentence, cut short to fit,
-   else ""; it may be NULL when message_size is 0. REDIST_ERR_ARGUMENT: NULL, or storage is not
-   aligned.
+   go to storage[storage_bytes], aligned as an int64_t, which must live as long as the layout:
+   redist_layout_parse_size(text) bytes, NULL when that is 0. On failure message[message_size] holds
+   a sentence, cut short to fit, else ""; it may be NULL when message_size is 0.
+   REDIST_ERR_ARGUMENT: NULL, or storage is not aligned.
    REDIST_ERR_LAYOUT: the text does not match the grammar; the sentence begins with the position,
    `column 14: expected '@' and the number of processes, found 'x'`, columns counted in bytes from
    1. REDIST_ERR_MEMORY: storage is too small; the sentence says how much is needed. Else what
@@ -752,6 +780,17 @@ REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file);
    refuses it. */
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage,
                                    size_t storage_bytes, char *message, size_t message_size);
+
+/* Names before 1.0: their use is an error that says today's, until 2.0. */
+#define redist_owner(...) redist_owner_is_now_redist_axis_owner
+#define redist_local(...) redist_local_is_now_redist_axis_local
+#define redist_global(...) redist_global_is_now_redist_axis_global
+#define redist_count(...) redist_count_is_now_redist_axis_count
+#define redist_layout_alloc(...) redist_layout_alloc_is_now_redist_layout_local_size
+#define redist_with_extent(...) redist_with_extent_is_now_redist_with_allocated
+#define redist_places(...) redist_places_is_now_redist_layout_places
+#define redist_rank_of(...) redist_rank_of_is_now_redist_layout_rank
+#define redist_coords_of(...) redist_coords_of_is_now_redist_layout_coords
 
 /* =================================================================================================
    Bodies, under the same banners.
@@ -863,9 +902,8 @@ REDIST_PRIV_APART int redist_priv_append(void *array, int64_t *used, int64_t *ro
 /* ------------------------------------------------------------------------------ errors (bodies) */
 
 /* The first bytes of a valid layout; checked before anything else is read. */
-#define REDIST_PRIV_MARK                                               \
-  (UINT64_C(0x72647374) << 32 | (uint64_t)REDIST_VERSION_MAJOR << 24 | \
-   (uint64_t)REDIST_VERSION_MINOR << 16 | (uint64_t)REDIST_MAX_DIMS)
+#define REDIST_PRIV_MARK \
+  (UINT64_C(0x72647374) << 32 | (uint64_t)REDIST_VERSION_MAJOR << 24 | (uint64_t)REDIST_MAX_DIMS)
 
 /* Errors have one idiom. A function that can fail returns a code, and its caller stops at the first
    that is not REDIST_OK. Where the user should be told which axis, rank or value is to blame, a
@@ -941,6 +979,8 @@ REDIST_API const char *redist_strerror(int code) {
   static const char *const texts[] = {REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_TEXT)};
   return code < 0 || code >= REDIST_PRIV_ERROR_CODES ? "not a redist error code" : texts[code];
 }
+
+REDIST_API int redist_version(void) { return REDIST_VERSION; }
 #endif
 
 /* -------------------------------------------------------------- axes: who owns index i (bodies) */
@@ -1669,10 +1709,11 @@ REDIST_PRIV_COLD redist_priv_error redist_priv_error_of(const redist_layout *lay
   const uint64_t mark = layout == NULL ? 0 : layout->mark;
   if (layout == NULL) redist_priv_fail(&error, REDIST_ERR_ARGUMENT, "the layout is NULL");
   if ((mark ^ REDIST_PRIV_MARK) >> 32 == 0 && mark != REDIST_PRIV_MARK)
-    redist_priv_fail(&error, REDIST_ERR_LAYOUT,
-                     "the layout is from a file compiled with another version, or REDIST_MAX_DIMS: "
-                     "there %d, here %d",
-                     (int)(mark % 65536), REDIST_MAX_DIMS);
+    redist_priv_fail(
+        &error, REDIST_ERR_LAYOUT,
+        "the layout is from a file compiled with redist %d and REDIST_MAX_DIMS %d, here "
+        "%d and %d",
+        (int)(mark >> 24 & 255), (int)(mark % 65536), REDIST_VERSION_MAJOR, REDIST_MAX_DIMS);
   if (mark != REDIST_PRIV_MARK)
     redist_priv_fail(&error, REDIST_ERR_LAYOUT, "the layout was never built");
   if (error.code == REDIST_OK && !layout->truncated) error = layout->error;
@@ -1776,6 +1817,17 @@ REDIST_API int redist_layout_on_rank(const redist_layout *layout, int rank, int 
     n++;
   }
   return n;
+}
+
+REDIST_API int redist_layout_next_place(const redist_layout *layout, int rank, int place) {
+  if (redist_layout_places(layout) == 0 || place < -1) return -1;
+  return redist_priv_next_place(layout, NULL, rank, place);
+}
+
+REDIST_API int redist_layout_place_coords(const redist_layout *layout, int place, int *coords) {
+  if (place < 0 || place >= redist_layout_places(layout) || coords == NULL) return 0;
+  redist_priv_coords_of_place(layout, place, coords);
+  return 1;
 }
 
 /* The coordinates that own index[ndim] of the view, and its axis indices; 0 when outside. */
@@ -5953,7 +6005,8 @@ REDIST_PRIV_COLD void redist_priv_parse_section(redist_priv_reader *r, redist_ax
   redist_priv_parse_expect(r, "]", "']'");
 }
 
-#define REDIST_PRIV_SUFFIXES "one of 'from', '[', 'halo', 'extent', 'periodic', 'closed', 'depth'"
+#define REDIST_PRIV_SUFFIXES \
+  "one of 'from', '[', 'halo', 'allocated', 'periodic', 'closed', 'depth'"
 
 /* Reads (low, high), or one number for both. */
 REDIST_PRIV_COLD void redist_priv_parse_widths(redist_priv_reader *r, const char *what,
@@ -6107,7 +6160,7 @@ REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r) {
     r->partial = 1;
   else
     redist_priv_parse_unexpected(r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', "
-                                    "'ranks', 'on', 'offsets', 'copies', 'boxes', 'partial'");
+                                    "'ranks', 'on', 'offsets', 'replicas', 'boxes', 'partial'");
 }
 
 REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r) {
@@ -6138,6 +6191,24 @@ REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r) {
                               redist_layout_places(&r->layout));
 }
 
+/* A text, and the bytes that its lists may take. */
+REDIST_PRIV_COLD redist_priv_reader redist_priv_reader_of(const char *text, void *storage,
+                                                          size_t bytes) {
+  redist_priv_reader r;
+  memset(&r, 0, sizeof r);
+  r.text = r.at = text;
+  r.error = redist_priv_no_error(-1);
+  r.storage = (char *)storage;
+  r.room = storage == NULL ? 0 : bytes;
+  return r;
+}
+
+REDIST_API size_t redist_layout_parse_size(const char *text) {
+  redist_priv_reader r = redist_priv_reader_of(text, NULL, 0);
+  if (text != NULL) redist_priv_parse_layout(&r);
+  return r.used;
+}
+
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage,
                                    size_t storage_bytes, char *message, size_t message_size) {
   struct aligned { /* as an int64_t is: to 4 bytes on i386 */
@@ -6145,12 +6216,7 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
     int64_t number;
   };
   const int aligned = (int)offsetof(struct aligned, number);
-  redist_priv_reader r;
-  memset(&r, 0, sizeof r);
-  r.text = r.at = text;
-  r.error = redist_priv_no_error(-1);
-  r.storage = (char *)storage;
-  r.room = storage == NULL ? 0 : storage_bytes;
+  redist_priv_reader r = redist_priv_reader_of(text, storage, storage_bytes);
   if (layout != NULL) *layout = redist_layout_nd(0, NULL);
   if (text == NULL || layout == NULL)
     redist_priv_parse_error(&r, NULL, "the text or the layout is NULL");

@@ -61,7 +61,7 @@ static signals signals_create(int rank, int ranks) {
   MPI_Allreduce(MPI_IN_PLACE, &together, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (together < ranks) return s;
   s.part = allocate((size_t)ranks * sizeof *s.part);
-  MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own, &s.window);
+  MPI_Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own, &s.window);
   memset(own, 0, bytes);
   for (int r = 0; r < ranks; r++) {
     MPI_Aint size;

@@ -3,7 +3,7 @@
 #include "redist_plan.h"
 #include "test_mpi.h"
 
-#ifdef FOREIGN_DIMS /* marks.sh links a file that was compiled with REDIST_MAX_DIMS=FOREIGN_DIMS */
+#ifdef FOREIGN_DIMS /* marks.sh links a file of another REDIST_MAX_DIMS or version */
 const redist_layout *foreign_layout(void);
 #endif
 
@@ -148,11 +148,12 @@ static void check_foreign(void) {
 #ifdef FOREIGN_DIMS
   const redist_layout *foreign = foreign_layout();
   suspect s = {"a layout of another file", NULL};
-  char text[200] = "", there[64];
+  char text[200] = "", there[80];
   s.layout = (redist_layout *)(uintptr_t)foreign;
   check_suspect(&s);
   redist_layout_explain(foreign, text, sizeof text);
-  snprintf(there, sizeof there, "there %d, here %d", FOREIGN_DIMS, REDIST_MAX_DIMS);
+  snprintf(there, sizeof there, "redist %d and REDIST_MAX_DIMS %d, here %d and %d", FOREIGN_MAJOR,
+           FOREIGN_DIMS, REDIST_VERSION_MAJOR, REDIST_MAX_DIMS);
   test_case(strstr(text, there) != NULL, "a layout of another file: %s", text);
 #endif
 }

@@ -456,6 +456,13 @@ static void check_null_arguments(void) {
             "places that own elements without an array");
 }
 
+static void check_version(void) {
+  test_case(redist_version() == REDIST_VERSION && REDIST_VERSION / 10000 == REDIST_VERSION_MAJOR &&
+                REDIST_VERSION / 100 % 100 == REDIST_VERSION_MINOR &&
+                REDIST_VERSION % 100 == REDIST_VERSION_PATCH,
+            "version %d", redist_version());
+}
+
 static void check_strerror(void) {
   static const int codes[] = {
       REDIST_OK,         REDIST_ERR_ARGUMENT, REDIST_ERR_LAYOUT, REDIST_ERR_SHAPE,
@@ -508,6 +515,7 @@ int main(void) {
   expect_bad_scalapack();
   expect_fault_to_stay();
   check_truncations();
+  check_version();
   check_strerror();
   check_null_layout();
   check_null_arguments();

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Layouts from files compiled with a different REDIST_MAX_DIMS are refused, and no memory outside them is read.
+# Layouts from files compiled with a different REDIST_MAX_DIMS, or another major version, are refused, and no memory
+# outside them is read.
 # MIT licence, see LICENSE.
 # environment: BUILD (where to write), MPICC, MPIEXEC
 . "${0%/*}/lib.sh"
@@ -21,13 +22,15 @@ sanitize='-fsanitize=address,undefined -fno-sanitize-recover=all'
 $MPICC $sanitize -o probe probe.c 2>/dev/null && ./probe || sanitize=
 export ASAN_OPTIONS=detect_leaks=0
 
-refused() { # REDIST_MAX_DIMS there, here
-    $MPICC -std=c99 -O0 -g -w $sanitize -I"$root" -DREDIST_MAX_DIMS=$1 -c foreign.c -o foreign.o &&
+refused() { # REDIST_MAX_DIMS there, here, major version there
+    sed "s/^\(#define REDIST_VERSION_MAJOR\) .*/\1 $3/" "$root/redist.h" >redist.h
+    $MPICC -std=c99 -O0 -g -w $sanitize -I. -DREDIST_MAX_DIMS=$1 -c foreign.c -o foreign.o &&
         $MPICC -std=c99 -O0 -g $sanitize -I"$root" -I"$root/tests" -DREDIST_MAX_DIMS=$2 -DFOREIGN_DIMS=$1 \
-            -o marks "$tests/built.c" foreign.o && timeout 60 $MPIEXEC -n 1 ./marks
+            -DFOREIGN_MAJOR=$3 -o marks "$tests/built.c" foreign.o && timeout 60 $MPIEXEC -n 1 ./marks
 }
 
-check 'a layout with REDIST_MAX_DIMS=3 where it is 8' refused 3 8
-check 'a layout with REDIST_MAX_DIMS=8 where it is 3' refused 8 3
+check 'a layout with REDIST_MAX_DIMS=3 where it is 8' refused 3 8 1
+check 'a layout with REDIST_MAX_DIMS=8 where it is 3' refused 8 3 1
+check 'a layout of version 0 where it is 1' refused 8 8 0
 [ -n "$sanitize" ] || skip 'no sanitizers'
 report

@@ -464,6 +464,17 @@ static void check_queries(const side *s, int number) {
            redist_layout_on_rank(&s->m.layout, rank, 0, NULL) == n;
     for (k = 0; k < t->places; k++) good = good && (t->ranks[k] != rank || places[at++] == k);
     good = good && redist_layout_coords(&s->m.layout, rank, coords) == (n > 0);
+    for (k = -1, at = 0; at <= n && good; at++) {
+      const int next = redist_layout_next_place(&s->m.layout, rank, k);
+      good = next == (at < n ? places[at] : -1);
+      k = next;
+    }
+  }
+  for (k = -1; k <= t->places; k++) {
+    int coords[TEST_DIMS], within = k >= 0 && k < t->places;
+    good = good && redist_layout_place_coords(&s->m.layout, k, coords) == within;
+    if (within && k < t->places / s->m.layout.copies)
+      good = good && redist_layout_rank(&s->m.layout, coords) == t->ranks[k];
   }
   test_case(good, "case %d: places by rank", number);
   for (k = 0, good = 1; k < t->places; k++)

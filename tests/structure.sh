@@ -362,6 +362,24 @@ check_failing() {
     check 'every MPI call is made to fail' sh -c '! comm -23 called wrapped | grep .'
 }
 
+# A builder's dropped result is an error here, and a name before 1.0 is one that says today's.
+check_misuse() { # compiler language
+    for call in 'redist_block(8, 2)' 'redist_layout_1d(x)' 'redist_memory_order(y, REDIST_COLUMN_MAJOR)'; do
+        printf '#include "redist.h"\nvoid f(redist_axis x, redist_layout y);\nvoid f(%s) { (void)x; (void)y; %s; }\n' \
+            'redist_axis x, redist_layout y' "$call" >misuse.c
+        check "$1: $call dropped" fails_with 'unused.result' \
+            $1 -x $2 -Werror -DREDIST_DECLARATIONS_ONLY -I"$root" -c misuse.c -o unused.o
+    done
+    sed -n 's/^#define \(redist_[a-z_]*\)(...) \1_is_now_\(redist_[a-z_]*\)$/\1 \2/p' "$root/redist.h" >renamed
+    check 'old names are found' test -s renamed
+    while read -r old new; do
+        printf '#include "redist.h"\nint f(void);\nint f(void) { return (int)%s(0, 1); }\n' $old >misuse.c
+        check "$1: $old" fails_with "${old}_is_now_$new" \
+            $1 -x $2 -DREDIST_DECLARATIONS_ONLY -I"$root" -c misuse.c -o unused.o
+        check "$new is a function" grep -q " $new(" "$root/redist.h"
+    done <renamed
+}
+
 check_ways() {
     write_linked
     if have clang; then
@@ -383,6 +401,9 @@ check_ways() {
         if have g++; then compile g++ c++11 program.c redist_plan.h -I.; fi
         check_program 'gcc and g++'
         check_notices
+        check_misuse gcc c
+        if have clang; then check_misuse clang c; fi
+        if have g++; then check_misuse g++ c++; fi
         if have nm; then check_failing; fi
     fi
     check_dims

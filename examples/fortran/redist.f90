@@ -318,6 +318,19 @@ module redist
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank, most
             integer(c_int), intent(inout) :: places(*)
         end function
+        ! The least place of a rank after another, which count from 0; -1 when there is none. Begin with -1.
+        pure integer(c_int) function redist_layout_next_place(layout, rank, place) bind(c)
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank, place
+        end function
+        ! 1, and the coordinates of a place, from 0, in the order of the C library's axes; 0 if there is no such place.
+        integer(c_int) function redist_layout_place_coords(layout, place, coords) bind(c)
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: place
+            integer(c_int), intent(inout) :: coords(*)
+        end function
+        ! 10000 major + 100 minor + patch of the library.
+        pure integer(c_int) function redist_version() bind(c)
+            import
+        end function
         pure integer(c_int) function redist_layout_check(layout) bind(c)
             import; type(redist_layout_t), intent(in) :: layout
         end function
@@ -443,6 +456,7 @@ module redist
         redist_permuted, redist_partial, redist_at_offsets
     public :: redist_layout_places, redist_layout_rank, redist_layout_coords, redist_layout_owner, redist_layout_offset, &
         redist_layout_local_size, redist_layout_shape, redist_layout_place_shape, redist_layout_on_rank, redist_layout_check, &
+        redist_layout_next_place, redist_layout_place_coords, redist_version, &
         redist_layout_explain, redist_layout_format, &
         redist_layout_types, redist_relabel, redist_strerror
     public :: redist_plan_create, redist_plan_create_parts, redist_part, redist_plan_free, &

@@ -1,5 +1,5 @@
-# The version in redist.h, and the requests that it satisfies: those for the same major version (before 1.0, the same
-# minor version) that ask for no later one. MIT licence, see LICENSE.
+# The version in redist.h, and the requests that it satisfies: those for the same major version that ask for
+# no later one. MIT licence, see LICENSE.
 set(redist_header "${CMAKE_CURRENT_LIST_DIR}/../../redist.h") # of the source tree
 if(NOT EXISTS "${redist_header}")
     set(redist_header "${CMAKE_CURRENT_LIST_DIR}/../../../include/redist.h")
@@ -18,8 +18,6 @@ if(PACKAGE_FIND_VERSION_RANGE)
         set(PACKAGE_VERSION_COMPATIBLE TRUE)
     endif()
 elseif(PACKAGE_FIND_VERSION_MAJOR EQUAL redist_MAJOR
-        AND (redist_MAJOR GREATER 0 OR PACKAGE_FIND_VERSION_COUNT LESS 2
-            OR PACKAGE_FIND_VERSION_MINOR EQUAL redist_MINOR)
         AND PACKAGE_VERSION VERSION_GREATER_EQUAL PACKAGE_FIND_VERSION)
     set(PACKAGE_VERSION_COMPATIBLE TRUE)
     if(PACKAGE_VERSION VERSION_EQUAL PACKAGE_FIND_VERSION)

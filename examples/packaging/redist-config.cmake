@@ -1,7 +1,7 @@
 # find_package(redist), for CMake 3.12 or later. MIT licence, see LICENSE.
 #
 #     project(solver LANGUAGES C)
-#     find_package(redist 0.3 REQUIRED)
+#     find_package(redist 1.0 REQUIRED)
 #     target_link_libraries(solver PRIVATE redist::redist)
 #
 # redist::redist is the two headers with MPI::MPI_C. With COMPONENTS Fortran (and Fortran among the project's languages)

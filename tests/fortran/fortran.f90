@@ -533,6 +533,12 @@ contains
         patches = redist_at_offsets(redist_on_ranks(patches, ranks), offsets)
         k = redist_layout_on_rank(patches, rank, 3, places)
         call check(k == 2 .and. all(places(:2) == [rank, rank + p]), 'two places')
+        call check(redist_layout_next_place(patches, rank, -1) == rank .and. &
+            redist_layout_next_place(patches, rank, rank) == rank + p .and. &
+            redist_layout_next_place(patches, rank, rank + p) == -1, 'one place after another')
+        k = redist_layout_place_coords(patches, rank + p, places)
+        call check(k == 1 .and. sum(places(:2)) == rank + p, 'the coordinates of a place')
+        call check(redist_version() >= 10000, 'the version')
         ierr = redist_layout_place_shape(patches, rank, own)
         call check(ierr == 1 .and. own%origin == 3 .and. own%first(1) == 2 * rank + 1, 'the shape of a place')
         call redist_plan_create(MPI_COMM_WORLD, columns, patches, MPI_INTEGER, plan, ierr)
