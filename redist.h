@@ -862,6 +862,13 @@ REDIST_PRIV_FAST uint64_t redist_priv_floor_sum(uint64_t n, uint64_t m, uint64_t
 }
 
 #ifdef REDIST_PRIV_BODIES
+/* How an int64_t, or a double, is aligned: to 4 bytes on i386. */
+typedef struct {
+  char before;
+  int64_t number;
+} redist_priv_aligned;
+enum { REDIST_PRIV_ALIGNED = (int)offsetof(redist_priv_aligned, number) };
+
 /* Allocates n >= 0 objects of `bytes` bytes each; NULL without memory, or if size_t overflows. */
 REDIST_PRIV_APART void *redist_priv_alloc(int64_t n, size_t bytes) {
   return (uint64_t)n > SIZE_MAX / bytes ? NULL
@@ -6211,17 +6218,12 @@ REDIST_API size_t redist_layout_parse_size(const char *text) {
 
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage,
                                    size_t storage_bytes, char *message, size_t message_size) {
-  struct aligned { /* as an int64_t is: to 4 bytes on i386 */
-    char before;
-    int64_t number;
-  };
-  const int aligned = (int)offsetof(struct aligned, number);
   redist_priv_reader r = redist_priv_reader_of(text, storage, storage_bytes);
   if (layout != NULL) *layout = redist_layout_nd(0, NULL);
   if (text == NULL || layout == NULL)
     redist_priv_parse_error(&r, NULL, "the text or the layout is NULL");
-  else if ((uintptr_t)storage % (uintptr_t)aligned != 0)
-    redist_priv_parse_error(&r, NULL, "storage must be aligned to %d bytes", aligned);
+  else if ((uintptr_t)storage % REDIST_PRIV_ALIGNED != 0)
+    redist_priv_parse_error(&r, NULL, "storage must be aligned to %d bytes", REDIST_PRIV_ALIGNED);
   else
     redist_priv_parse_layout(&r);
   if (r.used > r.room)

@@ -254,6 +254,11 @@ typedef struct {
   int executions;
   int node_ranks; /* > 0: treat the communicator as nodes of so many ranks (for tests) */
   int timed;      /* not 0: seconds of copying and waiting are added up (redist_stats) */
+  /* not 0, for debugging: every execution begins with an agreement of the ranks whether all gave
+     correct arguments. If not, all return the same error and sentence, and the plan can be started
+     again. Arrays of double, float, int and int64_t must be aligned as C has them, too. Starting
+     then waits for all ranks, which start their plans in the same order */
+  int checked;
   /* the function that combines arriving elements with the destination's (redist_combine_op,
      redist_combine_axpby, or your own); NULL: they replace these. Given on all ranks, or none; not
      with fixed arrays; in place, only for views with identical strides. *context must live as long
@@ -363,8 +368,8 @@ REDIST_API void redist_combine_op(const void *from, void *to, int64_t n, void *c
        there.
    REDIST_ERR_ARGUMENT (NULL, or a plan for several arrays), _ALIAS, _BUSY, _BUFFER: this rank has
    sent nothing, and redist_plan_message gives the reason. The other ranks are not told: those that
-   need its elements wait until it calls again with correct arguments. REDIST_ERR_MPI: the plan may
-   only be freed. */
+   need its elements wait until it calls again with correct arguments; with options.checked all
+   return the error. REDIST_ERR_MPI: the plan may only be freed. */
 REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
 
 /* Starts moving one array. Collective, but does not wait for other ranks. Until redist_wait
@@ -1030,7 +1035,7 @@ REDIST_PRIV const redist_priv_transport *redist_priv_transport_of(int method);
 /* Records why a call for the plan fails, in place of an earlier failure. Returns the code. */
 REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *sentence, ...) {
   va_list values;
-  p->error = redist_priv_no_error(-1);
+  p->error = redist_priv_no_error(p->options.checked ? p->rank : -1);
   va_start(values, sentence);
   redist_priv_record(&p->error, code, sentence, values);
   va_end(values);
@@ -1242,6 +1247,7 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
                                      "number of the arena",
                                      "node_ranks",
                                      "timed",
+                                     "checked",
                                      "executions",
                                      "cost.per_message, as bits,",
                                      "cost.per_byte, as bits,"};
@@ -1257,6 +1263,7 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
                           o->arena != NULL ? o->arena->name : 0,
                           o->node_ranks,
                           o->timed != 0,
+                          o->checked != 0,
                           o->executions};
   int k;
   memcpy(&value[NAMES - 2], costs, sizeof costs);
@@ -4914,8 +4921,16 @@ REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_p
   return redist_priv_create(comm, parts, part, options, plan);
 }
 
-/* Progresses all started plans of the arena. Others that complete report it through their own
-   redist_test. */
+/* Progresses a started plan, and all others of its arena; those that complete report it through
+   their own redist_test. */
+REDIST_PRIV void redist_priv_progress(redist_plan *p) {
+  redist_plan *at = p->options.arena != NULL ? p->options.arena->started : p;
+  int done = 0;
+  for (; at != NULL; at = at->next)
+    if (at->active == REDIST_PRIV_ACTIVE && (redist_priv_test(at, &done) != REDIST_OK || done))
+      at->active = REDIST_PRIV_UNREPORTED;
+}
+
 REDIST_API int redist_test(redist_plan *p, int *done) {
   redist_plan *alone = p, **started = &alone, **at;
   if (p == NULL) return REDIST_ERR_ARGUMENT;
@@ -4925,9 +4940,7 @@ REDIST_API int redist_test(redist_plan *p, int *done) {
   if (!p->active)
     return redist_priv_refuse(p, REDIST_ERR_BUSY, "nothing is started: call redist_start first");
   if (p->options.arena != NULL) started = &p->options.arena->started;
-  for (at = started; *at != NULL; at = &(*at)->next)
-    if ((*at)->active == REDIST_PRIV_ACTIVE && (redist_priv_test(*at, done) != REDIST_OK || *done))
-      (*at)->active = REDIST_PRIV_UNREPORTED;
+  redist_priv_progress(p);
   *done = p->active == REDIST_PRIV_UNREPORTED && !p->failed;
   if (p->active == REDIST_PRIV_ACTIVE) return REDIST_OK;
   p->active = 0;
@@ -5059,12 +5072,29 @@ REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p) {
   return REDIST_OK;
 }
 
-/* one: the caller gave an array of each side, not lists. blocking: it waits for the end now. */
-REDIST_PRIV int redist_priv_start(redist_plan *p, int one, const void *const *from, void *const *to,
-                                  int blocking) {
+/* Refuses an array of C's doubles, floats or integers that is not aligned as they are. */
+REDIST_PRIV_COLD int redist_priv_check_alignment(redist_plan *p) {
+  const MPI_Datatype four[] = {MPI_FLOAT, MPI_INT}, eight[] = {MPI_DOUBLE, MPI_INT64_T};
+  int i;
+  for (i = 0; i < 2 * p->arrays; i++) {
+    const MPI_Datatype element = redist_priv_part_of(p, i % p->arrays)->element;
+    const int bytes = element == four[0] || element == four[1]     ? (int)sizeof(int)
+                      : element == eight[0] || element == eight[1] ? REDIST_PRIV_ALIGNED
+                                                                   : 1;
+    if ((uintptr_t)p->pointers[i] % (uintptr_t)bytes != 0)
+      return redist_priv_refuse(p, REDIST_ERR_ARGUMENT,
+                                "%s %d is not aligned to %d bytes, as its elements must be",
+                                redist_priv_side_name(i >= p->arrays), i % p->arrays, bytes);
+  }
+  return REDIST_OK;
+}
+
+/* Takes the arrays of an execution, and checks them unless they are the last one's. one: the caller
+   gave an array of each side, not lists. */
+REDIST_PRIV int redist_priv_take_arrays(redist_plan *p, int one, const void *const *from,
+                                        void *const *to) {
   int a, code;
-  if (p == NULL || p->failed)
-    return p == NULL ? REDIST_ERR_ARGUMENT : REDIST_ERR_MPI; /* as redist_plan_message says */
+  if (p->failed) return REDIST_ERR_MPI; /* as redist_plan_message says */
   if (one && p->arrays != 1)
     return redist_priv_refuse(p, REDIST_ERR_ARGUMENT,
                               "the plan moves %d arrays: call redist_execute_many or "
@@ -5077,17 +5107,44 @@ REDIST_PRIV int redist_priv_start(redist_plan *p, int one, const void *const *fr
     return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the list of %s arrays is NULL",
                               redist_priv_side_name(from == NULL ? REDIST_PRIV_FROM
                                                                  : REDIST_PRIV_TO));
-  redist_priv_enter(p);
   for (a = 0; a < p->arrays; a++) {
     p->checked &= p->pointers[a] == from[a] && p->pointers[p->arrays + a] == to[a];
     p->pointers[a] = from[a];
     p->pointers[p->arrays + a] = to[a];
   }
-  code = p->checked ? REDIST_OK : redist_priv_check_given(p);
-  if (code == REDIST_OK && !p->checked) code = redist_priv_check_aliases(p);
+  if (p->checked) return REDIST_OK;
+  code = redist_priv_check_given(p);
+  if (code == REDIST_OK) code = redist_priv_check_aliases(p);
+  if (code == REDIST_OK && p->options.checked) code = redist_priv_check_alignment(p);
   p->checked = code == REDIST_OK;
-  p->blocking = blocking;
-  if (code == REDIST_OK) code = redist_priv_begin(p);
+  return code;
+}
+
+/* With options.checked: agrees on the arguments' first error. What is still in progress is
+   completed before, as other ranks may wait for it and not come here. Collective. */
+REDIST_PRIV_COLD int redist_priv_agree_start(redist_plan *p, int code) {
+  redist_priv_error v = code == REDIST_OK ? redist_priv_no_error(p->rank) : p->error;
+  v.rank = p->rank;
+  while (p->active == REDIST_PRIV_ACTIVE) {
+    redist_priv_progress(p);
+    REDIST_YIELD();
+  }
+  if (redist_priv_agree(p->comm, &v, NULL, 0) != REDIST_OK) p->error = v;
+  return v.code;
+}
+
+/* blocking: the caller waits for the end now. */
+REDIST_PRIV int redist_priv_start(redist_plan *p, int one, const void *const *from, void *const *to,
+                                  int blocking) {
+  int code;
+  if (p == NULL) return REDIST_ERR_ARGUMENT;
+  redist_priv_enter(p);
+  code = redist_priv_take_arrays(p, one, from, to);
+  if (p->options.checked) code = redist_priv_agree_start(p, code);
+  if (code == REDIST_OK) {
+    p->blocking = blocking;
+    code = redist_priv_begin(p);
+  }
   redist_priv_leave(p);
   if (code == REDIST_OK && p->options.arena != NULL) {
     p->next = p->options.arena->started;

@@ -107,6 +107,7 @@ module redist
         integer(c_int) :: executions = 0
         integer(c_int) :: node_ranks = 0
         integer(c_int) :: timed = 0
+        integer(c_int) :: checked = 0
         type(c_funptr) :: combine = c_null_funptr
         type(c_ptr) :: context = c_null_ptr
         type(redist_cost_t) :: cost

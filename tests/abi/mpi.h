@@ -39,6 +39,7 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_REQUEST_NULL ((MPI_Request)0x00000180)
 #define MPI_DATATYPE_NULL ((MPI_Datatype)0x00000200)
 #define MPI_INT ((MPI_Datatype)0x00000209)
+#define MPI_FLOAT ((MPI_Datatype)0x00000210)
 #define MPI_DOUBLE ((MPI_Datatype)0x00000214)
 #define MPI_BYTE ((MPI_Datatype)0x00000247)
 #define MPI_INT64_T ((MPI_Datatype)0x00000258)
