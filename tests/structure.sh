@@ -409,6 +409,16 @@ check_ways() {
     check_dims
 }
 
+# ---- measurements ----
+
+# The programs of bench/ are run by hand only, so nothing else would tell that they no longer compile.
+check_benches() {
+    for bench in "$root"/bench/*.c; do
+        case $bench in */fft.c) echo '#include <fftw3-mpi.h>' | $MPICC -E - >unused 2>&1 || continue ;; esac
+        check "${bench##*/} compiles" $MPICC -std=c99 $warnings -fopenmp -I"$root" -fsyntax-only "$bench"
+    done
+}
+
 # ---- sizes ----
 
 smaller() { # object bytes: of code
@@ -437,6 +447,7 @@ compile_with g++ c++11 c++17
 compile_with clang++ c++11 c++17
 check_all_symbols
 check_all_links
+if have gcc; then check_benches; fi
 check_ways
 if have gcc && have size; then check_sizes; else skip "no gcc or no size"; fi
 report
