@@ -888,12 +888,13 @@ REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes) {
    array is as it was. */
 REDIST_PRIV_APART int redist_priv_append(void *array, int64_t *used, int64_t *room,
                                          const void *item, size_t bytes) {
+  const int64_t more = 2 * *room + 4;
   char *old, *grown;
   memcpy(&old, array, sizeof old);
-  grown = *used < *room ? old : (char *)redist_priv_alloc(2 * *room + 4, bytes);
+  grown = *used < *room ? old : (char *)redist_priv_alloc(more, bytes);
   if (grown == NULL) return REDIST_ERR_MEMORY;
   if (grown != old) {
-    *room = 2 * *room + 4;
+    *room = more;
     if (*used > 0) memcpy(grown, old, (size_t)*used * bytes);
     REDIST_FREE(old);
     memcpy(array, &grown, sizeof grown);

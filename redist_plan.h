@@ -5072,19 +5072,22 @@ REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p) {
   return REDIST_OK;
 }
 
-/* Refuses an array of C's doubles, floats or integers that is not aligned as they are. */
+/* The bytes to which C aligns elements of a type; 1 where they are not C's floats or integers. */
+REDIST_PRIV_COLD int redist_priv_alignment_of(MPI_Datatype element) {
+  if (element == MPI_FLOAT || element == MPI_INT) return (int)sizeof(int);
+  return element == MPI_DOUBLE || element == MPI_INT64_T ? REDIST_PRIV_ALIGNED : 1;
+}
+
+/* Refuses an array that is not aligned as its elements are. */
 REDIST_PRIV_COLD int redist_priv_check_alignment(redist_plan *p) {
-  const MPI_Datatype four[] = {MPI_FLOAT, MPI_INT}, eight[] = {MPI_DOUBLE, MPI_INT64_T};
   int i;
   for (i = 0; i < 2 * p->arrays; i++) {
-    const MPI_Datatype element = redist_priv_part_of(p, i % p->arrays)->element;
-    const int bytes = element == four[0] || element == four[1]     ? (int)sizeof(int)
-                      : element == eight[0] || element == eight[1] ? REDIST_PRIV_ALIGNED
-                                                                   : 1;
-    if ((uintptr_t)p->pointers[i] % (uintptr_t)bytes != 0)
+    const redist_priv_part *part = redist_priv_part_of(p, i % p->arrays);
+    const int bytes = redist_priv_alignment_of(part->element), own = i >= p->arrays;
+    if (part->half[own].owned > 0 && (uintptr_t)p->pointers[i] % (uintptr_t)bytes != 0)
       return redist_priv_refuse(p, REDIST_ERR_ARGUMENT,
                                 "%s %d is not aligned to %d bytes, as its elements must be",
-                                redist_priv_side_name(i >= p->arrays), i % p->arrays, bytes);
+                                redist_priv_side_name(own), i % p->arrays, bytes);
   }
   return REDIST_OK;
 }
@@ -5293,7 +5296,7 @@ enum {
   REDIST_PRIV_SENDS,
   REDIST_PRIV_RECEIVES,
   REDIST_PRIV_SENT,
-  REDIST_PRIV_KEPT,
+  REDIST_PRIV_LOCAL,
   REDIST_PRIV_COPIED,
   REDIST_PRIV_BUFFER,
   REDIST_PRIV_FASTEST,
@@ -5309,7 +5312,7 @@ REDIST_PRIV_COLD int redist_priv_collect_report(redist_plan *p, const redist_sta
   sum[REDIST_PRIV_SENDS] = stats->sends;
   sum[REDIST_PRIV_RECEIVES] = stats->receives;
   sum[REDIST_PRIV_SENT] = stats->bytes_sent;
-  sum[REDIST_PRIV_KEPT] = stats->bytes_local;
+  sum[REDIST_PRIV_LOCAL] = stats->bytes_local;
   sum[REDIST_PRIV_COPIED] = redist_priv_copied_in_place(p);
   sum[REDIST_PRIV_BUFFER] = stats->buffer_bytes;
   sum[REDIST_PRIV_FASTEST] = (int64_t)(p->fastest * 1e9);
@@ -5336,7 +5339,7 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file) {
   fprintf(file,
           "  bytes     %" PRId64 " moved, %" PRId64 " local, at most %" PRId64
           " sent by one rank\n",
-          sum[REDIST_PRIV_SENT], sum[REDIST_PRIV_KEPT], most[REDIST_PRIV_SENT]);
+          sum[REDIST_PRIV_SENT], sum[REDIST_PRIV_LOCAL], most[REDIST_PRIV_SENT]);
   if (p->options.in_place)
     fprintf(file,
             "  in place  %" PRId64

@@ -177,7 +177,7 @@ static int put_on_program(coupling *c, int k) {
 /* Program k's layout from its text, on ranks of `all`. */
 static int read_layout(coupling *c, int k) {
   char wrong[256], text[400];
-  const size_t room = 8 + 5 * REDIST_MAX_DIMS * strlen(c->text[k]);
+  const size_t room = redist_layout_parse_size(c->text[k]);
   c->storage[k] = allocate(room);
   const int code =
       redist_layout_parse(c->text[k], &c->layout[k], c->storage[k], room, wrong, sizeof wrong);

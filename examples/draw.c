@@ -742,7 +742,7 @@ static void draw(const story *s) {
 
 /* Reads a layout; shows where an error is. */
 static void read_layout(story *s, const char *text) {
-  size_t bytes = 8 + 5 * REDIST_MAX_DIMS * strlen(text); /* always enough */
+  size_t bytes = redist_layout_parse_size(text);
   char message[256];
   int column;
   if (s->layouts == RELABELLED) fail("more than two layouts (--help tells more)");

@@ -59,19 +59,8 @@ static int arrived(const exchange *e, int round) {
   return good;
 }
 
-static int start(exchange *e, int blocking) {
-  const void *from[2];
-  void *to[2];
-  int a;
-  for (a = 0; a < 2; a++) {
-    from[a] = e->from[a];
-    to[a] = e->to[a];
-  }
-  return blocking ? redist_execute_many(e->plan, from, to) : redist_start_many(e->plan, from, to);
-}
-
-/* Starts with a mistake. */
-static int start_wrongly(const exchange *e, mistake m, int blocking) {
+/* Starts an execution, with a mistake; MISTAKES: without. */
+static int start_with(const exchange *e, mistake m, int blocking) {
   const void *from[2];
   void *to[2];
   int a;
@@ -89,6 +78,8 @@ static int start_wrongly(const exchange *e, mistake m, int blocking) {
   return blocking ? redist_execute_many(e->plan, m == LIST ? NULL : from, to)
                   : redist_start_many(e->plan, m == LIST ? NULL : from, to);
 }
+
+static int start(const exchange *e, int blocking) { return start_with(e, MISTAKES, blocking); }
 
 /* All ranks have the error and the sentence of the bad rank. */
 static int all_know(const exchange *e, int code, mistake m, int bad) {
@@ -135,7 +126,7 @@ static void check_mistakes(exchange *e, const char *name) {
         if (m == NUMBER && e->arrays == 1) continue;
         prepare(e, 3);
         MPI_Barrier(MPI_COMM_WORLD);
-        code = test_rank() == bad ? start_wrongly(e, (mistake)m, blocking) : start(e, blocking);
+        code = start_with(e, test_rank() == bad ? (mistake)m : MISTAKES, blocking);
         test_case_all(all_know(e, code, (mistake)m, bad), "%s: mistake %d of rank %d: code %d, %s",
                       name, m, bad, code, redist_plan_message(e->plan));
         test_case_all(runs(e, 4) && runs(e, 5), "%s: used again after mistake %d of rank %d", name,

@@ -14,7 +14,9 @@ typedef struct {
 } parsed;
 
 static void parse(const char *text, parsed *p) {
-  p->code = redist_layout_parse(text, &p->layout, p->storage, sizeof p->storage, p->message,
+  const size_t needed = redist_layout_parse_size(text);
+  p->code = redist_layout_parse(text, &p->layout, p->storage,
+                                needed < sizeof p->storage ? needed : sizeof p->storage, p->message,
                                 sizeof p->message);
   strcpy(p->text, "?");
   if (p->code == REDIST_OK) redist_layout_format(&p->layout, p->text, sizeof p->text);

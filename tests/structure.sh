@@ -411,7 +411,7 @@ check_ways() {
 
 # ---- measurements ----
 
-# The programs of bench/ are run by hand only, so nothing else would tell that they no longer compile.
+# The programs of bench/ are run by hand only, so no other test notices when they stop compiling.
 check_benches() {
     for bench in "$root"/bench/*.c; do
         case $bench in */fft.c) echo '#include <fftw3-mpi.h>' | $MPICC -E - >unused 2>&1 || continue ;; esac
