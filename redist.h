@@ -2962,6 +2962,7 @@ enum {
   /* bytes that stay in the second-level cache: larger tiles are prefetched; chosen */
   REDIST_PRIV_NEAR = 262144,
   REDIST_PRIV_PAGE = 4096, /* bytes: the greatest width of a tile */
+  REDIST_PRIV_ROW = 1024,  /* bytes: longer rows are copied by memcpy; build/cycles */
   /* bytes of the shortest contiguous write that streams; build/transposes */
   REDIST_PRIV_LONG = 128,
   /* bytes: the width of a tile whose rows may each lie on a page of their own; build/transposes */
@@ -3050,15 +3051,30 @@ REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t by
 #define REDIST_PRIV_UNROLL(times)
 #endif
 
+/* Copies a row of contiguous bytes. Where it is short, a call of memcpy takes longer than vectors
+   do, of which the last may overlap the one before. */
+REDIST_PRIV_INLINE void redist_priv_copy_row(char *to, const char *from, int64_t bytes) {
+#ifdef REDIST_PRIV_VECTORS
+  int64_t k;
+  if (bytes >= 16 && bytes <= REDIST_PRIV_ROW) {
+    REDIST_PRIV_UNROLL(4)
+    for (k = 0; k < bytes - 16; k += 16) REDIST_PRIV_STORE(to + k, REDIST_PRIV_LOAD(from + k));
+    REDIST_PRIV_STORE(to + bytes - 16, REDIST_PRIV_LOAD(from + bytes - 16));
+    return;
+  }
+#endif
+  memcpy(to, from, (size_t)bytes);
+}
+
 /* Two loops around a unit; short units have a size that the compiler knows. */
-#define REDIST_PRIV_COPY_LOOPS(unroll, unit)           \
-  for (j = 0; j < p.outer.n; j++)                      \
-    unroll for (i = 0; i < p.inner.n; i++)             \
-        memcpy(p.to + j * p.outer.to + i * p.inner.to, \
-               p.from + j * p.outer.from + i * p.inner.from, (size_t)(unit));
+#define REDIST_PRIV_COPY_LOOPS(unroll, copy, unit)                                                 \
+  for (j = 0; j < p.outer.n; j++)                                                                  \
+    unroll for (i = 0; i < p.inner.n; i++)                                                         \
+        copy(p.to + j * p.outer.to + i * p.inner.to, p.from + j * p.outer.from + i * p.inner.from, \
+             unit);
 
 #define REDIST_PRIV_COPY_UNITS(unroll, bytes) \
-  case bytes: REDIST_PRIV_COPY_LOOPS(unroll, bytes) break;
+  case bytes: REDIST_PRIV_COPY_LOOPS(unroll, memcpy, bytes) break;
 
 REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *plane) {
   const redist_priv_plane p = *plane; /* a copy: no store can change it */
@@ -3075,7 +3091,7 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *p
     REDIST_PRIV_COPY_UNITS(, 48)
     REDIST_PRIV_COPY_UNITS(, 64)
     REDIST_PRIV_COPY_UNITS(, 128)
-  default: REDIST_PRIV_COPY_LOOPS(, unit)
+  default: REDIST_PRIV_COPY_LOOPS(, redist_priv_copy_row, unit)
   }
 }
 
