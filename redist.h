@@ -3460,7 +3460,13 @@ typedef struct {
 typedef struct {
   int64_t first, steps, from, to;
   int64_t bytes; /* that it copies */
+  int64_t array; /* of a plan's several arrays: which */
 } redist_priv_program;
+
+typedef struct {
+  int64_t n, room;
+  redist_priv_program *copy;
+} redist_priv_copies;
 
 REDIST_PRIV_COLD void redist_priv_pool_free(redist_priv_pool *pool) {
   REDIST_FREE(pool->step);
@@ -3790,7 +3796,7 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_pool *pool, const redist_pr
   }
   for (k = 0; k < 2; k++) at[k] = m.origin[manner.side[k]] * manner.element;
   program->first = pool->steps;
-  program->from = program->to = 0;
+  program->from = program->to = program->array = 0;
   program->bytes = m.elements * manner.element;
   code = redist_priv_list_options(&c, &m, begin, end);
   memcpy(chosen, c.first, sizeof chosen);
@@ -3835,9 +3841,20 @@ REDIST_PRIV_COLD int redist_priv_share_steps(redist_priv_pool *pool,
   pool->loops = b->first;
   pool->offsets = offsets;
   p->first = earlier->first;
-  p->from = from;
-  p->to = to;
+  p->from += from;
+  p->to += to;
   return 1;
+}
+
+/* Adds a copy that was compiled last to a list; it shares the steps of one of the same form, if
+   that is among the few before it, but not before list->copy[since]. */
+REDIST_PRIV_COLD int redist_priv_add_copy(redist_priv_pool *pool, redist_priv_copies *list,
+                                          int64_t since, redist_priv_program *copy) {
+  enum { RECENT = 4 };
+  int64_t k;
+  for (k = list->n - 1; k >= since && k >= list->n - RECENT; k--)
+    if (redist_priv_share_steps(pool, &list->copy[k], copy)) break;
+  return REDIST_PRIV_APPEND(list->copy, list->n, list->room, *copy);
 }
 
 /* ----------------------------------------------------------------------------- running copies */
@@ -4052,6 +4069,53 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_pool *pool, const redist_pri
     streamed |= s->tiling.stream | (s->kind == REDIST_PRIV_ROWS);
   }
   if (streamed) redist_priv_fence();
+}
+
+/* Where copies begin: in one of several arrays; or, if that is NULL, in packed memory. */
+typedef struct {
+  const void *const *array;
+  const char *packed;
+} redist_priv_base;
+
+REDIST_PRIV_FAST char *redist_priv_base_of(redist_priv_base base, const redist_priv_program *c) {
+  return (char *)(uintptr_t)(base.array != NULL ? base.array[c->array] : base.packed);
+}
+
+/* How many of n copies, from c on, are short and have one and the same step, which copies units. */
+REDIST_PRIV_FAST int64_t redist_priv_alike(const redist_priv_pool *pool,
+                                           const redist_priv_program *c, int64_t n) {
+  const redist_priv_step *s = pool->step + c->first;
+  int64_t alike = 1;
+  if (c->steps != 1 || c->bytes > REDIST_PRIV_ROW || s->kind != REDIST_PRIV_UNITS || s->loops > 0)
+    return 1;
+  while (alike < n && c[alike].first == c->first) alike++;
+  return alike;
+}
+
+#define REDIST_PRIV_COPY_ALIKE(copy, unit)                             \
+  for (; n > 0; n--, c++) {                                            \
+    const char *at = redist_priv_base_of(from, c) + c->from + s->from; \
+    char *there = redist_priv_base_of(to, c) + c->to + s->to;          \
+    for (j = 0; j < s->outer.n; j++)                                   \
+      for (i = 0; i < s->inner.n; i++)                                 \
+        copy(there + j * s->outer.to + i * s->inner.to,                \
+             at + j * s->outer.from + i * s->inner.from, unit);        \
+  }                                                                    \
+  break;
+
+/* Copies such copies: calls and tables would take longer than their bytes. */
+REDIST_PRIV_APART void redist_priv_copy_alike(const redist_priv_pool *pool,
+                                              const redist_priv_program *c, int64_t n,
+                                              redist_priv_base from, redist_priv_base to) {
+  const redist_priv_step step = pool->step[c->first], *s = &step; /* a copy: no store changes it */
+  int64_t i, j;
+  REDIST_COPIED(n * c->bytes);
+  switch (s->unit) {
+  case 4: REDIST_PRIV_COPY_ALIKE(memcpy, 4)
+  case 8: REDIST_PRIV_COPY_ALIKE(memcpy, 8)
+  case 16: REDIST_PRIV_COPY_ALIKE(memcpy, 16)
+  default: REDIST_PRIV_COPY_ALIKE(redist_priv_copy_row, s->unit)
+  }
 }
 
 /* ------------------------------------------------------ flows: who shares elements with whom */

@@ -677,19 +677,21 @@ typedef struct {
   int array;
 } redist_priv_block;
 
-/* A product of runs that a message has once per array of a part, and its compiled copies. */
+/* A product of runs that a message has once per array of a part. */
 typedef struct {
   int own, part;
   int place[2]; /* of the source and of the destination */
   int held;     /* which of these is this rank's, in its redist_priv_half */
   int number;   /* of the message's redist_priv_blocks_of */
   int64_t message, bytes;
-  /* bytes of a piece sent by MPI, and of the row in which it lies */
-  int64_t step, row;
-  /* piece[first], ..., of the plan: its copies between the array and packed memory */
-  int64_t first, pieces;
-  redist_priv_program direct; /* from the sender's array to the receiver's */
+  int64_t copy, shift; /* while pieces are listed: its first copy, and where it lies in its piece */
 } redist_priv_product;
+
+/* A piece of a message: bytes of the packed message from `at` on, and its copies between the arrays
+   and packed memory, which begins where the piece does: copy[first], ..., of the plan. */
+typedef struct {
+  int64_t at, bytes, first, copies;
+} redist_priv_piece;
 
 /* This rank's end of a message. */
 typedef struct {
@@ -703,12 +705,15 @@ typedef struct {
   int64_t bytes;         /* of all blocks */
   int64_t staged; /* its offset in the staging memory, in bytes, or one of the constants below */
   int64_t direct; /* its offset in the array, in bytes, if it is contiguous there; or -1 */
-  redist_priv_cutting cutting; /* of its compiled copies */
-  int64_t pieces;              /* how many it is cut into */
-  int64_t prepared;            /* pieces 0 to prepared - 1 have persistent requests: */
-  int64_t first;               /* request[first], ... */
-  int64_t pending;             /* pieces not yet complete; while peers are put in order, its turn */
-  int64_t next, at;            /* the next piece: of this block, its number there */
+  int64_t whole;  /* the plan's piece that is all of it, if it is packed at once */
+  int64_t pieces; /* how many it is cut into: */
+  int64_t step;   /* of so many bytes each; or, where 0, */
+  int64_t listed; /* piece[listed], ..., of the plan */
+  int64_t direct_first,
+      direct_copies; /* from the sender's arrays to the receiver's, of the plan's */
+  int64_t prepared;  /* pieces 0 to prepared - 1 have persistent requests: */
+  int64_t first;     /* request[first], ... */
+  int64_t pending;   /* pieces not yet complete; while peers are put in order, its turn */
 } redist_priv_peer;
 
 /* Special values of redist_priv_peer.staged: contiguous in the array, or staged piece by piece. */
@@ -844,15 +849,10 @@ struct redist_arena {
        rows in place    stay               the message of axis 1
        other rows       the message of axis 0 */
 typedef struct {
-  /* to the destination; or, if executions overwrite, to staging memory and from there */
-  redist_priv_program program[2];
-  int apart, in_place; /* whether it is for two arrays, and for one */
-} redist_priv_local_copy;
-
-typedef struct {
-  int64_t copies, room;
-  redist_priv_local_copy *copy;
-  int64_t elements, rest; /* all, and those that must be copied in place */
+  /* for two arrays, and for one: copies to the destination; or, if executions overwrite, to staging
+     memory and from there */
+  redist_priv_copies copies[2][2];
+  int64_t bytes; /* of one array of each part, as they lie in staging memory */
 } redist_priv_local;
 
 /* The private form of a redist_part; a plan for one array, or several alike, has one. */
@@ -865,7 +865,7 @@ typedef struct {
   redist_priv_policy policy;          /* how elements come to the destination */
   redist_priv_directory directory[2]; /* valid during creation only */
   redist_priv_half half[2];
-  redist_priv_local local;
+  int64_t local, rest; /* elements that stay on this rank; those that must be copied in place */
 } redist_priv_part;
 
 /* One way to exchange. Functions return redist_error; they find everything in the plan. */
@@ -883,10 +883,10 @@ typedef struct {
   void (*destroy)(redist_plan *); /* also if incomplete */
 } redist_priv_transport;
 
-/* A flight: a piece of a message in progress, and which bytes of the packed message it holds. */
+/* A flight: a piece of a message in progress. */
 typedef struct {
   redist_priv_peer *peer;
-  int64_t piece, begin, bytes;
+  int64_t piece;
 } redist_priv_flight;
 
 /* A lane: the messages of one side, in the order of its peers. `posted` pieces have been started;
@@ -894,8 +894,6 @@ typedef struct {
    `flights`. */
 typedef struct {
   int64_t at, piece, posted, arrived, flights, first;
-  /* the next piece's block of peer[at], its first byte, and the end of its row */
-  int64_t block, begin, row;
   int64_t places; /* how many whole messages the staging memory holds, used round-robin */
 } redist_priv_lane;
 
@@ -904,8 +902,8 @@ typedef struct {
    MPI_Testsome's answers; then the persistent requests. */
 typedef struct {
   redist_priv_lane lane[2];
-  redist_priv_cutting cutting;
-  int64_t slot; /* bytes that a piece takes in the staging memory */
+  int64_t most, slot; /* bytes of a piece; and those that it takes in the staging memory */
+  int by_pieces;      /* that memory has no room for a message on some rank: pieces are listed */
   int steps;
   int64_t flights, requests;
   redist_priv_flight *flight;
@@ -974,12 +972,13 @@ struct redist_plan {
   redist_priv_peer *peer;
   redist_priv_block *block; /* of all peers */
   redist_priv_product *product;
-  redist_priv_program *piece; /* of all products */
+  redist_priv_piece *piece; /* of all messages */
   int64_t peers, peer_room, blocks, block_room, products, product_room, pieces, piece_room;
-  /* of all copies; the second of what is local, from staging memory */
-  redist_priv_pool pool[2];
-  redist_priv_pool kept; /* what the first one had when only what is local was compiled */
-  int combines;          /* a part does */
+  redist_priv_pool pool;     /* of all copies */
+  redist_priv_pool kept;     /* what it had when only what is local was compiled */
+  redist_priv_copies copies; /* of all messages */
+  redist_priv_local local;
+  int combines;  /* a part does */
   int scheduled; /* redist_schedule_create arranges the messages; else they go by distance */
   /* in place, an element may arrive where another has yet to leave: on any rank; on this rank */
   int overwrites, overwritten;
@@ -987,7 +986,8 @@ struct redist_plan {
   int ordered;
   /* of the two sides; and for what is local, when an execution overwrites */
   redist_priv_staging staging[REDIST_PRIV_SIDES];
-  /* pointers[2 * arrays]: of the execution in progress, the source first */
+  /* pointers[3 * arrays]: of the execution in progress, the source first; then those of another
+     rank, while they are copied from or to */
   const void **pointers;
   int checked;                /* these arrays have been checked */
   redist_priv_extent *extent; /* extent[2 * arrays]: for checking them */
@@ -1602,11 +1602,6 @@ REDIST_PRIV redist_priv_message redist_priv_product_message(const redist_plan *p
   return m;
 }
 
-/* The part of a product. */
-REDIST_PRIV const redist_priv_part *redist_priv_part_with(const redist_plan *p, int64_t product) {
-  return &p->part[p->product[product].part];
-}
-
 /* Whether a run has the same strides in memory on two sides, whose axis strides are given. */
 REDIST_PRIV_COLD int redist_priv_run_has_same_strides(const redist_priv_run *run, int a,
                                                       int64_t a_stride, int b, int64_t b_stride) {
@@ -1657,36 +1652,37 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int64_
   return code;
 }
 
-/* Adds the copy of a local message, for two arrays or in place; if executions overwrite, by way of
-   staging memory, where it begins at element m->origin[REDIST_PRIV_PACKED]. */
+/* How a part's elements are copied from one side to another. */
+REDIST_PRIV_COLD redist_priv_manner redist_priv_manner_of(const redist_priv_part *part, int from,
+                                                          int to, int stream) {
+  const int combine = to == REDIST_PRIV_TO && part->policy.function != NULL;
+  const redist_priv_manner manner = {{from, to}, part->element_bytes, combine, stream};
+  return manner;
+}
+
+/* Adds the copy of a local message, for two arrays (apart) or in place; if executions overwrite, by
+   way of staging memory, where it begins at element m->origin[REDIST_PRIV_PACKED] of what is local
+   to this message. */
 REDIST_PRIV_COLD int redist_priv_add_local(redist_plan *p, redist_priv_part *part,
                                            const redist_priv_message *m, int apart, int in_place) {
-  const int combines = part->policy.function != NULL, halves = p->overwritten ? 2 : 1;
-  redist_priv_local *local = &part->local;
-  redist_priv_local_copy *last = local->copies > 0 ? &local->copy[local->copies - 1] : NULL;
-  redist_priv_local_copy next;
-  redist_priv_manner manner;
-  redist_priv_program program;
-  int half, code = REDIST_OK;
-  if (last == NULL || last->apart != apart || last->in_place != in_place) {
-    memset(&next, 0, sizeof next);
-    for (half = 0; half < 2; half++) next.program[half].first = p->pool[half].steps;
-    next.apart = apart;
-    next.in_place = in_place;
-    code = REDIST_PRIV_APPEND(local->copy, local->copies, local->room, next);
-  }
+  const int halves = p->overwritten ? 2 : 1;
+  const int wanted[2] = {apart, in_place};
+  redist_priv_program copy;
+  int half, k, code = REDIST_OK;
   for (half = 0; half < halves && code == REDIST_OK; half++) {
-    manner.side[0] = half == 0 ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED;
-    manner.side[1] = half == halves - 1 ? REDIST_PRIV_TO : REDIST_PRIV_PACKED;
-    manner.element = part->element_bytes;
-    manner.combine = combines && half == halves - 1;
-    manner.stream = 0;
-    code = redist_priv_compile(&p->pool[half], m, part->order, NULL, NULL, manner, &program);
-    last = &local->copy[local->copies - 1];
-    last->program[half].steps += program.steps;
-    last->program[half].bytes += program.bytes;
+    const redist_priv_manner manner =
+        redist_priv_manner_of(part, half == 0 ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED,
+                              half == halves - 1 ? REDIST_PRIV_TO : REDIST_PRIV_PACKED, 0);
+    code = redist_priv_compile(&p->pool, m, part->order, NULL, NULL, manner, &copy);
+    copy.array = part - p->part;
+    copy.from += half > 0 ? p->local.bytes : 0;
+    copy.to += half < halves - 1 ? p->local.bytes : 0;
+    for (k = 0; k < 2 && code == REDIST_OK; k++)
+      if (wanted[k])
+        code = redist_priv_add_copy(&p->pool, &p->local.copies[k][half], k && apart ? INT64_MAX : 0,
+                                    &copy);
   }
-  local->rest += in_place ? m->elements : 0;
+  part->rest += in_place ? m->elements : 0;
   return code;
 }
 
@@ -1762,8 +1758,7 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
   const redist_layout *layout[2] = {part->from, part->to};
   int64_t base[2][REDIST_MAX_DIMS], low[2], high[2];
   int d, side, apart, same = 1, code;
-  m.origin[REDIST_PRIV_PACKED] = part->local.elements;
-  part->local.elements += m.elements;
+  part->local += m.elements;
   if (!p->options.in_place) return redist_priv_add_local(p, part, &m, 1, 0);
   for (d = 0; d < m.ndim; d++) same &= m.stride[REDIST_PRIV_FROM][d] == m.stride[REDIST_PRIV_TO][d];
   for (side = 0; side < 2; side++)
@@ -1811,6 +1806,7 @@ REDIST_PRIV_COLD int redist_priv_keep_products(redist_plan *p, redist_priv_part 
     redist_priv_message m = redist_priv_product_message(p, product);
     redist_priv_store(&m, REDIST_PRIV_TO, &there->storage);
     if (m.elements > 0) code = redist_priv_keep(p, part, m);
+    p->local.bytes += redist_priv_round_up(m.elements * part->element_bytes, REDIST_PRIV_LINE);
   }
   return code;
 }
@@ -1969,16 +1965,23 @@ REDIST_PRIV_COLD void redist_priv_measure_side(redist_plan *p, redist_priv_side 
   s->touched = s->bytes;
   for (a = 0; a < p->arrays; a++) {
     const redist_priv_part *part = redist_priv_part_of(p, a);
-    s->touched +=
-        (p->options.in_place ? part->local.rest : part->local.elements) * part->element_bytes;
+    s->touched += (p->options.in_place ? part->rest : part->local) * part->element_bytes;
   }
   s->streams = s->touched >= REDIST_STREAM_BYTES;
+}
+
+/* Makes the copies of a list, from copy[k] on, write by non-temporal stores. */
+REDIST_PRIV_COLD void redist_priv_stream_copies(redist_plan *p, const redist_priv_copies *list,
+                                                int64_t k) {
+  for (; k < list->n; k++)
+    redist_priv_stream_steps(&p->pool, list->copy[k].first,
+                             list->copy[k].first + list->copy[k].steps);
 }
 
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
   int own, k, code = REDIST_OK;
   p->peer = (redist_priv_peer *)redist_priv_zeroed(1, 1); /* not NULL; grows later */
-  p->pointers = REDIST_PRIV_ZEROED(const void *, 2 * (int64_t)p->arrays);
+  p->pointers = REDIST_PRIV_ZEROED(const void *, 3 * (int64_t)p->arrays);
   p->extent = REDIST_PRIV_ALLOC(redist_priv_extent, 2 * (int64_t)p->arrays);
   if (p->peer == NULL || p->pointers == NULL || p->extent == NULL) return REDIST_ERR_MEMORY;
   p->pointers[0] = p->options.fixed_from;
@@ -1994,9 +1997,9 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
     qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
     redist_priv_measure_side(p, s);
   }
-  if (code == REDIST_OK && p->side[REDIST_PRIV_TO].streams)
-    redist_priv_stream_steps(&p->pool[p->overwritten], 0, p->pool[p->overwritten].steps);
-  p->kept = p->pool[0];
+  for (k = 0; k < 2 && code == REDIST_OK && p->side[REDIST_PRIV_TO].streams; k++)
+    redist_priv_stream_copies(p, &p->local.copies[k][p->overwritten], 0);
+  p->kept = p->pool;
   return code;
 }
 
@@ -2046,46 +2049,75 @@ REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own) {
   return p->arrays > 1 ? MPI_BOTTOM : redist_priv_given(p, own, 0);
 }
 
-/* Bytes of staging memory for what is local of one of a part's arrays. */
-REDIST_PRIV int64_t redist_priv_local_bytes(const redist_priv_part *part) {
-  return redist_priv_round_up(part->local.elements * part->element_bytes, REDIST_PRIV_LINE);
+/* Runs copies between arrays, or to or from packed memory. arrives: combining where parts do. */
+REDIST_PRIV void redist_priv_run_copies(const redist_plan *p, const redist_priv_program *c,
+                                        int64_t n, int arrives, redist_priv_base from,
+                                        redist_priv_base to) {
+  const redist_priv_policy replacing = redist_priv_replacing(1), *a = &replacing;
+  int64_t alike;
+  for (; n > 0; n -= alike, c += alike) {
+    alike = redist_priv_alike(&p->pool, c, n);
+    if (arrives) a = &redist_priv_part_of(p, (int)c->array)->policy;
+    if (alike > 1)
+      redist_priv_copy_alike(&p->pool, c, alike, from, to);
+    else
+      redist_priv_copy(&p->pool, c, a, redist_priv_base_of(from, c), redist_priv_base_of(to, c));
+  }
 }
 
-/* Copies the local elements that are not at their destination: straight there, or with `packed`
-   into staging memory (half 0) and from there (half 1). */
-REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int half, char *packed) {
-  int64_t k;
+/* Where copies of a side begin, in the a-th array and those after it. */
+REDIST_PRIV redist_priv_base redist_priv_arrays(const redist_plan *p, int side, int a) {
+  const redist_priv_base base = {p->pointers + side * p->arrays + a, NULL};
+  return base;
+}
+
+REDIST_PRIV redist_priv_base redist_priv_packed(const char *memory) {
+  const redist_priv_base base = {NULL, memory};
+  return base;
+}
+
+/* Copies a half of what is local, of those arrays for which source and destination are one, or are
+   not: straight there, or with `packed` into staging memory (half 0) and from there (half 1). */
+REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int together, int half,
+                                             const char *packed) {
+  const redist_priv_copies *list = &p->local.copies[together][half];
+  const int arrives = packed == NULL || half == 1;
+  const int repeated = p->parts > 1 ? 1 : p->arrays; /* the list, for one array after another */
+  redist_priv_base from, to;
+  int64_t begin, end;
   int a;
-  for (a = 0; a < p->arrays; a++) {
-    const redist_priv_part *part = redist_priv_part_of(p, a);
-    const int together = p->pointers[a] == p->pointers[p->arrays + a];
-    const int arrives = packed == NULL || half == 1;
-    const redist_priv_policy replacing = redist_priv_replacing(part->element_bytes);
-    const redist_priv_local_copy *copy = part->local.copy;
-    for (k = 0; k < part->local.copies; k++, copy++)
-      if (together ? copy->in_place : copy->apart)
-        redist_priv_copy(&p->pool[half], &copy->program[half], arrives ? &part->policy : &replacing,
-                         half == 1 ? packed : redist_priv_given(p, REDIST_PRIV_FROM, a),
-                         arrives ? redist_priv_given(p, REDIST_PRIV_TO, a) : packed);
-    if (packed != NULL) packed += redist_priv_local_bytes(part);
+  for (a = 0; a < repeated; a++) {
+    from = half == 1 ? redist_priv_packed(packed) : redist_priv_arrays(p, REDIST_PRIV_FROM, a);
+    to = arrives ? redist_priv_arrays(p, REDIST_PRIV_TO, a) : redist_priv_packed(packed);
+    for (begin = end = 0; end <= list->n; end++) {
+      const int64_t array = end < list->n ? a + list->copy[end].array : 0;
+      if (end < list->n && (p->pointers[array] == p->pointers[p->arrays + array]) == together)
+        continue;
+      redist_priv_run_copies(p, list->copy + begin, end - begin, arrives, from, to);
+      begin = end + 1;
+    }
+    if (packed != NULL) packed += p->local.bytes;
   }
 }
 
 /* Copies what is local, after everything else has been packed. */
 REDIST_PRIV_APART void redist_priv_copy_local(const redist_plan *p) {
-  char *packed = p->overwritten ? p->staging[REDIST_PRIV_PACKED].memory : NULL;
+  const char *packed = p->overwritten ? p->staging[REDIST_PRIV_PACKED].memory : NULL;
   const double began = redist_priv_now(p);
-  redist_priv_copy_local_half(p, 0, packed);
-  if (packed != NULL) redist_priv_copy_local_half(p, 1, packed);
+  int half, together;
+  for (half = 0; half < (packed != NULL ? 2 : 1); half++)
+    for (together = 0; together <= (p->options.in_place != 0); together++)
+      redist_priv_copy_local_half(p, together, half, packed);
   redist_priv_add_copying(p, began);
 }
 
 /* ----------------------------------------------------------------------------- pieces (private) */
 
 /* Staging memory may be smaller than a message, and the peer can unpack early pieces while later
-   ones are packed. So long messages are cut into pieces, equally at both ends. A piece holds as
-   many whole blocks as fit, or a brick of one: some of its elements along each axis. Bricks are
-   numbered from the source's fastest axis on. */
+   ones are packed. So long messages are cut into pieces, equally at both ends. Where both ends have
+   the packed message in one range of memory, pieces are equally long ranges of it. Else they are
+   listed: a piece holds as many whole blocks as fit, or a brick of one: some of its elements along
+   each axis. Bricks are numbered from the source's fastest axis on. */
 
 /* The elements along each axis of the bricks of a block. Bricks are long along the source's fastest
    axes, so that packing reads long runs, and wide along the destination's fastest, so that
@@ -2126,96 +2158,119 @@ REDIST_PRIV_COLD int redist_priv_next_brick(const redist_priv_part *part,
   return 0;
 }
 
-/* Compiles the copies of a message between its array and packed memory, in its pieces. */
-REDIST_PRIV_COLD int redist_priv_compile_peer(redist_plan *p, const redist_priv_peer *peer,
-                                              int stream) {
-  const int packs = peer->own == REDIST_PRIV_FROM;
-  const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
-  int64_t size[REDIST_MAX_DIMS], begin[REDIST_MAX_DIMS], end[REDIST_MAX_DIMS], k;
-  redist_priv_program program;
-  redist_priv_manner manner;
-  enum { RECENT = 4 }; /* pieces whose form is often that of the next */
-  int64_t i;
+/* The pieces of a message that are being listed, perhaps with their copies. */
+typedef struct {
+  const redist_priv_peer *peer;
+  redist_priv_cutting cutting;
+  int compiles, stream;
+  int cut;             /* the last piece is a brick */
+  int64_t first, copy; /* of the plan's pieces and copies, the message's first */
+} redist_priv_listing;
+
+/* Adds a copy, or only its bytes, to the message's last piece if it fits, or to a new one. at:
+   where it begins in the packed message. again: it has been compiled for another array. */
+REDIST_PRIV_COLD int redist_priv_list_copy(redist_plan *p, redist_priv_listing *l, int64_t at,
+                                           int brick, int again, redist_priv_program *copy) {
+  redist_priv_piece *last = p->piece + p->pieces - 1, next = {0, 0, 0, 0};
+  const int fits =
+      !brick && !l->cut && p->pieces > l->first && at + copy->bytes - last->at <= l->cutting.bytes;
+  int code = REDIST_OK;
+  next.at = at;
+  next.first = p->copies.n;
+  if (!fits) code = REDIST_PRIV_APPEND(p->piece, p->pieces, p->piece_room, next);
+  if (code != REDIST_OK) return code;
+  last = &p->piece[p->pieces - 1];
+  l->cut = brick;
+  last->bytes = at + copy->bytes - last->at;
+  *(l->peer->own == REDIST_PRIV_FROM ? &copy->to : &copy->from) += at - last->at;
+  if (!l->compiles) return REDIST_OK;
+  last->copies++;
+  return redist_priv_add_copy(&p->pool, &p->copies, again ? INT64_MAX : l->copy, copy);
+}
+
+/* Lists the pieces of a block. What one array has been compiled for serves the others, too. */
+REDIST_PRIV_COLD int redist_priv_list_block(redist_plan *p, redist_priv_listing *l,
+                                            const redist_priv_block *block) {
+  redist_priv_product *product = &p->product[block->product];
+  const redist_priv_part *part = &p->part[product->part];
+  const redist_priv_message m = redist_priv_product_message(p, product);
+  const int packs = product->own == REDIST_PRIV_FROM, again = p->parts == 1 && block->array > 0;
+  const int brick = l->peer->bytes > l->cutting.bytes && block->bytes > l->cutting.bytes;
+  const redist_priv_manner manner =
+      redist_priv_manner_of(part, packs ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED,
+                            packs ? REDIST_PRIV_PACKED : REDIST_PRIV_TO, l->stream);
+  int64_t size[REDIST_MAX_DIMS], begin[REDIST_MAX_DIMS] = {0}, end[REDIST_MAX_DIMS];
+  int64_t at = block->at, k = product->copy;
+  redist_priv_program copy;
   int d, code = REDIST_OK;
-  for (k = p->block[peer->block].product; k <= last->product && code == REDIST_OK; k++) {
-    redist_priv_product *product = &p->product[k];
-    const redist_priv_part *part = &p->part[product->part];
-    const redist_priv_message m = redist_priv_product_message(p, product);
-    for (d = 0; d < m.ndim; d++) size[d] = end[d] = m.axis[d]->elements;
-    if (peer->bytes > peer->cutting.bytes && product->bytes > peer->cutting.bytes)
-      redist_priv_cut(part, &m, peer->cutting, size);
-    memset(begin, 0, sizeof begin);
-    for (d = 0; d < m.ndim; d++) end[d] = size[d];
-    product->first = p->pieces;
-    manner.side[0] = packs ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED;
-    manner.side[1] = packs ? REDIST_PRIV_PACKED : REDIST_PRIV_TO;
-    manner.element = part->element_bytes;
-    manner.combine = !packs && part->policy.function != NULL;
-    manner.stream = stream;
-    do {
-      code = redist_priv_compile(p->pool, &m, part->order, begin, end, manner, &program);
-      for (i = p->pieces; code == REDIST_OK && i > product->first && i > p->pieces - RECENT;)
-        if (redist_priv_share_steps(p->pool, &p->piece[--i], &program)) break;
-      if (code == REDIST_OK) code = REDIST_PRIV_APPEND(p->piece, p->pieces, p->piece_room, program);
-    } while (code == REDIST_OK && redist_priv_next_brick(part, &m, size, begin, end));
-    product->pieces = p->pieces - product->first;
-  }
+  for (d = 0; d < m.ndim; d++) size[d] = m.axis[d]->elements;
+  if (brick) redist_priv_cut(part, &m, l->cutting, size);
+  memcpy(end, size, sizeof size);
+  if (!again) product->copy = p->copies.n;
+  do {
+    memset(&copy, 0, sizeof copy);
+    copy.bytes = part->element_bytes;
+    for (d = 0; d < m.ndim; d++) copy.bytes *= end[d] - begin[d];
+    if (l->compiles && again)
+      copy = p->copies.copy[k++];
+    else if (l->compiles)
+      code = redist_priv_compile(&p->pool, &m, part->order, begin, end, manner, &copy);
+    if (again) *(packs ? &copy.to : &copy.from) -= product->shift;
+    copy.array = block->array;
+    if (code == REDIST_OK) code = redist_priv_list_copy(p, l, at, brick, again, &copy);
+    if (!again && code == REDIST_OK) product->shift = at - p->piece[p->pieces - 1].at;
+    at += copy.bytes;
+  } while (code == REDIST_OK && redist_priv_next_brick(part, &m, size, begin, end));
   return code;
 }
 
-/* The offset of the next block in a piece that has `used` bytes so far; -1: in another piece. */
-REDIST_PRIV_FAST int64_t redist_priv_takes(const redist_plan *p, const redist_priv_peer *peer,
-                                           int64_t used) {
-  const redist_priv_block *block = &p->block[peer->block + peer->next];
-  int64_t at;
-  if (used == 0) return 0;
-  if (peer->next == peer->blocks) return -1;
-  at = redist_priv_round_up(used, p->alignment);
-  return at + block->bytes <= peer->cutting.bytes ? at : -1;
+/* Lists the pieces of a message, with their copies or without. *first: the first one, of the
+   plan's. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_list_pieces(redist_plan *p, const redist_priv_peer *peer,
+                                             redist_priv_cutting cutting, int compiles,
+                                             int64_t *first) {
+  const int own = peer->own;
+  redist_priv_listing l;
+  int64_t k;
+  int code = REDIST_OK;
+  l.peer = peer;
+  l.cutting = cutting;
+  l.compiles = compiles;
+  l.stream = own == REDIST_PRIV_TO && p->side[own].streams;
+  l.cut = 0;
+  l.first = *first = p->pieces;
+  l.copy = p->copies.n;
+  for (k = 0; k < peer->blocks && code == REDIST_OK; k++)
+    code = redist_priv_list_block(p, &l, &p->block[peer->block + k]);
+  return code;
 }
 
-/* Packs the next piece of a message into `packed`, or unpacks it; packed NULL: only passes over it.
-   Returns its bytes. */
-REDIST_PRIV int64_t redist_priv_copy_piece(const redist_plan *p, redist_priv_peer *peer,
-                                           char *packed) {
-  const int unpacks = peer->own == REDIST_PRIV_TO;
+/* The k-th piece of a message. */
+REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p,
+                                                   const redist_priv_peer *peer, int64_t k) {
+  redist_priv_piece piece = {0, 0, 0, 0};
+  if (peer->step == 0) return p->piece[peer->listed + k];
+  piece.at = k * peer->step;
+  piece.bytes = redist_priv_min(peer->step, peer->bytes - piece.at);
+  return piece;
+}
+
+/* Packs a listed piece of a message into `packed`, or unpacks it. */
+REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_peer *peer,
+                                        int64_t piece, const char *packed) {
+  const redist_priv_piece *listed = &p->piece[piece];
+  const redist_priv_base arrays = redist_priv_arrays(p, peer->own, 0),
+                         memory = redist_priv_packed(packed);
+  const int arrives = peer->own == REDIST_PRIV_TO;
   const double began = redist_priv_now(p);
-  int64_t used = 0, at;
-  int brick = 0;
-  peer->next = peer->next == peer->blocks ? 0 : peer->next;
-  while (!brick && (at = redist_priv_takes(p, peer, used)) >= 0) {
-    const redist_priv_block *block = &p->block[peer->block + peer->next];
-    const redist_priv_product *product = &p->product[block->product];
-    const redist_priv_program *program = &p->piece[product->first + peer->at];
-    const redist_priv_part *part = &p->part[product->part];
-    const redist_priv_policy replacing = redist_priv_replacing(part->element_bytes);
-    char *array = redist_priv_given(p, peer->own, block->array);
-    if (packed != NULL && unpacks)
-      redist_priv_copy(p->pool, program, &part->policy, packed + at, array);
-    else if (packed != NULL)
-      redist_priv_copy(p->pool, program, &replacing, array, packed + at);
-    used = at + program->bytes;
-    brick = product->pieces > 1;
-    peer->at = peer->at + 1 == product->pieces ? 0 : peer->at + 1;
-    peer->next += peer->at == 0;
-  }
+  redist_priv_run_copies(p, p->copies.copy + listed->first, listed->copies, arrives,
+                         arrives ? memory : arrays, arrives ? arrays : memory);
   redist_priv_add_copying(p, began);
-  return used;
 }
 
-/* The pieces of a message whose copies are compiled. *most: the bytes of the largest. */
-REDIST_PRIV_COLD int64_t redist_priv_count_pieces(const redist_plan *p, redist_priv_peer *peer,
-                                                  int64_t *most) {
-  int64_t pieces = 0;
-  *most = 0;
-  do *most = redist_priv_max(*most, redist_priv_copy_piece(p, peer, NULL));
-  while (++pieces > 0 && peer->next < peer->blocks);
-  return pieces;
-}
-
-/* Packs all pieces of a message into its staging memory, or unpacks it. */
-REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, redist_priv_peer *peer) {
-  redist_priv_copy_piece(p, peer, p->staging[peer->own].memory + peer->staged);
+/* Packs a whole message into its staging memory, or unpacks it. */
+REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, const redist_priv_peer *peer) {
+  redist_priv_copy_piece(p, peer, peer->whole, p->staging[peer->own].memory + peer->staged);
 }
 
 /* The same for all that is staged on a side. */
@@ -2243,7 +2298,7 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
   stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
   for (k = 0; k < p->arrays; k++)
     stats->bytes_local +=
-        redist_priv_part_of(p, k)->local.elements * redist_priv_part_of(p, k)->element_bytes;
+        redist_priv_part_of(p, k)->local * redist_priv_part_of(p, k)->element_bytes;
   stats->steps +=
       p->transport->method == REDIST_SCHEDULED ? (int)redist_priv_max(p->state.lanes.steps, 1) : 1;
   stats->phases++;
@@ -2307,119 +2362,81 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p) {
 
 #endif
 
-/* Cuts the packed blocks of a message into rows, and rows into pieces, which are contiguous. */
-REDIST_PRIV_COLD void redist_priv_cut_rows(redist_plan *p, redist_priv_peer *peer) {
-  const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
-  int64_t size[REDIST_MAX_DIMS], k;
-  int i;
-  for (k = p->block[peer->block].product; k <= last->product; k++) {
-    redist_priv_product *product = &p->product[k];
-    const redist_priv_part *part = &p->part[product->part];
-    const redist_priv_message m = redist_priv_product_message(p, product);
-    const int cut = peer->bytes > peer->cutting.bytes && product->bytes > peer->cutting.bytes;
-    product->step = product->row = product->bytes;
-    if (!cut) continue;
-    redist_priv_cut(part, &m, peer->cutting, size);
-    product->step = product->row = part->element_bytes;
-    for (i = m.ndim - 1; i >= 0 && product->row == product->step; i--) {
-      product->step *= size[part->order[i]];
-      product->row *= m.axis[part->order[i]]->elements;
-    }
-  }
-}
-
-/* Advances a lane to its next piece. Returns the piece's bytes. */
-REDIST_PRIV int64_t redist_priv_next_piece(const redist_plan *p, const redist_priv_peer *peer,
-                                           redist_priv_lane *lane) {
-  const redist_priv_block *block = &p->block[peer->block + lane->block];
-  const redist_priv_product *product = &p->product[block->product];
-  const int64_t most = p->state.lanes.cutting.bytes;
-  int64_t bytes = 0, next;
-  if (product->step < block->bytes) {
-    lane->row = lane->row == lane->begin ? lane->row + product->row : lane->row;
-    bytes = redist_priv_min(product->step, lane->row - lane->begin);
-    lane->block += lane->begin + bytes == block->at + block->bytes;
-  } else {
-    for (; lane->block < peer->blocks; lane->block++, block++) {
-      next = block->at + block->bytes - lane->begin;
-      if (bytes > 0 && next > most) break;
-      bytes = next;
-    }
-    lane->row = lane->begin + bytes;
-  }
-  lane->begin += bytes;
-  next = lane->block < peer->blocks ? p->block[peer->block + lane->block].at : peer->bytes;
-  if (lane->begin < next) /* skips the padding before the next block */
-    lane->begin = lane->row = next;
-  return bytes;
-}
-
 /* Cuts the messages of a side into pieces, equally at both ends. All may be in flight at once; with
    a schedule one, or as many as REDIST_FLIGHT_BYTES holds. */
-REDIST_PRIV_COLD void redist_priv_cut_side(redist_plan *p, int own, int64_t room) {
+REDIST_PRIV_COLD int redist_priv_cut_side(redist_plan *p, int own) {
   const redist_priv_side *s = &p->side[own];
   redist_priv_lanes *l = &p->state.lanes;
-  int64_t k, pieces = 0, most = redist_priv_min(room, REDIST_MAX_COUNT);
-  if (l->steps > 0) most = redist_priv_min(most, REDIST_EAGER_BYTES);
-  l->cutting.bytes = redist_priv_max(redist_priv_min(p->agreed.message, most), p->largest);
-  l->slot = redist_priv_round_up(l->cutting.bytes, REDIST_PRIV_LINE);
-  for (k = 0; k < s->peers; k++) {
-    redist_priv_peer *peer = &s->peer[k];
-    redist_priv_lane lane;
+  redist_priv_peer *peer;
+  redist_priv_cutting cutting = {0, 0};
+  int64_t pieces = 0;
+  int code = REDIST_OK;
+  cutting.bytes = l->most;
+  for (peer = s->peer; peer < s->peer + s->peers && code == REDIST_OK; peer++) {
     if (peer->near) continue;
-    memset(&lane, 0, sizeof lane);
-    peer->cutting = l->cutting;
-    redist_priv_cut_rows(p, peer);
-    for (peer->pieces = 0; lane.begin < peer->bytes; peer->pieces++)
-      redist_priv_next_piece(p, peer, &lane);
+    peer->step = l->by_pieces ? 0 : l->most;
+    if (l->by_pieces)
+      code = redist_priv_list_pieces(p, peer, cutting, peer->staged == REDIST_PRIV_BY_PIECES,
+                                     &peer->listed);
+    peer->pieces =
+        l->by_pieces ? p->pieces - peer->listed : redist_priv_ceil_div(peer->bytes, l->most);
     pieces += peer->pieces;
   }
   l->lane[own].flights =
       l->steps > 0 ? redist_priv_min(pieces, REDIST_FLIGHT_BYTES / l->slot + 1) : pieces;
+  return code;
 }
 
 /* Non-contiguous messages are packed whole, since pieces of a strided message waste most of the
    cache lines that they read. Where a schedule's max_buffer has no room for all messages, whole
-   messages share its slots round-robin; where it has no room for one, pieces do. In place,
-   everything is packed before anything arrives. */
+   messages share its slots round-robin; where it has no room for the longest message of any rank,
+   pieces do. In place, everything is packed before anything arrives. */
 REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own) {
   const redist_priv_side *s = &p->side[own];
-  const int bounded = p->options.max_buffer > 0 && p->state.lanes.steps > 0;
+  redist_priv_lanes *l = &p->state.lanes;
+  redist_priv_lane *lane = &l->lane[own];
+  redist_priv_staging *staging = &p->staging[own];
+  const int bounded = p->options.max_buffer > 0 && l->steps > 0;
   /* rings take the other half */
   const int64_t room =
       bounded ? (int64_t)p->options.max_buffer / (p->sharing.rings != NULL ? 4 : 2) : INT64_MAX;
-  redist_priv_lane *lane = &p->state.lanes.lane[own];
-  redist_priv_staging *staging = &p->staging[own];
-  int64_t k, place = REDIST_PRIV_LINE, places;
-  redist_priv_cut_side(p, own, room);
+  const int64_t eager = l->steps > 0 ? REDIST_EAGER_BYTES : REDIST_MAX_COUNT;
+  int64_t k, place = REDIST_PRIV_LINE;
+  int whole, code;
+  l->most = redist_priv_min(redist_priv_min(p->agreed.message, room),
+                            redist_priv_min(eager, REDIST_MAX_COUNT));
+  l->most = redist_priv_max(l->most, p->largest);
+  l->slot = redist_priv_round_up(l->most, REDIST_PRIV_LINE);
+  l->by_pieces = redist_priv_round_up(p->agreed.message, REDIST_PRIV_LINE) > room;
   redist_priv_stage_peers(p, own, REDIST_PRIV_CONTIGUOUS, 1);
-  lane->places = s->peers;
-  if (staging->bytes <= room || (own == REDIST_PRIV_FROM && p->overwrites)) return REDIST_OK;
+  whole = staging->bytes <= room || (own == REDIST_PRIV_FROM && p->overwrites);
   for (k = 0; k < s->peers; k++)
     if (s->peer[k].staged >= 0)
       place = redist_priv_max(place, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
-  places = redist_priv_min(room / place, s->peers);
-  if (places > 0) {
-    lane->places = places;
-    staging->bytes = places * place;
-  } else {
-    lane->flights = redist_priv_clamp(room / p->state.lanes.slot, 1, lane->flights);
-    staging->bytes = (lane->flights - 1) * p->state.lanes.slot + p->state.lanes.cutting.bytes;
-  }
-  for (k = 0; k < s->peers; k++)
+  lane->places = whole || l->by_pieces ? s->peers : redist_priv_min(room / place, s->peers);
+  for (k = 0; k < s->peers && !whole; k++)
     if (s->peer[k].staged >= 0)
-      s->peer[k].staged = places > 0 ? k % places * place : (int64_t)REDIST_PRIV_BY_PIECES;
-  return REDIST_OK;
+      s->peer[k].staged = l->by_pieces ? (int64_t)REDIST_PRIV_BY_PIECES : k % lane->places * place;
+  code = redist_priv_cut_side(p, own);
+  if (!whole && l->by_pieces) {
+    lane->flights = redist_priv_clamp(room / l->slot, 1, lane->flights);
+    staging->bytes = (lane->flights - 1) * l->slot + l->most;
+  } else if (!whole) {
+    staging->bytes = lane->places * place;
+  }
+  return code;
 }
 
-/* The memory of a flight's piece, which begins at byte `begin` of the packed message. */
-REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t flight, int64_t begin) {
-  const redist_priv_peer *peer = p->state.lanes.flight[flight].peer;
+/* The memory of a flight's piece. */
+REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t k) {
+  const redist_priv_flight *flight = &p->state.lanes.flight[k];
+  const redist_priv_peer *peer = flight->peer;
   char *staged = p->staging[peer->own].memory;
   if (peer->staged == REDIST_PRIV_BY_PIECES)
-    return staged + (flight - p->state.lanes.lane[peer->own].first) * p->state.lanes.slot;
-  return begin + (peer->staged >= 0 ? staged + peer->staged
-                                    : redist_priv_given(p, peer->own, 0) + peer->direct);
+    return staged + (k - p->state.lanes.lane[peer->own].first) * p->state.lanes.slot;
+  return redist_priv_piece_of(p, peer, flight->piece).at +
+         (peer->staged >= 0 ? staged + peer->staged
+                            : redist_priv_given(p, peer->own, 0) + peer->direct);
 }
 
 /* Posts a flight's piece, or makes its persistent request. */
@@ -2427,8 +2444,8 @@ REDIST_PRIV int redist_priv_post(const redist_plan *p, int64_t k, int persistent
   const redist_priv_flight *flight = &p->state.lanes.flight[k];
   const redist_priv_peer *peer = flight->peer;
   MPI_Request *request = &p->state.lanes.request[k];
-  char *memory = redist_priv_flight_memory(p, k, flight->begin);
-  const int n = (int)flight->bytes;
+  char *memory = redist_priv_flight_memory(p, k);
+  const int n = (int)redist_priv_piece_of(p, peer, flight->piece).bytes;
   int code;
   if (peer->own == REDIST_PRIV_FROM)
     code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, peer->rank, p->tag,
@@ -2468,18 +2485,12 @@ REDIST_PRIV_COLD int redist_priv_lanes_create(redist_plan *p) {
   for (k = 0; k < l->requests && l->request != NULL; k++) l->request[k] = MPI_REQUEST_NULL;
   if (l->flight == NULL || l->request == NULL || l->status == NULL) return REDIST_ERR_MEMORY;
   l->index = (int *)(void *)(l->status + l->flights);
-  for (peer = p->peer; peer < p->peer + p->peers; peer++) {
-    redist_priv_lane lane;
-    memset(&lane, 0, sizeof lane);
-    for (; lane.piece < peer->prepared && code == REDIST_OK; lane.piece++) {
-      redist_priv_flight *flight = &l->flight[peer->first + lane.piece];
-      flight->peer = peer;
-      flight->piece = lane.piece;
-      flight->begin = lane.begin;
-      flight->bytes = redist_priv_next_piece(p, peer, &lane);
-      code = redist_priv_post(p, peer->first + lane.piece, 1);
+  for (peer = p->peer; peer < p->peer + p->peers; peer++)
+    for (k = 0; k < peer->prepared && code == REDIST_OK; k++) {
+      l->flight[peer->first + k].peer = peer;
+      l->flight[peer->first + k].piece = k;
+      code = redist_priv_post(p, peer->first + k, 1);
     }
-  }
   return code;
 }
 
@@ -2489,9 +2500,8 @@ REDIST_PRIV int redist_priv_go(redist_plan *p, int own) {
   redist_priv_lane *lane = &l->lane[own];
   redist_priv_peer *peer = &p->side[own].peer[lane->at];
   const int64_t k = lane->first + lane->posted++ % lane->flights;
-  redist_priv_flight flight = {peer, lane->piece++, lane->begin, 0};
+  const redist_priv_flight flight = {peer, lane->piece++};
   REDIST_ASSERT(lane->posted - lane->arrived <= lane->flights && flight.piece < peer->pieces);
-  flight.bytes = redist_priv_next_piece(p, peer, lane);
   l->flight[k] = flight;
   if (flight.piece == 0) {
     peer->pending = peer->pieces;
@@ -2499,11 +2509,11 @@ REDIST_PRIV int redist_priv_go(redist_plan *p, int own) {
       redist_priv_copy_staged(p, peer);
   }
   if (lane->piece == peer->pieces) {
-    lane->piece = lane->block = lane->begin = lane->row = 0;
+    lane->piece = 0;
     lane->at++;
   }
   if (own == REDIST_PRIV_FROM && peer->staged == REDIST_PRIV_BY_PIECES)
-    redist_priv_copy_piece(p, peer, redist_priv_flight_memory(p, k, 0));
+    redist_priv_copy_piece(p, peer, peer->listed + flight.piece, redist_priv_flight_memory(p, k));
   if (flight.piece >= peer->prepared) return redist_priv_post(p, k, 0);
   l->request[k] = l->request[peer->first + flight.piece];
   return MPI_Start(&l->request[k]) == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
@@ -2551,8 +2561,7 @@ REDIST_PRIV int redist_priv_lanes_start(redist_plan *p) {
   }
   for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--) {
     redist_priv_lane *lane = &p->state.lanes.lane[own];
-    lane->at = lane->piece = lane->posted = lane->arrived = lane->block = lane->begin = lane->row =
-        0;
+    lane->at = lane->piece = lane->posted = lane->arrived = 0;
     code = redist_priv_fill(p, own);
   }
   if (!p->overwrites && p->sharing.rings == NULL) redist_priv_copy_local(p);
@@ -2572,11 +2581,12 @@ REDIST_PRIV_FAST int redist_priv_lands_in_order(const redist_plan *p,
 
 /* Completes a flight, and unpacks what it received. */
 REDIST_PRIV void redist_priv_land(redist_plan *p, int64_t k) {
-  redist_priv_peer *peer = p->state.lanes.flight[k].peer;
+  const redist_priv_flight *flight = &p->state.lanes.flight[k];
+  redist_priv_peer *peer = flight->peer;
   REDIST_ASSERT(peer->pending > 0);
   peer->pending--;
   if (peer->own == REDIST_PRIV_TO && peer->staged == REDIST_PRIV_BY_PIECES)
-    redist_priv_copy_piece(p, peer, redist_priv_flight_memory(p, k, 0));
+    redist_priv_copy_piece(p, peer, peer->listed + flight->piece, redist_priv_flight_memory(p, k));
   else if (peer->own == REDIST_PRIV_TO && peer->staged >= 0 && peer->pending == 0)
     redist_priv_copy_staged(p, peer);
 }
@@ -3560,26 +3570,27 @@ REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_
 
 /* Packs the next piece of a message into its slot of the ring, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel *channel) {
-  char *ring = (char *)(channel->slot + 1);
-  redist_priv_copy_piece(p, channel->peer, ring + channel->next * channel->slot_bytes);
+  const char *ring = (const char *)(channel->slot + 1);
+  redist_priv_copy_piece(p, channel->peer, channel->peer->listed + channel->done,
+                         ring + channel->next * channel->slot_bytes);
   channel->next = channel->next + 1 == channel->slots ? 0 : channel->next + 1;
 }
 
 /* Copies a message between this rank's arrays and the other end's: pushes what it sends, pulls what
    it receives. Streamed stores are fenced. */
 REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *channel) {
-  const int own = channel->peer->own;
-  const redist_priv_block *block = &p->block[channel->peer->block],
-                          *end = block + channel->peer->blocks;
-  const int64_t *offsets = channel->board->array;
+  const redist_priv_peer *peer = channel->peer;
+  const int64_t *offsets = channel->board->array + !peer->own * p->arrays;
   const double began = redist_priv_now(p);
-  char *array[2];
-  for (; block < end; block++) {
-    array[own] = redist_priv_given(p, own, block->array);
-    array[!own] = (char *)channel->board + offsets[!own * p->arrays + block->array];
-    redist_priv_copy(p->pool, &p->product[block->product].direct,
-                     &redist_priv_part_with(p, block->product)->policy, array[REDIST_PRIV_FROM],
-                     array[REDIST_PRIV_TO]);
+  redist_priv_base base[2];
+  int a;
+  for (a = 0; a < p->arrays; a++)
+    p->pointers[2 * p->arrays + a] = (const char *)channel->board + offsets[a];
+  for (a = 0; a < (p->parts > 1 ? 1 : p->arrays); a++) {
+    base[peer->own] = redist_priv_arrays(p, peer->own, a);
+    base[!peer->own] = redist_priv_arrays(p, 2, a);
+    redist_priv_run_copies(p, p->copies.copy + peer->direct_first, peer->direct_copies, 1,
+                           base[REDIST_PRIV_FROM], base[REDIST_PRIV_TO]);
   }
   redist_priv_add_copying(p, began);
 }
@@ -3823,16 +3834,16 @@ REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p) {
 REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *channel,
                                            int64_t piece) {
   redist_priv_peer *peer = channel->peer;
-  int64_t most;
+  const redist_priv_cutting cutting = {piece, REDIST_PRIV_WIDE};
+  int64_t k, most = 0;
   int code;
-  peer->cutting.bytes = piece;
-  peer->cutting.wide = REDIST_PRIV_WIDE;
-  channel->steps = p->pool->steps;
-  code = redist_priv_compile_peer(p, peer,
-                                  peer->own == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams);
-  channel->end = p->pool->steps;
+  channel->steps = p->pool.steps;
+  peer->step = 0;
+  code = redist_priv_list_pieces(p, peer, cutting, 1, &peer->listed);
+  channel->end = p->pool.steps;
+  peer->pieces = p->pieces - peer->listed;
+  for (k = peer->listed; k < p->pieces; k++) most = redist_priv_max(most, p->piece[k].bytes);
   if (code != REDIST_OK) return code;
-  peer->pieces = redist_priv_count_pieces(p, peer, &most);
   channel->slots = peer->bytes > piece               ? REDIST_PRIV_SLOTS
                    : peer->bytes > REDIST_PRIV_SHORT ? 1
                                                      : 2;
@@ -3961,30 +3972,35 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p) {
   return redist_priv_write_block(p, code == REDIST_OK ? redist_priv_find_near(p) : code);
 }
 
-/* Compiles the direct copies of a message, from the sender's arrays to the receiver's. */
+/* Compiles the direct copies of a message, from the sender's arrays to the receiver's: of the first
+   of several equal arrays. */
 REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_channel *channel) {
-  const redist_priv_block *first = &p->block[channel->peer->block],
-                          *last = first + channel->peer->blocks - 1;
-  const int own = channel->peer->own;
-  const int64_t begin = p->pool->steps;
-  redist_priv_manner manner = {{REDIST_PRIV_FROM, REDIST_PRIV_TO}, 0, 0, 0};
+  redist_priv_peer *peer = channel->peer;
+  const redist_priv_block *first = &p->block[peer->block], *last = first + peer->blocks - 1;
+  const int own = peer->own;
+  const int64_t begin = p->pool.steps;
+  redist_priv_program copy;
   int64_t k, bytes = 0;
   int code = REDIST_OK;
+  peer->direct_first = p->copies.n;
   for (k = first->product; k <= last->product && code == REDIST_OK; k++) {
-    redist_priv_product *product = &p->product[k];
+    const redist_priv_product *product = &p->product[k];
     const redist_priv_part *part = &p->part[product->part];
     const redist_priv_storage *there = redist_priv_storage_there(p, channel->board, product);
     redist_priv_message m = redist_priv_product_message(p, product);
     redist_priv_store(&m, !own, there);
     bytes += there->size * part->element_bytes;
-    manner.element = part->element_bytes;
-    manner.combine = part->policy.function != NULL;
-    code = redist_priv_compile(p->pool, &m, part->order, NULL, NULL, manner, &product->direct);
+    code = redist_priv_compile(&p->pool, &m, part->order, NULL, NULL,
+                               redist_priv_manner_of(part, REDIST_PRIV_FROM, REDIST_PRIV_TO, 0),
+                               &copy);
+    copy.array = product->part;
+    if (code == REDIST_OK)
+      code = redist_priv_add_copy(&p->pool, &p->copies, peer->direct_first, &copy);
   }
+  peer->direct_copies = p->copies.n - peer->direct_first;
   bytes = redist_priv_min(bytes, p->side[REDIST_PRIV_FROM].touched);
-  if (own == REDIST_PRIV_TO ? p->side[own].streams
-                            : redist_priv_is_streamed(p, channel->peer, bytes))
-    redist_priv_stream_steps(p->pool, begin, p->pool->steps);
+  if (own == REDIST_PRIV_TO ? p->side[own].streams : redist_priv_is_streamed(p, peer, bytes))
+    redist_priv_stream_steps(&p->pool, begin, p->pool.steps);
   return code;
 }
 
@@ -3997,7 +4013,7 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
   for (k = p->sharing.rings->receives; k < p->sharing.rings->channels; k++) {
     redist_priv_channel *channel = &p->sharing.rings->channel[k];
     if (redist_priv_is_streamed(p, channel->peer, p->side[REDIST_PRIV_FROM].touched))
-      redist_priv_stream_steps(p->pool, channel->steps, channel->end);
+      redist_priv_stream_steps(&p->pool, channel->steps, channel->end);
   }
   for (k = 0; k < p->sharing.rings->channels && code == REDIST_OK; k++) {
     redist_priv_channel *channel = &p->sharing.rings->channel[k];
@@ -4559,38 +4575,34 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_fallback(const redist_
              : redist_priv_transport_of((int)next);
 }
 
-/* Compiles the copies of staged messages. */
+/* Compiles the copies of messages that are packed whole. */
 REDIST_PRIV_COLD int redist_priv_compile_copies(redist_plan *p) {
   const redist_priv_cutting uncut = {INT64_MAX, 0};
   redist_priv_peer *peer;
   int code = REDIST_OK;
-  for (peer = p->peer; peer < p->peer + p->peers && code == REDIST_OK; peer++) {
-    if (peer->near || peer->staged == REDIST_PRIV_IN_ARRAY) continue;
-    if (peer->staged >= 0) peer->cutting = uncut;
-    code = redist_priv_compile_peer(p, peer,
-                                    peer->own == REDIST_PRIV_TO && p->side[REDIST_PRIV_TO].streams);
-  }
+  for (peer = p->peer; peer < p->peer + p->peers && code == REDIST_OK; peer++)
+    if (!peer->near && peer->staged >= 0)
+      code = redist_priv_list_pieces(p, peer, uncut, 1, &peer->whole);
   return code;
 }
 
 /* Forgets all copies but those of what is local. */
 REDIST_PRIV_COLD void redist_priv_forget_copies(redist_plan *p) {
-  p->pool->steps = p->kept.steps;
-  p->pool->loops = p->kept.loops;
-  p->pool->offsets = p->kept.offsets;
-  p->pieces = 0;
+  p->pool.steps = p->kept.steps;
+  p->pool.loops = p->kept.loops;
+  p->pool.offsets = p->kept.offsets;
+  p->pieces = p->copies.n = 0;
 }
 
 /* Decides what is staged, and allocates it. Local. */
 REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_error *v) {
   redist_priv_staging *s = p->staging;
-  int side, k, code = REDIST_OK;
+  int side, code = REDIST_OK;
   for (side = 0; side < 2 && p->transport->plan_staging != NULL && code == REDIST_OK; side++)
     code = p->transport->plan_staging(p, side);
   redist_priv_fail(v, code, "too many ranks or bytes for %s", p->transport->name);
   if (p->overwritten && p->transport->method != REDIST_MULTIPHASE)
-    for (k = 0; k < p->arrays; k++)
-      s[REDIST_PRIV_PACKED].bytes += redist_priv_local_bytes(redist_priv_part_of(p, k));
+    s[REDIST_PRIV_PACKED].bytes = p->local.bytes * (p->parts > 1 ? 1 : p->arrays);
   if (p->options.max_buffer > 0 && redist_priv_buffer_bytes(p) > (int64_t)p->options.max_buffer)
     redist_priv_fail(v, REDIST_ERR_MEMORY,
                      "%s needs %" PRId64
@@ -4682,7 +4694,6 @@ REDIST_PRIV_COLD void redist_priv_forget_peers(redist_priv_half *half) {
 
 REDIST_PRIV_COLD void redist_priv_part_free(redist_priv_part *part) {
   int side;
-  REDIST_FREE(part->local.copy);
   for (side = 0; side < 2; side++) {
     redist_priv_forget_peers(&part->half[side]);
     REDIST_FREE(part->half[side].place);
@@ -4696,12 +4707,13 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   if (p->transport != NULL) redist_priv_close_transport(p);
   redist_priv_home_close(&p->sharing.home);
   for (k = 0; k < p->parts; k++) redist_priv_part_free(&p->part[k]);
+  for (k = 0; k < 4; k++) REDIST_FREE(p->local.copies[k / 2][k % 2].copy);
   REDIST_FREE(p->part);
   REDIST_FREE(p->block);
   REDIST_FREE(p->product);
   REDIST_FREE(p->piece);
-  redist_priv_pool_free(&p->pool[0]);
-  redist_priv_pool_free(&p->pool[1]);
+  REDIST_FREE(p->copies.copy);
+  redist_priv_pool_free(&p->pool);
   REDIST_FREE(p->peer);
   REDIST_FREE(p->pointers);
   REDIST_FREE(p->extent);
@@ -5270,7 +5282,7 @@ REDIST_PRIV_COLD void redist_priv_print_spent(const redist_plan *p, const int64_
 REDIST_PRIV_COLD int64_t redist_priv_copied_in_place(const redist_plan *p) {
   int64_t elements = 0;
   int a;
-  for (a = 0; a < p->arrays; a++) elements += redist_priv_part_of(p, a)->local.rest;
+  for (a = 0; a < p->arrays; a++) elements += redist_priv_part_of(p, a)->rest;
   return elements;
 }
 
@@ -5646,38 +5658,38 @@ REDIST_PRIV_COLD int redist_priv_follow_place(MPI_Datatype *type, const redist_l
   return code;
 }
 
-/* Several places of a rank may share rows of the file, so their pieces of rows must be sorted. A
-   piece: where it begins in the array and in the file, in elements, and its kind. */
+/* Several places of a rank may share rows of the file, so their spans of rows must be sorted. A
+   span: where it begins in the array and in the file, in elements, and its kind. */
 typedef struct {
   int64_t at[2];
   int64_t kind;
-} redist_priv_piece;
+} redist_priv_span;
 
-/* A kind: pieces of equal length and stride in the array have equal types. */
+/* A kind: spans of equal length and stride in the array have equal types. */
 typedef struct {
   int64_t length, stride;
-} redist_priv_piece_kind;
+} redist_priv_span_kind;
 
-/* The pieces of all places. */
+/* The spans of all places. */
 typedef struct {
   const redist_layout *layout;
   int64_t bytes; /* of an element */
-  int64_t pieces, room, kinds, kind_room;
-  redist_priv_piece *piece;
-  redist_priv_piece_kind *kind;
+  int64_t spans, room, kinds, kind_room;
+  redist_priv_span *span;
+  redist_priv_span_kind *kind;
   MPI_Datatype *type; /* type[2 * kinds]: of a kind in the array and in the file */
-} redist_priv_pieces;
+} redist_priv_spans;
 
-REDIST_PRIV_COLD int redist_priv_compare_pieces(const void *a, const void *b) {
-  const int64_t x = ((const redist_priv_piece *)a)->at[REDIST_PRIV_TO],
-                y = ((const redist_priv_piece *)b)->at[REDIST_PRIV_TO];
+REDIST_PRIV_COLD int redist_priv_compare_spans(const void *a, const void *b) {
+  const int64_t x = ((const redist_priv_span *)a)->at[REDIST_PRIV_TO],
+                y = ((const redist_priv_span *)b)->at[REDIST_PRIV_TO];
   return (x > y) - (x < y);
 }
 
-/* The kind of pieces of so many elements, with this stride in the array. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_kind_of(redist_priv_pieces *list, int64_t length, int64_t stride,
+/* The kind of spans of so many elements, with this stride in the array. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_kind_of(redist_priv_spans *list, int64_t length, int64_t stride,
                                          int64_t *kind) {
-  redist_priv_piece_kind next;
+  redist_priv_span_kind next;
   for (*kind = list->kinds - 1; *kind >= 0; --*kind)
     if (list->kind[*kind].length == length && list->kind[*kind].stride == stride) return REDIST_OK;
   *kind = list->kinds;
@@ -5687,7 +5699,7 @@ REDIST_PRIV_COLD int redist_priv_kind_of(redist_priv_pieces *list, int64_t lengt
 }
 
 /* Makes the types of all kinds. REDIST_ERR_MEMORY, _MPI. */
-REDIST_PRIV_COLD int redist_priv_type_kinds(redist_priv_pieces *list, MPI_Datatype element) {
+REDIST_PRIV_COLD int redist_priv_type_kinds(redist_priv_spans *list, MPI_Datatype element) {
   redist_priv_run run;
   MPI_Datatype made;
   int64_t k;
@@ -5706,12 +5718,12 @@ REDIST_PRIV_COLD int redist_priv_type_kinds(redist_priv_pieces *list, MPI_Dataty
   return list->type == NULL ? REDIST_ERR_MEMORY : code;
 }
 
-/* Adds the pieces of a place in one row, which begins in the array and in the file at these
+/* Adds the spans of a place in one row, which begins in the array and in the file at these
    elements. */
-REDIST_PRIV_COLD int redist_priv_add_row(redist_priv_pieces *list, const redist_priv_pattern *p,
+REDIST_PRIV_COLD int redist_priv_add_row(redist_priv_spans *list, const redist_priv_pattern *p,
                                          int64_t stride, const int64_t *at) {
   redist_priv_runs runs;
-  redist_priv_piece next;
+  redist_priv_span next;
   int64_t k, r;
   int code = REDIST_OK;
   for (k = 0; k <= p->count / p->period + 1 && code == REDIST_OK; k++) {
@@ -5721,15 +5733,15 @@ REDIST_PRIV_COLD int redist_priv_add_row(redist_priv_pieces *list, const redist_
       next.at[0] = at[0] + run->at[REDIST_PRIV_FROM] * stride;
       next.at[1] = at[1] + run->at[REDIST_PRIV_TO];
       code = redist_priv_kind_of(list, run->n[0], p->step * stride, &next.kind);
-      if (code == REDIST_OK) code = REDIST_PRIV_APPEND(list->piece, list->pieces, list->room, next);
+      if (code == REDIST_OK) code = REDIST_PRIV_APPEND(list->span, list->spans, list->room, next);
     }
     redist_priv_runs_free(&runs);
   }
   return code;
 }
 
-/* Adds the pieces of a place: of every row of axis d and those after it. */
-REDIST_PRIV_COLD int redist_priv_add_rows(redist_priv_pieces *list, const redist_priv_pattern *p,
+/* Adds the spans of a place: of every row of axis d and those after it. */
+REDIST_PRIV_COLD int redist_priv_add_rows(redist_priv_spans *list, const redist_priv_pattern *p,
                                           const redist_priv_held_place *held, int d,
                                           const int64_t *at) {
   const redist_axis *x = &list->layout->dim[d].axis;
@@ -5751,8 +5763,8 @@ REDIST_PRIV_COLD int redist_priv_add_rows(redist_priv_pieces *list, const redist
   return code;
 }
 
-/* Adds the pieces of all places of a rank in replica 0. */
-REDIST_PRIV_COLD int redist_priv_list_pieces(redist_priv_pieces *list, int rank) {
+/* Adds the spans of all places of a rank in replica 0. */
+REDIST_PRIV_COLD int redist_priv_list_spans(redist_priv_spans *list, int rank) {
   const redist_layout *layout = list->layout;
   const int last = layout->ndim - 1;
   redist_priv_held_place held = redist_priv_before_first();
@@ -5768,23 +5780,23 @@ REDIST_PRIV_COLD int redist_priv_list_pieces(redist_priv_pieces *list, int rank)
     if (code == REDIST_OK) code = redist_priv_add_rows(list, &p, &held, 0, at);
     redist_priv_pattern_free(&p);
   }
-  if (list->pieces > INT_MAX) code = REDIST_ERR_OVERFLOW;
-  if (code == REDIST_OK && list->pieces > 0)
-    qsort(list->piece, (size_t)list->pieces, sizeof *list->piece, redist_priv_compare_pieces);
+  if (list->spans > INT_MAX) code = REDIST_ERR_OVERFLOW;
+  if (code == REDIST_OK && list->spans > 0)
+    qsort(list->span, (size_t)list->spans, sizeof *list->span, redist_priv_compare_spans);
   return code;
 }
 
-/* *type: the type of all pieces, in their order in the file. */
-REDIST_PRIV_COLD int redist_priv_join_pieces(const redist_priv_pieces *list, int side,
-                                             MPI_Datatype *type) {
-  const int n = (int)list->pieces;
+/* *type: the type of all spans, in their order in the file. */
+REDIST_PRIV_COLD int redist_priv_join_spans(const redist_priv_spans *list, int side,
+                                            MPI_Datatype *type) {
+  const int n = (int)list->spans;
   MPI_Datatype made, *types = REDIST_PRIV_ALLOC(MPI_Datatype, n);
   MPI_Aint *at = REDIST_PRIV_ALLOC(MPI_Aint, n);
   int *ones = REDIST_PRIV_ALLOC(int, n);
   int k, code = types == NULL || at == NULL || ones == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   for (k = 0; k < n && code == REDIST_OK; k++) {
-    types[k] = list->type[2 * list->piece[k].kind + side];
-    at[k] = (MPI_Aint)(list->piece[k].at[side] * list->bytes);
+    types[k] = list->type[2 * list->span[k].kind + side];
+    at[k] = (MPI_Aint)(list->span[k].at[side] * list->bytes);
     ones[k] = 1;
   }
   if (code == REDIST_OK)
@@ -5799,18 +5811,18 @@ REDIST_PRIV_COLD int redist_priv_join_pieces(const redist_priv_pieces *list, int
 REDIST_PRIV_COLD int redist_priv_types_of_places(const redist_layout *layout, int rank,
                                                  MPI_Datatype element, int64_t bytes,
                                                  MPI_Datatype *type) {
-  redist_priv_pieces list;
+  redist_priv_spans list;
   int side, code;
   memset((void *)&list, 0, sizeof list);
   list.layout = layout;
   list.bytes = bytes;
-  code = redist_priv_list_pieces(&list, rank);
+  code = redist_priv_list_spans(&list, rank);
   if (code == REDIST_OK) code = redist_priv_type_kinds(&list, element);
   for (side = 0; side < 2 && code == REDIST_OK; side++)
-    code = redist_priv_join_pieces(&list, side, &type[side]);
+    code = redist_priv_join_spans(&list, side, &type[side]);
   redist_priv_types_free(list.type, 2 * list.kinds);
   REDIST_FREE(list.kind);
-  REDIST_FREE(list.piece);
+  REDIST_FREE(list.span);
   return code;
 }
 
