@@ -159,8 +159,13 @@
 #define REDIST_PRIV_CACHED 1048576
 #endif
 #define REDIST_PRIV_PROBE_BYTES 32768 /* of those lines */
-#define REDIST_PRIV_ANSWER 0.01       /* seconds to wait for an answer: some slices; chosen */
-#define REDIST_PRIV_PROBING 1e-4      /* seconds of a probe, if answers are slow; chosen */
+/* nanoseconds: ranks that answer later share a core, or wait for one (2,000 and more; up to 700
+   between cores), so that the flag tells nothing, and is asked again so often; build/cycles beside
+   a busy process */
+#define REDIST_PRIV_NO_ANSWER 1000
+#define REDIST_PRIV_ASKED 3
+#define REDIST_PRIV_ANSWER 0.01  /* seconds to wait for an answer: some slices; chosen */
+#define REDIST_PRIV_PROBING 1e-4 /* seconds of a probe, if answers are slow; chosen */
 /* bytes from which messages to cores that share no cache are streamed; build/cycles */
 #define REDIST_PRIV_STREAMED 4096
 
@@ -637,7 +642,8 @@ enum redist_priv_probes {
   REDIST_PRIV_FLAG,
   REDIST_PRIV_FETCH,
   REDIST_PRIV_STREAM,
-  REDIST_PRIV_PROBES
+  REDIST_PRIV_PROBES,
+  REDIST_PRIV_LAST_ROUND = 1 << 20
 };
 
 /* A notice in a rank's segment to one other member: for the plan that both are creating, and while
@@ -646,8 +652,9 @@ typedef struct {
   int64_t board; /* where the rank's board lies in its segment */
   int64_t slot;  /* where the slot of its message to the other one lies there */
   int64_t way;   /* how it prefers to receive the other one's message, one of redist_priv_ways */
-  /* for probes: where its lines are in its segment, and how many rounds it has finished */
-  int64_t lines, flag[REDIST_PRIV_PROBES];
+  /* for probes: where its lines are in its segment, and the rounds it has finished, from
+     REDIST_PRIV_LAST_ROUND times the number of the home's probe on */
+  int64_t lines, flag;
 } redist_priv_notice;
 
 /* The board at the beginning of a rank's block of shared memory for a plan. The rank's slots
@@ -791,6 +798,7 @@ typedef struct {
   char **segment;                  /* segment[size]: where each member's begins here */
   int64_t begin, end;              /* of the room, in an arena the same on every rank */
   struct redist_priv_rings *first; /* blocks in use, by address */
+  int64_t probes;                  /* so far */
   int64_t distance; /* nanoseconds of a flag there and back between cores; 0: not known */
   /* percent: the time to fetch lines that another core has just written over that of lines that it
      streamed; 0 where cores are so close that it need not be measured */
@@ -3482,17 +3490,18 @@ REDIST_PRIV_COLD int64_t redist_priv_await_flag(const int64_t *flag, int64_t val
 }
 
 /* Raises a flag, after writing the lines of a probe if it has any, and waits for the answer, many
-   times, until a last value ends it. Returns the least nanoseconds there and back; 0: no answer. */
+   times, until a last round ends it. first: the number before its first round. Returns the least
+   nanoseconds there and back; 0: no answer. */
 REDIST_PRIV_COLD int64_t redist_priv_ask(redist_priv_notice *own, const redist_priv_notice *other,
-                                         int64_t *lines, int probe) {
+                                         int64_t *lines, int probe, int64_t first) {
   enum { ROUNDS = 8, SERIES = 16, FEW = 3 };
   const int rounds = probe == REDIST_PRIV_FLAG ? ROUNDS : 1;
   double least = 1, begin = MPI_Wtime(), all = 0, now;
   int64_t k, answer = 1;
   for (k = 1; k <= rounds * SERIES && answer > 0; k++) {
     if (probe != REDIST_PRIV_FLAG) redist_priv_touch_lines(lines, probe, 1);
-    REDIST_PRIV_RELEASE(&own->flag[probe], k);
-    answer = redist_priv_await_flag(&other->flag[probe], k);
+    REDIST_PRIV_RELEASE(&own->flag, first + k);
+    answer = redist_priv_await_flag(&other->flag, first + k);
     if (k % rounds != 0) continue;
     now = MPI_Wtime();
     least = now - begin < least ? now - begin : least;
@@ -3500,19 +3509,19 @@ REDIST_PRIV_COLD int64_t redist_priv_ask(redist_priv_notice *own, const redist_p
     begin = now;
     if (k >= rounds * FEW && all > REDIST_PRIV_PROBING) break;
   }
-  REDIST_PRIV_RELEASE(&own->flag[probe], INT64_MAX);
+  REDIST_PRIV_RELEASE(&own->flag, first + REDIST_PRIV_LAST_ROUND);
   return answer > 0 ? (int64_t)(least * 1e9) / rounds + 1 : 0;
 }
 
-/* Answers until the last value comes. segment: the other rank's. */
+/* Answers until the last round comes. segment: the other rank's. */
 REDIST_PRIV_COLD void redist_priv_answer(redist_priv_notice *own, const redist_priv_notice *other,
-                                         char *segment, int probe) {
+                                         char *segment, int probe, int64_t first) {
   int64_t k, asked;
-  for (k = 1; (asked = redist_priv_await_flag(&other->flag[probe], k)) > 0; k++) {
-    if (asked == INT64_MAX) return;
+  for (k = 1; (asked = redist_priv_await_flag(&other->flag, first + k)) > 0; k++) {
+    if (asked >= first + REDIST_PRIV_LAST_ROUND) return;
     if (probe != REDIST_PRIV_FLAG)
       redist_priv_touch_lines((int64_t *)(void *)(segment + other->lines), probe, 0);
-    REDIST_PRIV_RELEASE(&own->flag[probe], k);
+    REDIST_PRIV_RELEASE(&own->flag, first + k);
   }
 }
 
@@ -3520,6 +3529,7 @@ REDIST_PRIV_COLD void redist_priv_answer(redist_priv_notice *own, const redist_p
    0: this rank answers, or the image is no member or does not answer. */
 REDIST_PRIV_COLD int64_t redist_priv_time_probe(const redist_priv_home *h, int rank, int mirror,
                                                 int probe) {
+  const int64_t first = h->probes * REDIST_PRIV_LAST_ROUND;
   const redist_priv_member *m =
       (const redist_priv_member *)redist_priv_find(h->member, h->size, sizeof *m, mirror);
   redist_priv_notice *own, *other;
@@ -3528,27 +3538,41 @@ REDIST_PRIV_COLD int64_t redist_priv_time_probe(const redist_priv_home *h, int r
   other = &((redist_priv_notice *)(void *)h->segment[m - h->member])[m->place];
   own->lines = h->begin - REDIST_PRIV_PROBE_BYTES;
   if (rank < mirror)
-    return redist_priv_ask(own, other, (int64_t *)(void *)(h->segment[h->rank] + own->lines),
-                           probe);
-  redist_priv_answer(own, other, h->segment[m - h->member], probe);
+    return redist_priv_ask(own, other, (int64_t *)(void *)(h->segment[h->rank] + own->lines), probe,
+                           first);
+  redist_priv_answer(own, other, h->segment[m - h->member], probe, first);
   return 0;
 }
 
-/* Measures the distance between the cores of a node: means over pairs of ranks. A flag's time is
-   repeatable, and tells cores that share a cache from cores that share none; only in between, lines
-   are fetched. Collective over the home's communicator, the same on all its ranks. */
+/* The mean of a probe's nanoseconds over pairs of ranks, 0: no answer. Collective over the home's
+   communicator, the same on all its ranks. */
+REDIST_PRIV_COLD int redist_priv_mean_probe(redist_priv_home *h, int rank, int size, int probe,
+                                            int64_t *mean) {
+  int64_t sum[2];
+  int code;
+  sum[0] = h->size > 0 ? redist_priv_time_probe(h, rank, size - 1 - rank, probe) : 0;
+  sum[1] = sum[0] > 0;
+  h->probes++;
+  code = redist_priv_reduce(h->comm, sum, 2, MPI_SUM);
+  *mean = code == REDIST_OK ? sum[0] / redist_priv_max(sum[1], 1) : 0;
+  return code;
+}
+
+/* Measures the distance between the cores of a node. A flag's time is repeatable, and tells cores
+   that share a cache from cores that share none; only in between, lines are fetched. Collective
+   over the home's communicator, the same on all its ranks. */
 REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h) {
-  int64_t mean[REDIST_PRIV_PROBES] = {0}, sum[2];
-  int k, rank, size, between = 1, code = redist_priv_ranks_of(h->comm, &rank, &size);
-  for (k = 0; k < REDIST_PRIV_PROBES && between; k++) {
-    sum[0] = h->size > 0 ? redist_priv_time_probe(h, rank, size - 1 - rank, k) : 0;
-    sum[1] = sum[0] > 0;
-    code = redist_priv_reduce(h->comm, sum, 2, MPI_SUM) == REDIST_OK ? code : (int)REDIST_ERR_MPI;
-    mean[k] = code == REDIST_OK ? sum[0] / redist_priv_max(sum[1], 1) : 0;
-    between = mean[k] > 0 && mean[0] >= REDIST_PRIV_CLOSE_BY && mean[0] <= REDIST_PRIV_FAR_APART;
-  }
-  h->distance = mean[REDIST_PRIV_FLAG];
-  h->fetching = h->distance > 0 && h->distance < REDIST_PRIV_CLOSE_BY ? 0
+  int64_t mean[REDIST_PRIV_PROBES] = {0}, *flag = &mean[REDIST_PRIV_FLAG];
+  int k, rank, size, code = redist_priv_ranks_of(h->comm, &rank, &size);
+  for (k = 0; k < REDIST_PRIV_ASKED && (k == 0 || *flag > REDIST_PRIV_NO_ANSWER); k++)
+    if (redist_priv_mean_probe(h, rank, size, REDIST_PRIV_FLAG, flag) != REDIST_OK)
+      code = REDIST_ERR_MPI;
+  for (k = REDIST_PRIV_FETCH;
+       k < REDIST_PRIV_PROBES && *flag >= REDIST_PRIV_CLOSE_BY && *flag <= REDIST_PRIV_FAR_APART;
+       k++)
+    if (redist_priv_mean_probe(h, rank, size, k, &mean[k]) != REDIST_OK) code = REDIST_ERR_MPI;
+  h->distance = *flag;
+  h->fetching = *flag > 0 && *flag < REDIST_PRIV_CLOSE_BY ? 0
                 : mean[REDIST_PRIV_STREAM] > 0
                     ? 100 * mean[REDIST_PRIV_FETCH] / mean[REDIST_PRIV_STREAM]
                     : (int64_t)REDIST_PRIV_FAR + 1;
@@ -4036,12 +4060,14 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
   return code;
 }
 
-/* Maps the peers' memory and connects. Without an arena, if messages may be streamed, also measures
-   the distance of cores. Collective; may fail on some ranks only. */
+/* Maps the peers' memory and connects. If messages may be streamed, also measures the distance of
+   cores, of an arena on the same ranks again if it told nothing. Collective; may fail on some ranks
+   only. */
 REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p) {
   redist_priv_home *home = p->sharing.rings->home;
   int measured = REDIST_OK, code = redist_priv_home_reach(home);
-  if (p->options.arena == NULL && p->agreed.message >= REDIST_PRIV_STREAMED)
+  if ((p->options.arena == NULL || (p->borrows && home->distance > REDIST_PRIV_NO_ANSWER)) &&
+      p->agreed.message >= REDIST_PRIV_STREAMED)
     measured = redist_priv_measure_distance(home);
   code = code == REDIST_OK ? measured : code;
   return code == REDIST_OK ? redist_priv_connect(p) : code;
