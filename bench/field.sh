@@ -31,6 +31,7 @@ measure openmpi 2 fft --from $cube --to $cube --repetitions $repetitions || echo
 # sections, with unpadded rows as FFTW's, and FFTW-MPI's in place and out of place.
 awk -F'"' "$formats$fields"'
     BEGIN {
+        series["memcpy"] = "memcpy"
         series["malloc"] = series["redist, malloc"] = "malloc"
         series["arena"] = series["redist, arena"] = series["redist + FFTW"] = series["in sections"] = "arena"
         series["Alltoallw by hand"] = "alltoallw"; series["pack, Alltoallv"] = "packed"
@@ -42,7 +43,7 @@ awk -F'"' "$formats$fields"'
         if (!(k in least) || b[3] < least[k]) least[k] = b[3] + 0 }
     END { for (k = 1; k <= count; k++) printf "%s,%.4g\n", keys[k], least[keys[k]] }' "$work/figures" >"$work/field.csv"
 
-# A row for each case, in this order: label, seconds of redist in an arena, and multiples of that for all others.
+# A row for each case, in this order: label, seconds of redist in an arena, and multiples of that for all series.
 rows() {
     awk -F'"' -v n="$n" -v brick="$brick" -v cube="$cube" '
         function row(name, label, optional) {
@@ -52,12 +53,12 @@ rows() {
             }
             unit = time[name, "arena"]
             printf "\"%s\"|%.4g", label, unit
-            for (k = 1; k <= 5; k++)
-                printf "|%s", (name, series[k]) in time ? sprintf("%.2f", time[name, series[k]] / unit) : "NaN"
+            for (k = 1; k <= 6; k++)
+                printf "|%s", (name, series[k]) in time ? sprintf("%.3f", time[name, series[k]] / unit) : "NaN"
             print "" }
         { split($3, rest, ","); time[$2, rest[2]] = rest[3] }
         END {
-            split("arena malloc alltoallw packed other", series, " ")
+            split("memcpy arena malloc alltoallw packed other", series, " ")
             size = n " x " n
             row("rows to columns", "rows to columns\\n" size "\\np?gemr2d")
             row("rows to columns, middle", "rows to columns\\n512 x 512\\np?gemr2d")
@@ -77,13 +78,13 @@ rows >"$work/field.dat" || fail 'cases are missing'
 cp "$work/field.csv" "$pictures/field.csv"
 
 field_table() {
-    printf '| case; made for the job | redist, arena | redist, malloc | MPI_Alltoallw by hand '
+    printf '| case; made for the job | memcpy instead | redist, arena | redist, malloc | MPI_Alltoallw by hand '
     echo '| pack, MPI_Alltoallv by hand | made for the job |'
-    echo '|---|---|---|---|---|---|'
+    echo '|---|---|---|---|---|---|---|'
     awk -F'|' "$formats"'
         { gsub(/"/, "", $1); gsub(/\\nto /, " to ", $1); gsub(/\\n/, ", ", $1)
           printf "| %s", $1
-          for (k = 3; k <= 7; k++) printf " | %s", $k == "NaN" ? "-" : time($k * $2)
+          for (k = 3; k <= 8; k++) printf " | %s", $k == "NaN" ? "-" : time($k * $2)
           print " |" }' "$work/field.dat"
 }
 
@@ -91,7 +92,10 @@ field_table | tee "$work/table"
 marker='<!-- make field writes what follows -->'
 [ -n "$QUICK$1" ] || replace "$here/../README.md" "$marker" "$marker" <"$work/table"
 if command -v gnuplot >/dev/null; then
-    gnuplot -e "data='$work/field.dat'; picture='$pictures/field.svg'" "$here/field.gp" && echo "$pictures/field.svg"
+    top=$(awk -F'|' '{ for (k = 3; k <= 8; k++) if ($k != "NaN" && $k > most) most = $k } END { print 2 * most }' \
+        "$work/field.dat")
+    gnuplot -e "data='$work/field.dat'; picture='$pictures/field.svg'; top=$top" "$here/field.gp" &&
+        echo "$pictures/field.svg"
 else
     echo 'field.sh: no gnuplot, so no picture'
 fi
