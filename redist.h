@@ -688,19 +688,21 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
 
 /* Renumbers the destination so that as many elements as possible stay on their rank. Place k of
    `to` is assigned to ranks[k], a rank that either layout uses, no rank twice; then plan with
-   redist_on_ranks(to, ranks). ranks has as many entries as `to` has places. Of equally good
-   assignments, it returns one that moves the fewest places off their rank in `to` (not from 2^51
-   elements on); a current numbering that is best is returned unchanged. To renumber the source
-   instead, exchange the arguments: redist_relabel(to, from, 0, ranks), then redist_on_ranks(from,
-   ranks). node_ranks: 0 or 1.
-   Exact for any number of places: an assignment over the pairs that share elements, in time and
-   memory that grow with their number (rows to columns share with all: 4,096 places take seconds).
+   redist_on_ranks(to, ranks). ranks has as many entries as `to` has places. node_ranks > 1: rank r
+   is on node r / node_ranks, and as many elements as possible stay on their node; of these
+   assignments, it returns one that keeps the most on their rank; 0 and 1: each rank is a node. Of
+   equally good ones, it returns one that moves the fewest places off their rank in `to`; a current
+   numbering that is best is returned unchanged. To renumber the source instead, exchange the
+   arguments: redist_relabel(to, from, node_ranks, ranks), then redist_on_ranks(from, ranks).
+   Exact for any number of places: an assignment over the pairs of a place and a rank on a node that
+   it receives elements from, in time and memory that grow with their number (rows to columns
+   receive from all: 4,096 places take seconds).
    It reaches the bounds of Kalns and Ni 1995 (BLOCK of b to CYCLIC(c) on p processes keeps at most
    ceil(b/(c p)) c p of b p elements) and of Hsu et al. 2001 (CYCLIC(k r) to CYCLIC(r) on M
    processes, and back, keeps ceil(k/M) M r of a cycle of M k r). All ranks that ask find the same
    answer.
-   REDIST_ERR_ARGUMENT (NULL, node_ranks), _LAYOUT, _SHAPE, _RANK (also where a rank holds several
-   places), _OVERFLOW, _MEMORY; ranks is written on success only. */
+   REDIST_ERR_ARGUMENT (NULL, node_ranks < 0), _LAYOUT, _SHAPE, _RANK (also where a rank holds
+   several places), _OVERFLOW, _MEMORY; ranks is written on success only. */
 REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int node_ranks,
                               int *ranks);
 
@@ -4261,7 +4263,7 @@ typedef struct {
 
 /* All flows, sorted by the two ranks. */
 typedef struct {
-  int by_place; /* rank[1] is the number of the destination's place instead */
+  int by_place; /* rank[0] is the number of the destination's place instead, rank[1] the sender */
   int64_t flows, room;
   redist_priv_flow *flow;
 } redist_priv_flows;
@@ -4275,8 +4277,8 @@ REDIST_PRIV_COLD int redist_priv_compare_flows(const void *a, const void *b) {
 REDIST_PRIV_COLD int redist_priv_note_flow(void *context, const redist_priv_pairs *pair) {
   redist_priv_flows *list = (redist_priv_flows *)context;
   redist_priv_flow flow;
-  flow.rank[0] = pair->rank[0];
-  flow.rank[1] = list->by_place ? pair->place[1] : pair->rank[1];
+  flow.rank[0] = list->by_place ? pair->place[1] : pair->rank[0];
+  flow.rank[1] = list->by_place ? pair->rank[0] : pair->rank[1];
   flow.elements = redist_priv_elements_of(pair);
   return flow.elements > 0 ? REDIST_PRIV_APPEND(list->flow, list->flows, list->room, flow)
                            : REDIST_OK;
@@ -5492,6 +5494,26 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
 
 /* -------------------------------------------------------------- relabelling and advice (bodies) */
 
+/* What a place is worth on a rank: the elements that stay on its node, those that stay on the rank,
+   and 1 if that is its rank now. Compared in this order. */
+typedef struct {
+  int64_t part[3];
+} redist_priv_worth;
+
+/* a + sign * b. */
+REDIST_PRIV_COLD redist_priv_worth redist_priv_add_worth(redist_priv_worth a, int sign,
+                                                         redist_priv_worth b) {
+  int k;
+  for (k = 0; k < 3; k++) a.part[k] += sign * b.part[k];
+  return a;
+}
+
+REDIST_PRIV_COLD int redist_priv_is_less(redist_priv_worth a, redist_priv_worth b) {
+  int k = 0;
+  while (k < 2 && a.part[k] == b.part[k]) k++;
+  return a.part[k] < b.part[k];
+}
+
 /* The assignment problem: give rows columns of their own so that the sum of the weights is largest,
    which are > 0. A row may also get none. Each column has a price; it is worth its weight less its
    price to a row. If every row has what is worth most to it, and free columns cost 0, the
@@ -5500,19 +5522,19 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
    their columns on (Kuhn 1955; Jonker and Volgenant 1987). */
 typedef struct {
   int column;
-  int64_t weight;
+  redist_priv_worth weight;
 } redist_priv_choice;
 
 typedef struct {
-  int64_t price, loss;           /* loss: on the best known path in search number `search` */
+  redist_priv_worth price, loss; /* loss: on the best known path in search number `search` */
   int row, via, search, settled; /* row -1: free; via: the column before it on that path; -1 */
-  int64_t weight;                /* of the row's choice */
-  int64_t tentative;             /* of the row that `via` would pass it to */
+  redist_priv_worth weight;      /* of the row's choice */
+  redist_priv_worth tentative;   /* of the row that `via` would pass it to */
 } redist_priv_column;
 
 /* An entry of the heap of columns to be settled. */
 typedef struct {
-  int64_t loss;
+  redist_priv_worth loss;
   int column;
 } redist_priv_candidate;
 
@@ -5529,7 +5551,7 @@ typedef struct {
 REDIST_PRIV_COLD int redist_priv_push(redist_priv_assignment *a, redist_priv_candidate x) {
   int64_t k = a->candidates;
   if (REDIST_PRIV_APPEND(a->heap, a->candidates, a->room, x) != REDIST_OK) return REDIST_ERR_MEMORY;
-  for (; k > 0 && a->heap[(k - 1) / 2].loss > x.loss; k = (k - 1) / 2)
+  for (; k > 0 && redist_priv_is_less(x.loss, a->heap[(k - 1) / 2].loss); k = (k - 1) / 2)
     a->heap[k] = a->heap[(k - 1) / 2];
   a->heap[k] = x;
   return REDIST_OK;
@@ -5539,8 +5561,9 @@ REDIST_PRIV_COLD redist_priv_candidate redist_priv_pop(redist_priv_assignment *a
   const redist_priv_candidate least = a->heap[0], last = a->heap[--a->candidates];
   int64_t k = 0, child;
   for (; (child = 2 * k + 1) < a->candidates; k = child) {
-    child += child + 1 < a->candidates && a->heap[child + 1].loss < a->heap[child].loss;
-    if (a->heap[child].loss >= last.loss) break;
+    child += child + 1 < a->candidates &&
+             redist_priv_is_less(a->heap[child + 1].loss, a->heap[child].loss);
+    if (!redist_priv_is_less(a->heap[child].loss, last.loss)) break;
     a->heap[k] = a->heap[child];
   }
   a->heap[k] = last;
@@ -5549,15 +5572,17 @@ REDIST_PRIV_COLD redist_priv_candidate redist_priv_pop(redist_priv_assignment *a
 
 /* Extends the paths by a row, which has column `via` (-1: the row that begins) and would lose
    `loss` there; worth: what it has now. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_extend(redist_priv_assignment *a, int row, int via, int64_t worth,
-                                        int64_t loss) {
+REDIST_PRIV_COLD int redist_priv_extend(redist_priv_assignment *a, int row, int via,
+                                        redist_priv_worth worth, redist_priv_worth loss) {
   int64_t k;
   int code = REDIST_OK;
+  loss = redist_priv_add_worth(loss, 1, worth);
   for (k = a->first[row]; k < a->first[row + 1] && code == REDIST_OK; k++) {
     redist_priv_column *c = &a->column[a->choice[k].column];
-    const redist_priv_candidate x = {loss + worth - a->choice[k].weight + c->price,
-                                     a->choice[k].column};
-    if (c->search == a->search && (c->settled || c->loss <= x.loss)) continue;
+    const redist_priv_candidate x = {
+        redist_priv_add_worth(redist_priv_add_worth(loss, -1, a->choice[k].weight), 1, c->price),
+        a->choice[k].column};
+    if (c->search == a->search && (c->settled || !redist_priv_is_less(x.loss, c->loss))) continue;
     c->search = a->search;
     c->settled = 0;
     c->loss = x.loss;
@@ -5579,20 +5604,30 @@ REDIST_PRIV_COLD void redist_priv_pass_on(redist_priv_assignment *a, int row, in
   }
 }
 
+/* What column c is worth to a row at that weight. */
+REDIST_PRIV_COLD redist_priv_worth redist_priv_net(const redist_priv_column *c,
+                                                   redist_priv_worth weight) {
+  return redist_priv_add_worth(weight, -1, c->price);
+}
+
 /* Assigns one more row. settled[columns]: memory. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_assign_row(redist_priv_assignment *a, int row, int *settled) {
-  int64_t k, most = 0, least;
+  const redist_priv_worth nothing = {{0, 0, 0}};
+  redist_priv_worth most = nothing, least, net;
+  int64_t k;
   int n = 0, end = -1, code;
-  for (k = a->first[row]; k < a->first[row + 1]; k++)
-    most = redist_priv_max(most, a->choice[k].weight - a->column[a->choice[k].column].price);
+  for (k = a->first[row]; k < a->first[row + 1]; k++) {
+    net = redist_priv_net(&a->column[a->choice[k].column], a->choice[k].weight);
+    most = redist_priv_is_less(most, net) ? net : most;
+  }
   least = most; /* what is lost if the row does without a column */
   a->candidates = 0;
   a->search++;
-  code = redist_priv_extend(a, row, -1, most, 0);
-  while (code == REDIST_OK && a->candidates > 0 && a->heap[0].loss <= least) {
+  code = redist_priv_extend(a, row, -1, most, nothing);
+  while (code == REDIST_OK && a->candidates > 0 && !redist_priv_is_less(least, a->heap[0].loss)) {
     const redist_priv_candidate x = redist_priv_pop(a);
     redist_priv_column *c = &a->column[x.column];
-    if (c->settled || c->loss < x.loss) continue;
+    if (c->settled || redist_priv_is_less(c->loss, x.loss)) continue;
     c->settled = 1;
     settled[n++] = x.column;
     if (c->row < 0) {
@@ -5600,15 +5635,17 @@ REDIST_PRIV_COLD int redist_priv_assign_row(redist_priv_assignment *a, int row, 
       end = x.column;
       break;
     }
-    if (x.loss + c->weight - c->price < least) {
-      least = x.loss + c->weight - c->price;
+    net = redist_priv_add_worth(x.loss, 1, redist_priv_net(c, c->weight));
+    if (redist_priv_is_less(net, least)) {
+      least = net;
       end = x.column;
     }
-    code = redist_priv_extend(a, c->row, x.column, c->weight - c->price, x.loss);
+    code = redist_priv_extend(a, c->row, x.column, redist_priv_net(c, c->weight), x.loss);
   }
   while (n-- > 0) {
     redist_priv_column *c = &a->column[settled[n]];
-    c->price += redist_priv_max(least - c->loss, 0);
+    if (redist_priv_is_less(c->loss, least))
+      c->price = redist_priv_add_worth(c->price, 1, redist_priv_add_worth(least, -1, c->loss));
   }
   if (end >= 0) redist_priv_pass_on(a, row, end);
   return code;
@@ -5633,10 +5670,10 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *fi
 
 /* A destination to be renumbered: its places choose among the ranks that either layout uses. */
 typedef struct {
-  int places, ranks, favours; /* favours: a place that stays on its rank breaks ties */
-  int *rank;                  /* rank[ranks], ascending */
-  int *own;                   /* by place: the number of its rank */
-  int64_t *first;
+  int places, ranks, each; /* each: ranks of a node */
+  int *rank;               /* rank[ranks], ascending */
+  int *own;                /* by place: the number of its rank */
+  int64_t *first, choices, room;
   redist_priv_choice *choice; /* of place t: choice[first[t]], ..., choice[first[t + 1] - 1] */
 } redist_priv_relabelling;
 
@@ -5661,40 +5698,67 @@ REDIST_PRIV_COLD int redist_priv_list_used(const redist_layout *from, const redi
   return REDIST_OK;
 }
 
-/* Makes the flows to each place its choices, and its own rank another, unless that overflows. An
-   element that stays counts places + 1, and a place that stays on its rank 1, so that it breaks
-   ties. */
-REDIST_PRIV_COLD int redist_priv_list_choices(redist_priv_relabelling *r, redist_priv_flows *list) {
-  const int64_t unit = r->favours ? r->places + 1 : 1;
-  redist_priv_flow own = {{0, 0}, 0};
-  int64_t k;
-  for (; own.rank[1] < r->places && r->favours; own.rank[1]++) {
-    own.rank[0] = r->rank[r->own[own.rank[1]]];
-    if (REDIST_PRIV_APPEND(list->flow, list->flows, list->room, own) != REDIST_OK)
-      return REDIST_ERR_MEMORY;
+/* Adds the ranks of a node to the choices of a place. flow[n]: what the place receives from them,
+   ascending by rank[1]. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_add_choices(redist_priv_relabelling *r, int place, int node,
+                                             const redist_priv_flow *flow, int64_t n) {
+  const redist_priv_flow *end = flow + n;
+  redist_priv_choice c;
+  int low = 0, high = r->ranks, code = REDIST_OK;
+  memset(&c, 0, sizeof c);
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (r->rank[middle] / r->each < node)
+      low = middle + 1;
+    else
+      high = middle;
   }
-  redist_priv_merge_flows(list);
-  r->first = REDIST_PRIV_ZEROED(int64_t, (int64_t)r->places + 2);
-  r->choice = REDIST_PRIV_ALLOC(redist_priv_choice, list->flows);
-  if (r->first == NULL || r->choice == NULL) return REDIST_ERR_MEMORY;
-  for (k = 0; k < list->flows; k++) r->first[list->flow[k].rank[1] + 2]++;
-  for (k = 0; k < r->places; k++) r->first[k + 2] += r->first[k + 1];
-  for (k = 0; k < list->flows; k++) {
-    const redist_priv_flow *flow = &list->flow[k];
-    redist_priv_choice *c = &r->choice[r->first[flow->rank[1] + 1]++];
-    c->column = redist_priv_number_of(r, flow->rank[0]);
-    c->weight = flow->elements * unit + (r->favours && c->column == r->own[flow->rank[1]]);
+  while (n-- > 0) c.weight.part[0] += flow[n].elements;
+  for (; low < r->ranks && r->rank[low] / r->each == node && code == REDIST_OK; low++) {
+    c.column = low;
+    c.weight.part[1] = flow < end && flow->rank[1] == r->rank[low] ? flow++->elements : 0;
+    c.weight.part[2] = low == r->own[place];
+    if (c.weight.part[0] > 0 || c.weight.part[2] > 0)
+      code = REDIST_PRIV_APPEND(r->choice, r->choices, r->room, c);
   }
-  return REDIST_OK;
+  return code;
+}
+
+/* Makes the ranks of the nodes from which a place receives elements its choices, and those of its
+   own node. list: by place. */
+REDIST_PRIV_COLD int redist_priv_list_choices(redist_priv_relabelling *r,
+                                              const redist_priv_flows *list) {
+  int64_t n, at = 0;
+  int t, node, own, met, code = REDIST_OK;
+  r->first = REDIST_PRIV_ZEROED(int64_t, (int64_t)r->places + 1);
+  if (r->first == NULL) return REDIST_ERR_MEMORY;
+  for (t = 0; t < r->places && code == REDIST_OK; t++) {
+    own = r->rank[r->own[t]] / r->each;
+    for (met = 0; code == REDIST_OK && at < list->flows && list->flow[at].rank[0] == t; at += n) {
+      const redist_priv_flow *flow = &list->flow[at];
+      node = flow->rank[1] / r->each;
+      for (n = 1;
+           at + n < list->flows && flow[n].rank[0] == t && flow[n].rank[1] / r->each == node;)
+        n++;
+      met |= node == own;
+      code = redist_priv_add_choices(r, t, node, flow, n);
+    }
+    if (!met && code == REDIST_OK) code = redist_priv_add_choices(r, t, own, NULL, 0);
+    r->first[t + 1] = r->choices;
+  }
+  return code;
 }
 
 /* What stays if each place is on the rank of this number. */
-REDIST_PRIV_COLD int64_t redist_priv_stays(const redist_priv_relabelling *r, const int *number) {
-  int64_t k, stays = 0;
+REDIST_PRIV_COLD redist_priv_worth redist_priv_stays(const redist_priv_relabelling *r,
+                                                     const int *number) {
+  redist_priv_worth stays = {{0, 0, 0}};
+  int64_t k;
   int t;
   for (t = 0; t < r->places; t++)
     for (k = r->first[t]; k < r->first[t + 1]; k++)
-      stays += r->choice[k].column == number[t] ? r->choice[k].weight : 0;
+      if (r->choice[k].column == number[t])
+        stays = redist_priv_add_worth(stays, 1, r->choice[k].weight);
   return stays;
 }
 
@@ -5714,7 +5778,8 @@ REDIST_PRIV_COLD int redist_priv_choose(const redist_priv_relabelling *r, int *n
       while (row_of[left] >= 0) left++;
       row_of[number[t] = left] = t;
     }
-  if (code == REDIST_OK && redist_priv_stays(r, number) <= redist_priv_stays(r, r->own))
+  if (code == REDIST_OK &&
+      !redist_priv_is_less(redist_priv_stays(r, r->own), redist_priv_stays(r, number)))
     memcpy(number, r->own, (size_t)r->places * sizeof *number);
   REDIST_FREE(row_of);
   return code;
@@ -5726,14 +5791,14 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
   redist_priv_flows list;
   redist_layout source;
   int t, *number, code;
-  if (ranks == NULL || node_ranks < 0 || node_ranks > 1) return REDIST_ERR_ARGUMENT;
+  if (ranks == NULL || node_ranks < 0) return REDIST_ERR_ARGUMENT;
   code = redist_priv_check_pair(from, to, 0, &source);
   if (code == REDIST_OK && redist_priv_received(to) < 0) code = REDIST_ERR_OVERFLOW;
   if (code == REDIST_OK) code = redist_priv_check_single(to, to);
   if (code != REDIST_OK) return code;
   memset(&r, 0, sizeof r);
   r.places = redist_layout_places(to);
-  r.favours = redist_priv_received(to) <= (REDIST_PRIV_MAX_ELEMENTS - 1) / (r.places + 1) - 1;
+  r.each = (int)redist_priv_max(node_ranks, 1);
   number = REDIST_PRIV_ALLOC(int, r.places);
   code = redist_priv_list_flows(&source, to, 1, 1, &list);
   if (code == REDIST_OK)
