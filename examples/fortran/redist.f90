@@ -572,6 +572,7 @@ module redist
     interface redist_layout_types
         procedure layout_types_integer, layout_types_f08
     end interface
+    ! (plan, from, to, ierr), or in place (plan, array, ierr): one array of each side, or lists of addresses.
     interface redist_start
         procedure start_between, redist_start_in_place
     end interface
@@ -919,7 +920,7 @@ contains
         call note(plan, ierr, [redist_array(from)], [redist_array(to)])
     end subroutine
 
-    ! For plans whose options say in_place.
+    ! For plans whose options say in_place. redist_start calls it when it gets one array.
     subroutine redist_start_in_place(plan, array, ierr)
         type(redist_plan_t), intent(inout) :: plan
         type(*), dimension(..), intent(inout), target, asynchronous :: array

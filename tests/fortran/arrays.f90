@@ -255,13 +255,15 @@ contains
         y = y + weight * x
     end subroutine
 
-    ! ... and with arrays.
+    ! ... and to = max(to, factor from) with arrays.
     subroutine take_larger(from, to, n, context) bind(c)
         integer(c_int64_t), value :: n
         real(c_double), intent(in) :: from(n)
         real(c_double), intent(inout) :: to(n)
         type(c_ptr), value :: context
-        if (.not. c_associated(context)) to = max(to, from)
+        real(c_double), pointer :: factor
+        call c_f_pointer(context, factor)
+        to = max(to, factor * from)
     end subroutine
 
     ! Two parts, each with a function of the user's own: one in redist_part, one in the options.
@@ -270,12 +272,14 @@ contains
         type(redist_plan_t) :: plan
         type(redist_options_t) :: options
         integer, target :: weight
+        double precision, target :: factor
         integer, asynchronous :: a(8, 4), b(8, 4)
         double precision, asynchronous :: u(8), v(8)
         integer :: ierr, wanted(8, 4)
         character(200) :: message
         add => add_weighted
         options%combine = c_funloc(take_larger)
+        options%context = c_loc(factor)
         call redist_plan_create_parts(MPI_COMM_WORLD, [ &
             redist_part(layout_of(2, source), layout_of(2, destination), MPI_INTEGER, combine=c_funloc(add), &
                 context=c_loc(weight)), &
@@ -287,12 +291,15 @@ contains
         u = local(1, source)
         v = 4.5d0
         weight = 3
+        factor = 1
         call redist_execute_many(plan, [redist_array(a), redist_array(u)], [redist_array(b), redist_array(v)], ierr)
         call check(ierr == REDIST_OK .and. all(b == merge(7 + 3 * wanted, 7, wanted > 0)) .and. &
             all(nint(2 * v) == max(2 * local(1, destination), 9)), 'functions of the user')
         weight = -3
+        factor = 2
         call redist_execute_many(plan, [redist_array(a), redist_array(u)], [redist_array(b), redist_array(v)], ierr)
-        call check(ierr == REDIST_OK .and. all(b == 7), 'and another context')
+        call check(ierr == REDIST_OK .and. all(b == 7) .and. all(nint(2 * v) == max(4 * local(1, destination), 9)), &
+            'functions of the user with other contexts')
         call redist_plan_free(plan, ierr)
     end subroutine
 end module
