@@ -236,7 +236,8 @@ check_snippet() { # snippet: runs, and does not when it is spoilt
 # Names of redist that no file has, except in the table of renamed ones.
 unknown_names() {
     for text in $texts; do sed '/^## Renamed/q' "$text"; done | grep -oE '\b(redist|REDIST)_[A-Za-z0-9_]+' | sort -u | while read -r name; do
-        grep -qw -e "$name" "$root/redist.h" "$root/redist_plan.h" "$root/Makefile" || echo "$name"
+        grep -qw -e "$name" "$root/redist.h" "$root/redist_plan.h" "$root/examples/fortran/redist.f90" \
+            "$root/Makefile" || echo "$name"
     done
 }
 

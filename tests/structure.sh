@@ -380,6 +380,29 @@ check_misuse() { # compiler language
     done <renamed
 }
 
+# Calls, types and members as they were before 1.0 do not compile.
+check_changed() { # compiler language
+    while IFS='#' read -r sentence statement; do
+        cat >misuse.c <<MISUSE
+#include "redist_plan.h"
+void sum(void *, const void *, int64_t, void *);
+void f(redist_layout *x, redist_cost *c, int *ranks);
+void f(redist_layout *x, redist_cost *c, int *ranks) { (void)x; (void)c; (void)ranks; $statement; }
+MISUSE
+        check "$1: $statement" fails_with "$sentence" \
+            $1 -x $2 -Werror -DREDIST_DECLARATIONS_ONLY $mpi_flags -I"$root" -c misuse.c -o unused.o
+    done <<'EOT'
+too few arguments\|requires . arguments#(void)redist_volume(x, 0, x, 1)
+too few arguments\|requires . arguments#(void)redist_cost_of(x, x, 8, c)
+too few arguments\|requires . arguments#(void)redist_relabel(x, x, ranks)
+storage size\|incomplete type#redist_schedule s; (void)s
+no member named .kept#redist_traffic t; t.kept = 0
+no member named .bytes_kept#redist_stats s; s.bytes_kept = 0
+no member named .from#redist_options o; o.from = 0
+incompatible\|invalid conversion#redist_options o; o.combine = sum
+EOT
+}
+
 check_ways() {
     write_linked
     if have clang; then
@@ -401,9 +424,12 @@ check_ways() {
         if have g++; then compile g++ c++11 program.c redist_plan.h -I.; fi
         check_program 'gcc and g++'
         check_notices
-        check_misuse gcc c
-        if have clang; then check_misuse clang c; fi
-        if have g++; then check_misuse g++ c++; fi
+        for each in gcc:c clang:c g++:c++ clang++:c++; do
+            if have ${each%:*}; then
+                check_misuse ${each%:*} ${each#*:}
+                check_changed ${each%:*} ${each#*:}
+            fi
+        done
         if have nm; then check_failing; fi
     fi
     check_dims
