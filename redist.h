@@ -2960,7 +2960,6 @@ enum {
   /* bytes on the stack in which lines are assembled; build/transposes */
   REDIST_PRIV_TILE_BUFFER = 8192,
   REDIST_PRIV_TILE_BUFFERS = 8, /* the larger buffer for strips that are combined; build/halo */
-  REDIST_PRIV_HOT = 16384,      /* bytes that stay in the first-level cache; chosen */
   /* bytes that stay in the second-level cache: larger tiles are prefetched; chosen */
   REDIST_PRIV_NEAR = 262144,
   REDIST_PRIV_PAGE = 4096, /* bytes: the greatest width of a tile */
@@ -4115,7 +4114,6 @@ REDIST_PRIV_APART void redist_priv_copy_alike(const redist_priv_pool *pool,
   switch (s->unit) {
   case 4: REDIST_PRIV_COPY_ALIKE(memcpy, 4)
   case 8: REDIST_PRIV_COPY_ALIKE(memcpy, 8)
-  case 16: REDIST_PRIV_COPY_ALIKE(memcpy, 16)
   default: REDIST_PRIV_COPY_ALIKE(redist_priv_copy_row, s->unit)
   }
 }
