@@ -520,9 +520,11 @@ test_relabel() {
     done
     expect 0 'block k is on rank 0 2 1 3' 4 relabel --n 16 --block 2 --first 0 --steps 2
     expect 0 'current ranks    9.60 MB stay' 2 relabel --steps 0
-    expect 0 'relabelled     22.40 MB stay' 2 relabel --steps 0
+    expect 0 'relabelled      22.40 MB stay' 2 relabel --steps 0
     expect 0 'current ranks    0.00 MB stay' 4 relabel --steps 0
-    expect 0 'relabelled     16.00 MB stay' 4 relabel --steps 0
+    expect 0 'relabelled      16.00 MB stay' 4 relabel --steps 0
+    expect 0 'relabelled      16.00 MB stay on their rank,    9.60 MB on their node,    6.40 MB travel' \
+        4 relabel --steps 0 --node-ranks 2
     expect 1 'relabel: there must be at least as many rows' 4 relabel --n 3
     expect 2 'relabel: --n needs an integer' 2 relabel --n 0
     expect 2 "unknown option '--fast'" 3 relabel --fast 1
