@@ -833,6 +833,7 @@ REDIST_PRIV_APART int64_t redist_priv_multiply(int64_t a, int64_t b, int64_t lim
    0 <= low <= high < m, 0 <= a < m. Euclid's algorithm on the pair (a, m). */
 REDIST_PRIV_APART int64_t redist_priv_first_in(int64_t a, int64_t m, int64_t low, int64_t high) {
   int64_t x, wraps;
+  REDIST_ASSERT(0 <= low && low <= high && high < m && 0 <= a && a < m);
   if (low == 0) return 0;
   if (a == 0) return -1;
   if (a > m - a) return redist_priv_first_in(m - a, m, m - high, m - low);
@@ -892,6 +893,7 @@ REDIST_PRIV_APART int redist_priv_append(void *array, int64_t *used, int64_t *ro
                                          const void *item, size_t bytes) {
   const int64_t more = 2 * *room + 4;
   char *old, *grown;
+  REDIST_ASSERT(*used >= 0 && *used <= *room);
   memcpy(&old, array, sizeof old);
   grown = *used < *room ? old : (char *)redist_priv_alloc(more, bytes);
   if (grown == NULL) return REDIST_ERR_MEMORY;
@@ -1039,6 +1041,7 @@ REDIST_PRIV_FAST int64_t redist_priv_block_of(const redist_axis *x, int64_t g) {
 
 /* The first block of a coordinate; its others follow in steps of procs. */
 REDIST_PRIV_FAST int64_t redist_priv_first_block(const redist_axis *x, int coord) {
+  REDIST_ASSERT(coord >= 0 && coord < x->procs);
   return coord - x->first + (coord < x->first ? x->procs : 0);
 }
 
@@ -1051,6 +1054,7 @@ REDIST_PRIV_FAST int redist_priv_is_interval(const redist_axis *x) {
    if it owns g. */
 REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g) {
   int64_t mine = redist_priv_first_block(x, coord), k, inside;
+  REDIST_ASSERT(g >= 0 && g <= x->extent);
   if (x->kind != REDIST_PRIV_CYCLIC) {
     const int64_t start = redist_priv_block_start(x, mine);
     const int64_t end = redist_priv_block_end(x, mine);
@@ -1558,6 +1562,7 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
 }
 
 REDIST_PRIV int redist_priv_rank_at(const redist_layout *layout, int place) {
+  REDIST_ASSERT(place >= 0 && place < redist_layout_places(layout));
   return layout->ranks != NULL ? layout->ranks[place] : layout->first_rank + place;
 }
 
@@ -1761,6 +1766,7 @@ REDIST_PRIV_COLD int redist_priv_place_of(const redist_layout *layout, const int
   redist_priv_slow_to_fast(layout, layout->grid_order, axes);
   for (k = 0; k < layout->ndim; k++)
     place = place * layout->dim[axes[k]].axis.procs + coords[axes[k]];
+  REDIST_ASSERT(place >= 0 && place < redist_priv_grid_places(layout));
   return place;
 }
 
@@ -1768,6 +1774,7 @@ REDIST_PRIV_COLD int redist_priv_place_of(const redist_layout *layout, const int
 REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int place, int *coords) {
   int axes[REDIST_MAX_DIMS];
   int k;
+  REDIST_ASSERT(place >= 0 && place < redist_layout_places(layout));
   redist_priv_slow_to_fast(layout, layout->grid_order, axes);
   for (k = layout->ndim - 1; k >= 0; k--) {
     coords[axes[k]] = place % layout->dim[axes[k]].axis.procs;
@@ -1933,6 +1940,7 @@ REDIST_PRIV_COLD redist_priv_storage redist_priv_storage_of(const redist_layout 
   while (redist_priv_next_held(layout, redist_priv_rank_at(layout, place), &held) &&
          held.place < place)
     continue;
+  REDIST_ASSERT(held.place == place);
   return held.storage;
 }
 
@@ -1964,8 +1972,11 @@ REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64
   if (!redist_priv_owner_coords(layout, index, coords, indices)) return -1;
   storage = redist_priv_storage_of(layout, redist_priv_place_of(layout, coords));
   offset = storage.origin;
-  for (d = 0; d < layout->ndim; d++)
+  for (d = 0; d < layout->ndim; d++) {
+    REDIST_ASSERT(redist_priv_below(&layout->dim[d].axis, coords[d], indices[d]) <
+                  redist_priv_size(&layout->dim[d].axis, coords[d]));
     offset += redist_priv_below(&layout->dim[d].axis, coords[d], indices[d]) * storage.stride[d];
+  }
   return offset;
 }
 
@@ -2144,6 +2155,8 @@ REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_
   near = redist_priv_mod(x->step > 0 ? low - g : g - (low + x->block - 1), cycle);
   far = near + x->block - 1;
   distance = far >= cycle ? 0 : redist_priv_first_in(step % cycle, cycle, near, far);
+  REDIST_ASSERT(distance < 0 || distance >= x->count - i ||
+                redist_axis_owner(x, i + distance) == coord);
   return distance < x->count - i ? distance : -1;
 }
 
@@ -2221,6 +2234,7 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int imag
   }
   while (i < p->period && (skip = redist_priv_distance(x, coord, i)) >= 0 && i + skip < p->period) {
     redist_priv_track next = redist_priv_block_at(x, i + skip);
+    REDIST_ASSERT(next.start <= i + skip && i + skip < next.start + next.length);
     next.length = redist_priv_min(next.length, p->period - next.start);
     i = next.start + next.length;
     if (REDIST_PRIV_APPEND(p->track, p->tracks, p->room, next) != REDIST_OK)
@@ -2273,6 +2287,8 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
   for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
     const redist_priv_pattern *p = m->pattern[side];
     const int64_t on = i - m->track[side]->start, k = redist_priv_floor_div(on, p->period);
+    REDIST_ASSERT(on - k * p->period + length + (side == m->outer ? (count - 1) * distance : 0) <=
+                  m->track[side]->length);
     run.at[side] = m->track[side]->local + k * p->advance + (on - k * p->period) * p->step;
     run.stride[0][side] = p->step;
     run.stride[1][side] = count == 1 ? 0 : side == m->outer ? distance * p->step : p->advance;
@@ -2383,6 +2399,7 @@ REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_p
   redist_priv_meeting m;
   int64_t begin;
   int code = REDIST_OK;
+  REDIST_ASSERT(from->count == to->count);
   memset(list, 0, sizeof *list);
   if (from->tracks == 0 || to->tracks == 0) return REDIST_OK;
   m.pattern[REDIST_PRIV_FROM] = from;
@@ -2517,6 +2534,7 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
     if ((*peers == 0 || list.coord[k] != list.coord[*peers - 1]) &&
         (other->ghosts == 0 || redist_priv_holds_any(other, list.coord[k], pattern)))
       list.coord[(*peers)++] = list.coord[k];
+  REDIST_ASSERT(*peers <= other->procs);
   return code;
 }
 
@@ -2673,6 +2691,7 @@ REDIST_PRIV_COLD int redist_priv_find_overlap(const redist_layout *layout, int *
     list.n = 0;
     code =
         redist_priv_find_boxes(&tree, 1, tree.number + 2 * tree.ndim * tree.leaf[k].region, &list);
+    REDIST_ASSERT(code != REDIST_OK || list.n > 0); /* at least itself */
     for (i = 0; i < list.n && code == REDIST_OK; i++)
       if (list.coord[i] != box) {
         pair[0] = (int)redist_priv_min(box, list.coord[i]);
@@ -2869,6 +2888,7 @@ REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coo
 /* Which peer of each axis the k-th message is with, 0 <= k < messages. */
 REDIST_PRIV void redist_priv_peers_at(const redist_priv_place_peers *n, int64_t k, int64_t *peer) {
   int d;
+  REDIST_ASSERT(k >= 0 && k < n->messages);
   for (d = n->ndim - 1; d >= 0; d--) {
     peer[d] = k % n->axis[d].peers;
     k /= n->boxes ? 1 : n->axis[d].peers;
@@ -2913,6 +2933,7 @@ REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_place_p
   redist_priv_message m;
   int64_t peer[REDIST_MAX_DIMS];
   int d;
+  REDIST_ASSERT(block >= 0 && block < redist_priv_blocks_of(n));
   memset(&m, 0, sizeof m);
   m.ndim = n->ndim;
   redist_priv_peers_at(n, k, peer);
@@ -3276,6 +3297,7 @@ REDIST_PRIV_COLD void redist_priv_choose_kind(redist_priv_step *s, int stream) {
                 ? REDIST_PRIV_TILES
                 : REDIST_PRIV_UNITS;
   redist_priv_choose_tiles(s, stream);
+  REDIST_ASSERT(s->kind != REDIST_PRIV_TILES || (s->tiling.wide > 0 && s->tiling.tall > 0));
   if (s->kind == REDIST_PRIV_OFFSETS) s->tiling.stream = (char)(stream && s->buffered > 0);
 }
 
@@ -3329,6 +3351,7 @@ REDIST_PRIV_APART void redist_priv_copy_small(const redist_priv_tiling *t,
                                               const redist_priv_policy *a, int64_t unit,
                                               const redist_priv_plane *p) {
   redist_priv_tile tile;
+  REDIST_ASSERT(p->outer.n * p->inner.n * unit <= (int64_t)sizeof tile);
   redist_priv_copy_buffered(t, a, unit, p, &tile);
 }
 
@@ -3336,6 +3359,7 @@ REDIST_PRIV_APART void redist_priv_copy_large(const redist_priv_tiling *t,
                                               const redist_priv_policy *a, int64_t unit,
                                               const redist_priv_plane *p) {
   redist_priv_tile tile[REDIST_PRIV_TILE_BUFFERS];
+  REDIST_ASSERT(p->outer.n * p->inner.n * unit <= (int64_t)sizeof tile);
   redist_priv_copy_buffered(t, a, unit, p, tile);
 }
 
@@ -3517,6 +3541,7 @@ REDIST_PRIV_COLD void redist_priv_clip(const redist_priv_run *run, int level, in
   bound[0] = bound[1] = 0;
   bound[2] = bound[3] = n;
   if (begin <= 0 && end >= (n - 1) * stride + length) return;
+  REDIST_ASSERT(stride > 0);
   bound[0] = redist_priv_clamp(redist_priv_floor_div(begin - length, stride) + 1, 0, n);
   bound[1] = redist_priv_ceil_div(begin, stride);
   bound[2] = redist_priv_min(redist_priv_floor_div(end - length, stride) + 1, n);
@@ -3586,6 +3611,7 @@ REDIST_PRIV_COLD int redist_priv_table_of(redist_priv_compiler *c, const redist_
                                      periodic ? end : all[k].loop->n);
   }
   if (code != REDIST_OK) return code;
+  REDIST_ASSERT(p->offsets > first);
   table->offset = first;
   table->offsets = p->offsets - first;
   offset = p->offset + first;
@@ -3638,6 +3664,8 @@ REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_compiler *c, int64_t first
   }
   if (code == REDIST_OK && all > done * each)
     code = redist_priv_table_of(c, given, n, period, done, period.n, 1, &table[tables++]);
+  REDIST_ASSERT(code != REDIST_OK ||
+                table[0].loop[0].n * table[0].offsets + (tables > 1 ? table[1].offsets : 0) == all);
   memcpy(c->option + first, table, (size_t)tables * sizeof *table);
   c->options = first + tables;
   return code;
@@ -3776,6 +3804,19 @@ REDIST_PRIV_COLD int redist_priv_add_step(redist_priv_compiler *c, int ndim, con
              : code;
 }
 
+/* The bytes that steps of a pool copy: for checking. */
+REDIST_PRIV_COLD int64_t redist_priv_bytes_of_steps(const redist_priv_pool *pool, int64_t first,
+                                                    int64_t steps) {
+  int64_t bytes = 0, each, k;
+  int l;
+  for (k = first; k < first + steps; k++, bytes += each) {
+    const redist_priv_step *s = &pool->step[k];
+    each = s->outer.n * s->inner.n * s->unit * redist_priv_max(s->offsets, 1);
+    for (l = 0; l < s->loops; l++) each *= pool->loop[s->first + l].n;
+  }
+  return bytes;
+}
+
 /* Compiles the copy of a message, or of what lies in a window of it, from one of its sides to
    another. A packed side has no gaps, and its elements lie in this `order` of axes, slow to fast.
    REDIST_ERR_MEMORY. */
@@ -3807,6 +3848,8 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_pool *pool, const redist_pr
   }
   REDIST_FREE(c.option);
   program->steps = pool->steps - program->first;
+  REDIST_ASSERT(code != REDIST_OK ||
+                redist_priv_bytes_of_steps(pool, program->first, program->steps) == program->bytes);
   return code;
 }
 
@@ -3893,6 +3936,7 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redis
   redist_priv_tile tile;
   redist_priv_plane chunk = {{1, 0, 0}, {0, inner.from, bytes}, NULL, tile.bytes};
   int64_t i, j;
+  REDIST_ASSERT(s->buffered > 0 && s->buffered * bytes <= (int64_t)sizeof tile);
   for (j = 0; j < outer.n; j++)
     for (i = 0; i < inner.n; i += chunk.inner.n) {
       chunk.inner.n = redist_priv_min(inner.to == bytes ? s->buffered : 1, inner.n - i);
@@ -4053,6 +4097,7 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_pool *pool, const redist_pri
   int streamed = 0;
   REDIST_COPIED(p->bytes);
   if (p->steps == 0) return; /* perhaps NULL arrays, and no pool */
+  REDIST_ASSERT(from != NULL && to != NULL && p->first + p->steps <= pool->steps);
   s = pool->step + p->first;
   end = s + p->steps;
   from += p->from;
@@ -4175,6 +4220,7 @@ REDIST_PRIV_COLD int64_t redist_priv_receiver_number(redist_priv_pairs *p, int p
   for (d = 0; p->code == REDIST_OK && d < (receivers.boxes ? 1 : receivers.ndim); d++) {
     for (at = 0; at < receivers.axis[d].peers && receivers.axis[d].coord[at] < own[d]; at++)
       continue;
+    REDIST_ASSERT(at < receivers.axis[d].peers && receivers.axis[d].coord[at] == own[d]);
     number = number * receivers.axis[d].peers + at;
   }
   redist_priv_place_peers_free(&receivers);
@@ -4607,6 +4653,8 @@ REDIST_PRIV_COLD int redist_priv_tally_local(redist_priv_tally *t, const redist_
     for (side = 0; side < 2 && shared > 0; side++) {
       t->place[side][place[side]].messages--;
       t->place[side][place[side]].elements -= shared;
+      REDIST_ASSERT(t->place[side][place[side]].messages >= 0 &&
+                    t->place[side][place[side]].elements >= 0);
     }
   }
   REDIST_FREE(rank_places);
@@ -4707,6 +4755,8 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     REDIST_FREE(list.flow);
   }
   traffic->total = traffic->local + traffic->moved;
+  REDIST_ASSERT(code != REDIST_OK || combining || from->partial ||
+                traffic->total == redist_priv_received(to));
   return code;
 }
 
@@ -4800,6 +4850,7 @@ REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_p
   w->common = redist_priv_gcd(w->procs, w->ratio);
   p = w->procs / w->common;
   w->inverse = p == 1 ? 0 : redist_priv_first_in(w->ratio / w->common % p, p, 1, 1);
+  REDIST_ASSERT(p == 1 || w->ratio / w->common * w->inverse % p == 1);
   w->blocks = redist_priv_blocks(small);
   return 1;
 }
@@ -4826,6 +4877,7 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_peer(const redist_priv_walker *w, in
 REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f) {
   const int64_t *n = f->degree, least = redist_priv_min(n[0], n[1]),
                 most = redist_priv_max(n[0], n[1]);
+  REDIST_ASSERT(least > 0);
   f->form = REDIST_PRIV_TABLE;
   f->base = most % least == 0 ? least : most;
   f->radix[0] = redist_priv_ceil_div(n[0], f->base);
@@ -4934,6 +4986,7 @@ REDIST_PRIV_COLD void redist_priv_add_pair(redist_priv_factor *f, const int *num
     vertex[side] = number[side] * f->radix[side] + f->table[side][number[side]].n / f->base;
     row = redist_priv_row_of(f, side, vertex[side]);
     colour[side] = (int)redist_priv_edge_at(&row, -1);
+    REDIST_ASSERT(colour[side] < f->base);
   }
   redist_priv_set_peer(&row, colour[0], vertex[1]);
   for (side = 1, at = vertex[1], peer = vertex[0]; at >= 0; side = !side) {
@@ -4957,7 +5010,10 @@ REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_flows *list, int si
   if (rows == NULL || n > INT_MAX / f->radix[side]) return REDIST_ERR_MEMORY;
   rows->edge = REDIST_PRIV_ALLOC(redist_priv_edge, list->flows);
   if (rows->edge == NULL) return REDIST_ERR_MEMORY;
-  for (k = 0; k < list->flows; k++) rows[list->flow[k].rank[side]].n++;
+  for (k = 0; k < list->flows; k++) {
+    REDIST_ASSERT(list->flow[k].rank[side] < n);
+    rows[list->flow[k].rank[side]].n++;
+  }
   for (k = 0; k < n; k++, begin += pairs) {
     pairs = rows[k].n;
     *most = redist_priv_max(*most, pairs);
@@ -5193,6 +5249,8 @@ REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, i
     return REDIST_ERR_ARGUMENT;
   *send_to = redist_priv_schedule_peer(schedule, REDIST_PRIV_FROM, rank, step);
   *receive_from = redist_priv_schedule_peer(schedule, REDIST_PRIV_TO, rank, step);
+  REDIST_ASSERT(*send_to < 0 ||
+                redist_priv_schedule_peer(schedule, REDIST_PRIV_TO, *send_to, step) == rank);
   return REDIST_OK;
 }
 
@@ -5382,6 +5440,7 @@ REDIST_PRIV_COLD void redist_priv_take_phase(redist_priv_way *way, int ndim, int
       const int scarcer = k < REDIST_PRIV_SHORTER ? !k : wanted[1] < wanted[0];
       const int64_t r = redist_priv_fair_divisor(&way[d], k, wanted[scarcer], n);
       const int64_t messages = redist_priv_messages(&way[d], k, r);
+      REDIST_ASSERT(way[d].left[k] % r == 0);
       way[d].left[k] /= r;
       for (side = 0; side < 2; side++)
         wanted[side] = redist_priv_divided(wanted[side], messages, k == side ? 0 : n);
@@ -5418,6 +5477,7 @@ REDIST_PRIV_COLD int redist_priv_write_stop(const redist_priv_route *route,
       stop->dim[d].axis = *y;
     stop->dim[d].low = stop->dim[d].high = stop->dim[d].allocated = 0;
   }
+  REDIST_ASSERT(redist_layout_places(stop) == places);
   return 1;
 }
 
@@ -5580,6 +5640,8 @@ REDIST_PRIV_COLD int redist_priv_extend(redist_priv_assignment *a, int row, int 
     const redist_priv_candidate x = {
         redist_priv_add_worth(redist_priv_add_worth(loss, -1, a->choice[k].weight), 1, c->price),
         a->choice[k].column};
+    /* the prices are right */
+    REDIST_ASSERT(!redist_priv_is_less(redist_priv_add_worth(x.loss, 1, worth), loss));
     if (c->search == a->search && (c->settled || !redist_priv_is_less(x.loss, c->loss))) continue;
     c->search = a->search;
     c->settled = 0;
@@ -5676,7 +5738,9 @@ typedef struct {
 } redist_priv_relabelling;
 
 REDIST_PRIV_COLD int redist_priv_number_of(const redist_priv_relabelling *r, int rank) {
-  return (int)((const int *)redist_priv_find(r->rank, r->ranks, sizeof *r->rank, rank) - r->rank);
+  const int *own = (const int *)redist_priv_find(r->rank, r->ranks, sizeof *r->rank, rank);
+  REDIST_ASSERT(own != NULL);
+  return (int)(own - r->rank);
 }
 
 /* Lists the ranks of both layouts. REDIST_ERR_MEMORY. */
@@ -5744,6 +5808,7 @@ REDIST_PRIV_COLD int redist_priv_list_choices(redist_priv_relabelling *r,
     if (!met && code == REDIST_OK) code = redist_priv_add_choices(r, t, own, NULL, 0);
     r->first[t + 1] = r->choices;
   }
+  REDIST_ASSERT(code != REDIST_OK || at == list->flows);
   return code;
 }
 
@@ -5773,7 +5838,10 @@ REDIST_PRIV_COLD int redist_priv_choose(const redist_priv_relabelling *r, int *n
     if (number[t] < 0 && row_of[r->own[t]] < 0) row_of[number[t] = r->own[t]] = t;
   for (t = 0; t < r->places && code == REDIST_OK; t++)
     if (number[t] < 0) {
-      while (row_of[left] >= 0) left++;
+      while (row_of[left] >= 0) {
+        left++;
+        REDIST_ASSERT(left < r->ranks);
+      }
       row_of[number[t] = left] = t;
     }
   if (code == REDIST_OK &&

@@ -1030,6 +1030,7 @@ REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a) {
 
 /* The part of the a-th array. */
 REDIST_PRIV redist_priv_part *redist_priv_part_of(const redist_plan *p, int a) {
+  REDIST_ASSERT(a >= 0 && a < p->arrays);
   return &p->part[p->parts > 1 ? a : 0];
 }
 
@@ -1078,6 +1079,7 @@ REDIST_PRIV_FAST void redist_priv_enter(redist_plan *p) {
 }
 
 REDIST_PRIV_FAST void redist_priv_leave(redist_plan *p) {
+  REDIST_ASSERT(p->clock == NULL || p->clock->depth > 0);
   if (p->clock != NULL && --p->clock->depth == 0)
     p->clock->inside += MPI_Wtime() - p->clock->entered;
 }
@@ -1606,6 +1608,7 @@ REDIST_PRIV redist_priv_message redist_priv_product_message(const redist_plan *p
   const redist_priv_half *half = &part->half[product->own];
   redist_priv_message m = redist_priv_message_of(&half->peers[product->held], product->message,
                                                  product->number, part->from);
+  REDIST_ASSERT(product->held < half->found);
   redist_priv_store(&m, product->own, &half->place[product->held].storage);
   return m;
 }
@@ -1776,7 +1779,9 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
   if (apart || !same) return redist_priv_add_local(p, part, &m, 1, 1);
   for (d = 0; d < m.ndim; d++) base[REDIST_PRIV_TO][d] -= base[REDIST_PRIV_FROM][d];
   code = redist_priv_add_local(p, part, &m, 1, 0);
-  return code == REDIST_OK ? redist_priv_add_moves(p, part, m, base[REDIST_PRIV_TO]) : code;
+  if (code == REDIST_OK) code = redist_priv_add_moves(p, part, m, base[REDIST_PRIV_TO]);
+  REDIST_ASSERT(part->rest <= part->local);
+  return code;
 }
 
 /* What one of this rank's places exchanges with another place. Sorted as blocks are. */
@@ -1810,6 +1815,7 @@ REDIST_PRIV_COLD int redist_priv_keep_products(redist_plan *p, redist_priv_part 
       (const redist_priv_held_place *)redist_priv_find(to->place, to->places, sizeof *there,
                                                        product->place[REDIST_PRIV_TO]);
   int code = REDIST_OK;
+  REDIST_ASSERT(there != NULL);
   for (; product->number < images && code == REDIST_OK; product->number++) {
     redist_priv_message m = redist_priv_product_message(p, product);
     redist_priv_store(&m, REDIST_PRIV_TO, &there->storage);
@@ -1842,6 +1848,7 @@ REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *pe
       block.array = p->parts > 1 ? p->product[first].part : a;
       block.at = redist_priv_round_up(peer->bytes, p->alignment);
       block.bytes = p->product[block.product].bytes;
+      REDIST_ASSERT(block.bytes > 0);
       peer->bytes = block.at + block.bytes;
       p->side[peer->own].bytes += block.bytes;
       peer->blocks++;
@@ -1880,6 +1887,7 @@ REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, const redist_priv_ship
   while (*at < list->shipments && list->shipment[*at].rank == rank && code == REDIST_OK)
     code = redist_priv_add_part(p, list, at, &peer);
   if (code != REDIST_OK || peer.blocks == 0) return code;
+  REDIST_ASSERT(p->side[own].peers == 0 || p->peer[p->peers - 1].rank < rank);
   p->side[own].peers++;
   return REDIST_PRIV_APPEND(p->peer, p->peers, p->peer_room, peer);
 }
@@ -2190,6 +2198,7 @@ REDIST_PRIV_COLD int redist_priv_list_copy(redist_plan *p, redist_priv_listing *
   last = &p->piece[p->pieces - 1];
   l->cut = brick;
   last->bytes = at + copy->bytes - last->at;
+  REDIST_ASSERT(last->bytes <= l->cutting.bytes);
   *(l->peer->own == REDIST_PRIV_FROM ? &copy->to : &copy->from) += at - last->at;
   if (!l->compiles) return REDIST_OK;
   last->copies++;
@@ -2229,6 +2238,7 @@ REDIST_PRIV_COLD int redist_priv_list_block(redist_plan *p, redist_priv_listing 
     if (!again && code == REDIST_OK) product->shift = at - p->piece[p->pieces - 1].at;
     at += copy.bytes;
   } while (code == REDIST_OK && redist_priv_next_brick(part, &m, size, begin, end));
+  REDIST_ASSERT(code != REDIST_OK || at == block->at + block->bytes);
   return code;
 }
 
@@ -2250,6 +2260,8 @@ REDIST_PRIV_COLD int redist_priv_list_pieces(redist_plan *p, const redist_priv_p
   l.copy = p->copies.n;
   for (k = 0; k < peer->blocks && code == REDIST_OK; k++)
     code = redist_priv_list_block(p, &l, &p->block[peer->block + k]);
+  REDIST_ASSERT(code != REDIST_OK ||
+                p->piece[p->pieces - 1].at + p->piece[p->pieces - 1].bytes == peer->bytes);
   return code;
 }
 
@@ -2257,6 +2269,7 @@ REDIST_PRIV_COLD int redist_priv_list_pieces(redist_plan *p, const redist_priv_p
 REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p,
                                                    const redist_priv_peer *peer, int64_t k) {
   redist_priv_piece piece = {0, 0, 0, 0};
+  REDIST_ASSERT(k >= 0 && k < peer->pieces);
   if (peer->step == 0) return p->piece[peer->listed + k];
   piece.at = k * peer->step;
   piece.bytes = redist_priv_min(peer->step, peer->bytes - piece.at);
@@ -2271,6 +2284,7 @@ REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_
                          memory = redist_priv_packed(packed);
   const int arrives = peer->own == REDIST_PRIV_TO;
   const double began = redist_priv_now(p);
+  REDIST_ASSERT(piece < p->pieces && listed->first + listed->copies <= p->copies.n);
   redist_priv_run_copies(p, p->copies.copy + listed->first, listed->copies, arrives,
                          arrives ? memory : arrays, arrives ? arrays : memory);
   redist_priv_add_copying(p, began);
@@ -2278,6 +2292,7 @@ REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_
 
 /* Packs a whole message into its staging memory, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, const redist_priv_peer *peer) {
+  REDIST_ASSERT(peer->staged >= 0 && peer->staged + peer->bytes <= p->staging[peer->own].bytes);
   redist_priv_copy_piece(p, peer, peer->whole, p->staging[peer->own].memory + peer->staged);
 }
 
@@ -2353,15 +2368,21 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p) {
   p->state.lanes.steps = s.steps;
   for (own = 0; own < 2 && code == REDIST_OK; own++) {
     const redist_priv_side *side = &p->side[own];
-    for (peer = side->peer; peer < side->peer + side->peers; peer++) peer->order = peer->rank;
+    for (peer = side->peer; peer < side->peer + side->peers; peer++) {
+      peer->order = peer->rank;
+      peer->pending = -1;
+    }
     qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
     for (turn = 0; turn < s.steps; turn++) {
       rank = redist_priv_arranged_peer(p, &s, own, (int)((int64_t)turn * stride % s.steps));
       peer = (redist_priv_peer *)redist_priv_find(side->peer, side->peers, sizeof *peer, rank);
+      REDIST_ASSERT(peer == NULL || peer->pending < 0); /* they meet once, */
       if (peer != NULL) peer->pending = turn;
     }
-    for (peer = side->peer; peer < side->peer + side->peers; peer++)
+    for (peer = side->peer; peer < side->peer + side->peers; peer++) {
+      REDIST_ASSERT(peer->pending >= 0); /* and do meet */
       peer->order = (int)peer->pending;
+    }
     qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
   }
   redist_priv_schedule_close(&s);
@@ -2422,6 +2443,7 @@ REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own) {
     if (s->peer[k].staged >= 0)
       place = redist_priv_max(place, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
   lane->places = whole || l->by_pieces ? s->peers : redist_priv_min(room / place, s->peers);
+  REDIST_ASSERT(s->peers == 0 || lane->places > 0);
   for (k = 0; k < s->peers && !whole; k++)
     if (s->peer[k].staged >= 0)
       s->peer[k].staged = l->by_pieces ? (int64_t)REDIST_PRIV_BY_PIECES : k % lane->places * place;
@@ -2440,6 +2462,10 @@ REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t k) {
   const redist_priv_flight *flight = &p->state.lanes.flight[k];
   const redist_priv_peer *peer = flight->peer;
   char *staged = p->staging[peer->own].memory;
+  REDIST_ASSERT(peer->staged != REDIST_PRIV_BY_PIECES ||
+                (k - p->state.lanes.lane[peer->own].first) * p->state.lanes.slot +
+                        redist_priv_piece_of(p, peer, flight->piece).bytes <=
+                    p->staging[peer->own].bytes);
   if (peer->staged == REDIST_PRIV_BY_PIECES)
     return staged + (k - p->state.lanes.lane[peer->own].first) * p->state.lanes.slot;
   return redist_priv_piece_of(p, peer, flight->piece).at +
@@ -2973,6 +2999,8 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
     const int64_t at = peer->staged >= 0 ? peer->staged : peer->direct;
     const int last = peer->staged >= 0 ? -1 : p->parts - 1;
     redist_priv_table *t = &c->table[peer->own];
+    REDIST_ASSERT(c->unit_bytes == 0 ||
+                  (at >= 0 && at % c->unit_bytes == 0 && at / c->unit_bytes <= REDIST_MAX_COUNT));
     t->counts[peer->rank] =
         c->unit_bytes > 0 ? (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes) : 1;
     t->offsets[peer->rank] = c->unit_bytes > 0 ? (int)(at / c->unit_bytes) : 0;
@@ -3102,6 +3130,7 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
       h->member[h->size++] = h->member[k];
     h->rank = h->member[k].rank == p->rank ? h->size - 1 : h->rank;
   }
+  REDIST_ASSERT(h->member[h->rank].rank == p->rank);
   return REDIST_OK;
 }
 
@@ -3189,6 +3218,7 @@ REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h) {
       h->rank = r == rank ? n : h->rank;
       h->member[n++].rank = r;
     }
+  REDIST_ASSERT(code != REDIST_OK || h->member[h->rank].rank == rank);
   REDIST_FREE(machine);
   return redist_priv_worst(h->comm, code);
 }
@@ -3408,6 +3438,7 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
   int64_t begin = home->begin, most = 0;
   for (;; at = &(*at)->next) {
     const int64_t free_bytes = (*at != NULL ? (*at)->begin : home->end) - begin;
+    REDIST_ASSERT(free_bytes >= 0);
     if (bytes > 0 && free_bytes >= bytes) break;
     most = redist_priv_max(most, free_bytes);
     if (*at == NULL) return bytes > 0 ? 0 : most;
@@ -3595,6 +3626,8 @@ REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_
 /* Packs the next piece of a message into its slot of the ring, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel *channel) {
   const char *ring = (const char *)(channel->slot + 1);
+  REDIST_ASSERT(channel->next < channel->slots &&
+                redist_priv_piece_of(p, channel->peer, channel->done).bytes <= channel->slot_bytes);
   redist_priv_copy_piece(p, channel->peer, channel->peer->listed + channel->done,
                          ring + channel->next * channel->slot_bytes);
   channel->next = channel->next + 1 == channel->slots ? 0 : channel->next + 1;
@@ -3608,6 +3641,7 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
   const double began = redist_priv_now(p);
   redist_priv_base base[2];
   int a;
+  REDIST_ASSERT(redist_priv_heard(p, channel) & (peer->own == REDIST_PRIV_FROM ? 2 : 1));
   for (a = 0; a < p->arrays; a++)
     p->pointers[2 * p->arrays + a] = (const char *)channel->board + offsets[a];
   for (a = 0; a < (p->parts > 1 ? 1 : p->arrays); a++) {
@@ -3668,6 +3702,8 @@ REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *chan
   int64_t ahead;
   if (channel->done == pieces) return 0;
   ahead = channel->before + channel->done - REDIST_PRIV_ACQUIRE(&channel->slot->drained);
+  REDIST_ASSERT(ahead <= 2 * pieces &&
+                ahead >= (channel->decided == REDIST_PRIV_PULL ? -pieces : 0));
   if (channel->decided == REDIST_PRIV_UNDECIDED && ahead <= pieces) {
     channel->decided = redist_priv_way_of(p, channel, last);
     REDIST_PRIV_RELEASE(&channel->slot->way[now % 2], now * REDIST_PRIV_WAYS + channel->decided);
@@ -3723,6 +3759,7 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
   r->execution++;
   for (k = 0; k < r->channels; k++) {
     redist_priv_channel *channel = &r->channel[k];
+    REDIST_ASSERT(channel->done == (r->execution == 1 ? 0 : channel->peer->pieces));
     channel->before += channel->done;
     channel->done = 0;
     channel->decided = REDIST_PRIV_UNDECIDED;
@@ -3905,6 +3942,7 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
     }
     REDIST_PRIV_RELEASE(&notice->board, r->begin);
   }
+  REDIST_ASSERT(at == r->begin + r->bytes);
 }
 
 /* Where the lists of places begin on a board. */
@@ -3946,6 +3984,7 @@ redist_priv_storage_there(const redist_plan *p, redist_priv_board *board,
   place =
       (const redist_priv_held_place *)redist_priv_find(place + first[k], first[k + 1] - first[k],
                                                        sizeof *place, m->place[!m->own]);
+  REDIST_ASSERT(place != NULL);
   return &place->storage;
 }
 
@@ -4047,6 +4086,7 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
     channel->board = (redist_priv_board *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->board));
     if (k < p->sharing.rings->receives) {
       channel->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->slot));
+      REDIST_ASSERT((char *)channel->slot > (char *)channel->board);
       channel->direct = (int)channel->slot->direct;
       code = redist_priv_plan_ring(p, channel, channel->board->piece);
     } else {
@@ -4249,9 +4289,12 @@ REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p) {
   char *between = p->staging[REDIST_PRIV_FROM].memory;
   redist_plan *phase = c->phase[c->at];
   int i;
+  REDIST_ASSERT(c->at < c->phases && phase != NULL);
   for (i = 0; i < 2 * p->arrays; i++) {
     const int k = c->at + i / p->arrays; /* its arrays come before the k-th phase */
     const int64_t place = (k % 2 == 0 ? p->arrays : 0) + i % p->arrays;
+    REDIST_ASSERT(k == 0 || k == c->phases ||
+                  (place + 1) * c->array_bytes <= p->staging[REDIST_PRIV_FROM].bytes);
     if (k == 0 || k == c->phases)
       phase->pointers[i] = p->pointers[i];
     else
@@ -4263,7 +4306,6 @@ REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p) {
 REDIST_PRIV_COLD int redist_priv_multiphase_test(redist_plan *p, int *done) {
   redist_priv_chain *c = &p->state.chain;
   int code;
-  REDIST_ASSERT(c->at >= 0 && c->at < c->phases);
   code = redist_priv_test(c->phase[c->at], done);
   if (code != REDIST_OK || !*done) return code;
   c->at = (c->at + 1) % c->phases;
@@ -4589,6 +4631,7 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p) {
   p->overwrites = (int)p->agreed.overwrites;
   if (!redist_priv_is_sound(p, method)) method = REDIST_POINT_TO_POINT;
   p->transport = redist_priv_transport_of((int)method);
+  REDIST_ASSERT(p->transport != NULL);
 }
 
 /* What to try after the plan's transport fails, or NULL. REDIST_ALLTOALLW may lack a
@@ -4743,6 +4786,8 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   REDIST_FREE(p->peer);
   REDIST_FREE(p->pointers);
   REDIST_FREE(p->extent);
+  REDIST_ASSERT(p->options.arena == NULL || p->options.arena->plans > 0);
+  REDIST_ASSERT(!p->borrows || p->options.arena->tags > p->tag);
   if (p->options.arena != NULL) p->options.arena->plans--;
   /* if MPI failed, a later plan with this tag, or communicator, would receive what is in flight */
   if (p->borrows && !p->failed)
@@ -4982,7 +5027,7 @@ REDIST_API int redist_test(redist_plan *p, int *done) {
   *done = p->active == REDIST_PRIV_UNREPORTED && !p->failed;
   if (p->active == REDIST_PRIV_ACTIVE) return REDIST_OK;
   p->active = 0;
-  for (at = started; *at != p; at = &(*at)->next) continue;
+  for (at = started; *at != p; at = &(*at)->next) REDIST_ASSERT(*at != NULL);
   *at = p->next;
   return p->failed ? REDIST_ERR_MPI : REDIST_OK;
 }
@@ -5568,6 +5613,7 @@ REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes) {
   a->used += bytes;
   a->used += (size_t)redist_priv_min((int64_t)(-a->used % REDIST_PRIV_LINE),
                                      (int64_t)(a->bytes - a->used));
+  REDIST_ASSERT(a->used <= a->bytes);
   return memory;
 }
 
@@ -5821,6 +5867,7 @@ REDIST_PRIV_COLD int redist_priv_join_spans(const redist_priv_spans *list, int s
   int *ones = REDIST_PRIV_ALLOC(int, n);
   int k, code = types == NULL || at == NULL || ones == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   for (k = 0; k < n && code == REDIST_OK; k++) {
+    REDIST_ASSERT(k == 0 || list->span[k - 1].at[1] < list->span[k].at[1]);
     types[k] = list->type[2 * list->span[k].kind + side];
     at[k] = (MPI_Aint)(list->span[k].at[side] * list->bytes);
     ones[k] = 1;
