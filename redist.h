@@ -224,7 +224,7 @@ extern "C" {
   X(REDIST_ERR_SHAPE, "the source view and the destination view differ in rank or extents")    \
   X(REDIST_ERR_RANK,                                                                           \
     "a rank is negative, outside the communicator, or holds several places where it must not") \
-  X(REDIST_ERR_OVERFLOW, "more than 2^62 elements or INT_MAX places")                          \
+  X(REDIST_ERR_OVERFLOW, "2^62 elements or more, or more than INT_MAX places")                 \
   X(REDIST_ERR_TYPE, "the element datatype has gaps (its size is not its extent)")             \
   X(REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options")           \
   X(REDIST_ERR_MEMORY, "memory is exhausted, or max_buffer is too small")                      \
@@ -236,7 +236,7 @@ extern "C" {
 #define REDIST_PRIV_ERROR_NAME(name, sentence) name,
 typedef enum { REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_NAME) REDIST_PRIV_ERROR_CODES } redist_error;
 
-/* Returns the general sentence for an error code; never NULL. */
+/* Returns the general sentence for an error code, a constant text; never NULL. */
 REDIST_API const char *redist_strerror(int code);
 
 /* REDIST_VERSION of the implementation that the program is linked with. */
@@ -340,7 +340,7 @@ typedef struct {
 #define REDIST_LOCAL(i, b, p) ((i) / (b) / (p) * (b) + (i) % (b))
 #define REDIST_GLOBAL(c, l, b, p) (((l) / (b) * (p) + (c)) * (b) + (l) % (b))
 
-/* Builders of axes. n: indices, 0 <= n <= 2^62; procs: processes along the axis, >= 1. They never
+/* Builders of axes. n: indices, 0 <= n < 2^62; procs: processes along the axis, >= 1. They never
    fail: an axis built from bad numbers is empty, and redist_layout_explain gives the reason. */
 
 /* "*", in HPF collapsed: the axis is not distributed. ScaLAPACK: one process along it. */
@@ -383,20 +383,22 @@ REDIST_AXIS_API int64_t redist_axis_count(const redist_axis *x, int coord);
 /* ---------------------------------------------------------------------------- layouts and views */
 
 /* A layout of 1, 2, 3 or ndim axes, 1 <= ndim <= REDIST_MAX_DIMS: axes[ndim], the slowest-varying
-   first, as in C. The process grid is the product of the axes' processes; its places are numbered
-   row by row and live on ranks 0, 1, .... Local arrays are stored row by row without a halo. */
+   first, as in C. The list is copied, but not the cuts that its axes refer to. The process grid is
+   the product of the axes' processes, at most INT_MAX; its places are numbered row by row and live
+   on ranks 0, 1, .... Local arrays are stored row by row without a halo. The array has fewer than
+   2^62 elements, and so has each local array, ghost cells and padding included. */
 REDIST_PRIV_BUILDER redist_layout redist_layout_1d(redist_axis x);
 REDIST_PRIV_BUILDER redist_layout redist_layout_2d(redist_axis x, redist_axis y);
 REDIST_PRIV_BUILDER redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
 REDIST_PRIV_BUILDER redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
 
-/* A layout of an array of extents[ndim] in which place k owns box[k], 0 <= k < boxes. A box lies in
-   the array, or is empty: low >= high along some axis, with any values there. Every element lies in
-   exactly one box: redist_layout_explain names two boxes that overlap, or an element in none (which
-   redist_partial allows).
-   box[boxes] is kept by reference: it must outlive the layout. Boxes form no grid: along every
-   axis, a place's coordinate is its box's number; redist_grid_order has no effect. Finding peers
-   takes O(boxes). */
+/* A layout of an array of extents[ndim], each >= 0, in which place k owns box[k], 0 <= k < boxes. A
+   box lies in the array, or is empty: low >= high along some axis, with any values there. Every
+   element lies in exactly one box: redist_layout_explain names two boxes that overlap, or an
+   element in none (which redist_partial allows).
+   box[boxes], boxes >= 1, is kept by reference: it must outlive the layout; extents are copied.
+   Boxes form no grid: along every axis, a place's coordinate is its box's number; redist_grid_order
+   has no effect. Finding peers takes O(boxes). */
 REDIST_PRIV_BUILDER redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes,
                                                       const redist_box *box);
 
@@ -413,17 +415,18 @@ REDIST_PRIV_BUILDER redist_layout redist_grid_order(redist_layout layout, redist
 /* The axis that is contiguous in memory: the last (REDIST_ROW_MAJOR, the default) or the first, of
    the axes as given to redist_layout_nd, whatever views are made before or after. */
 REDIST_PRIV_BUILDER redist_layout redist_memory_order(redist_layout layout, redist_order order);
-/* Place k lives on rank first_rank + k; first_rank >= 0. */
+/* Place k lives on rank first_rank + k, 0 <= first_rank <= INT_MAX - places. Replaces
+   redist_on_ranks. */
 REDIST_PRIV_BUILDER redist_layout redist_from_rank(redist_layout layout, int first_rank);
-/* Place k lives on ranks[k] >= 0. Places are numbered row by row over the grid, or as
+/* Place k lives on ranks[k] >= 0. Replaces redist_from_rank. Places are numbered row by row over the grid, or as
    redist_grid_order says; place k of redist_layout_boxes has box k; replica c of place k is place k
    + c * (places of the grid). A rank may hold several places, but no two replicas of one.
    ranks[places] is kept by reference: it must outlive the layout (plans keep copies of all lists).
    Where a rank holds several places of either layout, redist_relabel fails (REDIST_ERR_RANK), and
    redist_phases finds no route. */
 REDIST_PRIV_BUILDER redist_layout redist_on_ranks(redist_layout layout, const int *ranks);
-/* Place k, numbered as for redist_on_ranks, begins at element offsets[k] >= 0 of its rank's array,
-   which ends with the last cell of any of the rank's places. By default a rank's places lie one
+/* Place k, numbered as for redist_on_ranks, begins at element offsets[k] of its rank's array, 0 <=
+   offsets[k] <= 2^62, which ends with the last cell of any of the rank's places. By default a rank's places lie one
    after another in ascending order, and each takes the product of its cells along all axes, ghost
    cells and padding included. Places may interleave, as tiles in one array do
    (redist_with_allocated), but cells that hold elements must not coincide. A rank reads only the
@@ -451,10 +454,10 @@ REDIST_PRIV_BUILDER redist_layout redist_with_halo(redist_layout layout, int axi
    ignored, unless the plan combines (redist_plan.h): then they are combined into their owners'
    elements. Ghost cells of several axes form their product, so corners are included. Every
    coordinate must own one interval of the axis (block, balanced, cuts, whole, boxes), of any
-   length. Ghost cells may reach over several neighbours, and at most once around the axis on either
-   side; those of a coordinate that owns nothing lie around where its interval would begin. To fill
-   an array's ghost cells (a halo exchange), redistribute in place from its layout to the same with
-   ghosts. */
+   length. The halo, at least 1 on one side, may reach over several neighbours, on either side at
+   most the length of the axis; ghost cells of a coordinate that owns nothing lie around where its
+   interval would begin. To fill an array's ghost cells (a halo exchange), redistribute in place
+   from its layout to the same with ghosts. */
 REDIST_PRIV_BUILDER redist_layout redist_with_ghosts(redist_layout layout, int axis,
                                                      redist_edge edge);
 /* Of the ghost cells of redist_with_ghosts, only the nearest `low` and `high` in memory hold
@@ -467,10 +470,12 @@ REDIST_PRIV_BUILDER redist_layout redist_ghost_depth(redist_layout layout, int a
    owns such elements; where this layout is the source, their destinations are left unchanged. So a
    halo exchange fills only those ghost cells that lie in other boxes. */
 REDIST_PRIV_BUILDER redist_layout redist_partial(redist_layout layout);
-/* Sets how many elements the local array has along an axis (a leading dimension); it may differ
-   from rank to rank. It must cover the low halo, what the rank owns, and the high halo up to the
-   last cell that can hold an element: no cell without redist_with_ghosts, and none past a closed
-   end. 0, the default: what the rank owns and its whole halo. */
+/* Sets how many elements the local array has along an axis (a leading dimension), >= 0; it may
+   differ from rank to rank. It must cover the low halo, what the rank owns, and the high halo up to
+   the last cell that can hold an element: no cell without redist_with_ghosts, and none past a
+   closed end. 0, the default: what the rank owns and its whole halo. A length that is too small is
+   refused where arrays are used, by redist_plan_create, redist_move and redist_layout_types
+   (REDIST_ERR_LAYOUT); redist_layout_check does not know the rank. */
 REDIST_PRIV_BUILDER redist_layout redist_with_allocated(redist_layout layout, int axis,
                                                         int64_t allocated);
 /* The layout of a ScaLAPACK matrix. desc: DTYPE and CTXT (not read), M, N, MB, NB, RSRC, CSRC, LLD.
@@ -487,7 +492,7 @@ REDIST_PRIV_BUILDER redist_layout redist_flipped(redist_layout layout, int axis)
    ndim >= 2. */
 REDIST_PRIV_BUILDER redist_layout redist_rotated(redist_layout layout, int quarter_turns);
 /* A section of the axis: its index i, 0 <= i < count, is index start + i * step of the layout that
-   is passed. step is not 0, and all these indices lie in the axis. */
+   is passed. count >= 0, step is not 0, and all these indices lie in the axis. */
 REDIST_PRIV_BUILDER redist_layout redist_section(redist_layout layout, int axis, int64_t start,
                                                  int64_t count, int64_t step);
 
@@ -500,9 +505,9 @@ REDIST_API int redist_layout_check(const redist_layout *layout);
    0. */
 REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size);
 
-/* Queries of a layout. On a layout that redist_layout_check refuses, redist_layout_rank, _owner and
-   _offset return -1, the others 0; but they do not check the ranks of redist_on_ranks, nor whether
-   boxes overlap or leave out elements. */
+/* Queries of a layout. On a layout that redist_layout_check refuses, redist_layout_rank, _owner,
+   _offset and _next_place return -1, the others 0; but they do not check the ranks of
+   redist_on_ranks, nor whether boxes overlap or leave out elements. */
 
 /* Processes in the grid, times its replicas. */
 REDIST_API int redist_layout_places(const redist_layout *layout);
@@ -545,7 +550,7 @@ typedef struct {
 
 /* Writes the shape of what a rank owns, of its lowest place when it has several. 1 when it holds a
    place, else 0 (shape is not written); -1 when a section takes steps through cyclic blocks so that
-   the elements of an axis do not lie at equal distances. */
+   the elements of an axis do not lie at equal distances (its stride is 0 then). */
 REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape);
 /* Writes the shape of what one place owns, 0 <= place < redist_layout_places(layout). 1; 0 when
    there is no such place (shape is not written); -1 as redist_layout_shape. */
@@ -558,8 +563,9 @@ REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
    and to_arrays[k] are the local arrays of place k; each has as many elements, of element_bytes >=
    1 bytes, as redist_layout_local_size gives for a rank that holds no other place; NULL where a
    place holds nothing. Arrays must not overlap. Only owned elements and ghost cells of
-   redist_with_ghosts are written. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW,
-   _MEMORY. */
+   redist_with_ghosts are written.
+   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW: nothing is written. _MEMORY: some
+   elements may be. */
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays,
                            const redist_layout *to, void *const *to_arrays, size_t element_bytes);
 
@@ -616,7 +622,8 @@ REDIST_API int redist_volume(const redist_layout *from, int rank_from, const red
    their rank (local). combining: not 0 for a plan that combines, to which all holders of the source
    contribute. total: what all holders of the destination receive, at most 2^62. O(places x axes +
    sum of the axes' runs); O(pairs of places that share elements) with replicas, ghosts, boxes or
-   several places on a rank. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+   several places on a rank. *traffic: all zero on failure. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE,
+   _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to,
                                       int combining, redist_traffic *traffic);
 
@@ -634,7 +641,8 @@ typedef struct redist_schedule redist_schedule;
    both have one interval per coordinate, or where all coordinates share elements with all. Else it
    takes O(pairs of coordinates of an axis) of memory, or O(pairs of ranks) where axes cannot be
    arranged one by one, as with replicas, boxes or several places on a rank. combining: not 0 for a
-   plan that combines. Listed ranks and cuts are kept by reference: they must outlive the schedule.
+   plan that combines. The layouts are copied; the cuts and ranks that they refer to must outlive
+   the schedule.
    *schedule: the new schedule, NULL on failure; free it with redist_schedule_free.
    REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to,
@@ -646,7 +654,7 @@ REDIST_API int redist_schedule_free(redist_schedule **schedule);
 REDIST_API int redist_schedule_steps(const redist_schedule *schedule);
 /* Finds the ranks that `rank` sends to and receives from at a step, 0 <= step < steps; -1: none,
    also when `rank` holds no place. O(axes), times a logarithm where there are tables, cuts or
-   listed ranks. REDIST_ERR_ARGUMENT: NULL, or no such step. */
+   listed ranks. REDIST_ERR_ARGUMENT: NULL, or no such step; nothing is written. */
 REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step,
                                     int *send_to, int *receive_from);
 
@@ -670,7 +678,7 @@ REDIST_API int redist_cost_of(const redist_layout *from, const redist_layout *to
 
 /* The cheapest multiphase route found, by the model of redist_cost_of. The data passes through
    *stops intermediate layouts, at most `max` and never more than 7, which are written to
-   between[max] in order. *stops is 0 where the data should go directly: no route is predicted to be
+   between[max] in order (others of its entries may be overwritten). *stops is 0 where the data should go directly: no route is predicted to be
    cheaper, or a side is replicated, has ghosts or boxes, or a rank holds several places.
    Intermediate layouts have the shape of the two views, without ghost cells. Each lives on ranks of
    `to`, with the grid and memory order of `to`, or on those of `from` when its grid fits only
@@ -762,7 +770,7 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
 
 /* Writes a layout as text into text[size], cut short to fit and always terminated; it may be NULL
    when size is 0. Returns the length of the whole text like snprintf, or -1 for a layout that
-   redist_layout_check refuses. */
+   redist_layout_check refuses, and an empty text. */
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size);
 /* Writes a layout as one line of text. REDIST_ERR_ARGUMENT for NULL, or what redist_layout_check
    says. */
@@ -4754,6 +4762,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     if (code == REDIST_OK) redist_priv_sum_flows(&list, traffic);
     REDIST_FREE(list.flow);
   }
+  if (code != REDIST_OK) memset(traffic, 0, sizeof *traffic);
   traffic->total = traffic->local + traffic->moved;
   REDIST_ASSERT(code != REDIST_OK || combining || from->partial ||
                 traffic->total == redist_priv_received(to));
