@@ -236,7 +236,9 @@ typedef struct redist_plan redist_plan;
 typedef struct redist_arena redist_arena;
 
 /* Options of a plan: all zero is the default. Every rank passes the same ones, except fixed_from,
-   fixed_to, context, message. */
+   fixed_to, context, message. All numbers are >= 0, and costs finite. They are copied; what they
+   point to must live as long as the plan, but for message, which is written by
+   redist_plan_create. */
 typedef struct {
   redist_method method;
   redist_effort effort;
@@ -266,8 +268,8 @@ typedef struct {
   int checked;
   /* the function that combines arriving elements with the destination's (redist_combine_op,
      redist_combine_axpby, or your own); NULL: they replace these. Given on all ranks, or none; not
-     with fixed arrays; in place, only for views with identical strides. *context must live as long
-     as the plan; REDIST_MEASURE calls the function on scratch arrays while the plan is made */
+     with fixed arrays; in place, only for views with identical strides. REDIST_MEASURE calls it on
+     scratch arrays while the plan is made */
   redist_combine *combine;
   void *context;
   /* cost of a message and a byte; zero: measured where REDIST_AUTO, or a chain, needs it */
@@ -297,14 +299,14 @@ typedef struct {
 /* ---------------------------------------------------------------------------------------- plans */
 
 /* Plans the redistribution of arrays from one layout to another, whose views have the same shape.
-   Collective over comm (an intracommunicator), which is duplicated.
+   Collective over comm (an intracommunicator), which is duplicated and may be freed after the call.
    from, to: valid layouts on ranks of comm; the lists that they refer to (cuts, ranks, offsets,
        boxes) may be freed after the call, for the plan has copies. Every rank passes the same
        layouts; only lengths given by redist_with_allocated and offsets may differ. A rank's places
        must not share cells that hold elements (REDIST_ERR_LAYOUT).
    element: a datatype without gaps (size = extent); it may be freed after the call.
    options: NULL for defaults.
-   *plan: the new plan, NULL on failure.
+   *plan: the new plan, NULL on failure; free it with redist_plan_free.
    Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods; not O(elements). MPI
    libraries have only some thousands of communicators. A plan holds one, and another where it
    shares memory through an MPI window; a chain of REDIST_MULTIPHASE one, and those of its plans. A
@@ -370,7 +372,8 @@ REDIST_API void redist_combine_op(const void *from, void *to, int64_t n, void *c
 
 /* Moves one array: redist_start, then redist_wait. Collective over the plan's communicator.
    from, to: local arrays of redist_layout_local_size elements; NULL on ranks that own nothing
-       there.
+       there. They overlap only with options.in_place; where cells may interleave
+       (redist_with_allocated, redist_at_offsets), only the caller can tell.
    REDIST_ERR_ARGUMENT (NULL, or a plan for several arrays), _ALIAS, _BUSY, _BUFFER: this rank has
    sent nothing, and redist_plan_message gives the reason. The other ranks are not told: those that
    need its elements wait until it calls again with correct arguments; with options.checked all
@@ -387,20 +390,21 @@ REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
    stay in redist_wait until that rank has started with correct ones. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
-/* Progresses a started execution. Local. *done = 1 when it is complete, as after redist_wait; else
-   0. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
+/* Progresses a started execution. Local. *done = 1 when it is complete, as after redist_wait; else,
+   and on failure, 0. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI (the plan may only be
+   freed). */
 REDIST_API int redist_test(redist_plan *plan, int *done);
 
 /* Completes a started execution, yielding the processor while it waits. Collective: ranks wait for
    several started plans in the same order, unless the plans are in one arena. REDIST_ERR_ARGUMENT,
-   _BUSY (nothing is started), _MPI. */
+   _BUSY (nothing is started), _MPI (the plan may only be freed). */
 REDIST_API int redist_wait(redist_plan *plan);
 
 /* Progress several started plans, plan[plans], plans >= 0, which each rank may list in any order:
    redist_test_all sets *done = 1 when all are complete, else 0; redist_wait_all returns when they
    are. Plans that are not started, or are complete, count as done. Returns the first error in list
    order; incomplete plans stay started. redist_test_all is local, redist_wait_all collective.
-   REDIST_ERR_ARGUMENT (nothing progresses), _MPI. */
+   REDIST_ERR_ARGUMENT (nothing progresses, *done is not written), _MPI. */
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done);
 REDIST_API int redist_wait_all(int plans, redist_plan *const *plan);
 
@@ -411,16 +415,17 @@ REDIST_API int redist_wait_all(int plans, redist_plan *const *plan);
 REDIST_API int redist_execute_many(redist_plan *plan, const void *const *from, void *const *to);
 REDIST_API int redist_start_many(redist_plan *plan, const void *const *from, void *const *to);
 
-/* Frees a plan and sets *plan to NULL; does nothing if it is NULL. Collective. REDIST_ERR_ARGUMENT,
-   _BUSY (started). */
+/* Frees a plan and sets *plan to NULL; does nothing if it is NULL. Collective.
+   REDIST_ERR_ARGUMENT (`plan` is NULL), _BUSY (started): the plan lives on. */
 REDIST_API int redist_plan_free(redist_plan **plan);
 
 /* Why a call for the plan last failed, as a sentence ("the plan moves 2 arrays: call
-   redist_execute_many"), or "". The text belongs to the plan and lasts until the next failure.
+   redist_execute_many"), or "". The text belongs to the plan and lasts until its next failure.
    Never NULL. Local. */
 REDIST_API const char *redist_plan_message(const redist_plan *plan);
 
-/* What an execution does on this rank, and the time of all so far. Local. REDIST_ERR_ARGUMENT. */
+/* Writes what an execution does on this rank, and the time of all so far. Local.
+   REDIST_ERR_ARGUMENT: NULL; nothing is written. */
 REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 
 /* Rank 0 writes one report for all ranks to file, which the others may pass as NULL: the layouts
@@ -429,14 +434,14 @@ REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
    predictions rest (given, measured or assumed), messages, bytes, staging memory, steps, phases,
    and the fastest execution so far. With options.timed also the time spent copying and waiting: the
    mean of the ranks, and the slowest. Collective.
-   REDIST_ERR_ARGUMENT, _MPI. */
+   REDIST_ERR_ARGUMENT (NULL; for file, on rank 0 only), _MPI. */
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
 /* Measures what a message and a byte cost between the ranks of comm (an intracommunicator). All
    ranks exchange small and large messages in pairs at once, so that the ranks of a node share its
    links; where there are several nodes, most pairs are on two. The slowest pair counts. Takes some
    milliseconds. Collective.
-   *cost: the same on every rank; both members > 0.
+   *cost: the same on every rank, both members > 0; not written on failure.
    The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported
    on the calling rank only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
@@ -459,12 +464,12 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
    bits), _MPI. */
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena);
 
-/* Allocates the next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. The
-   arena owns the memory. Local. */
+/* Allocates the next `bytes` of this rank's arena, aligned to 64 bytes; NULL when fewer are left.
+   The arena owns the memory, which lasts until redist_arena_free. Local. */
 REDIST_API void *redist_arena_alloc(redist_arena *arena, size_t bytes);
 
-/* Frees an arena and sets *arena to NULL; does nothing if it is NULL. Collective.
-   REDIST_ERR_ARGUMENT, _BUSY (free its plans first). */
+/* Frees an arena, with its memory, and sets *arena to NULL; does nothing if it is NULL. Collective.
+   REDIST_ERR_ARGUMENT (`arena` is NULL), _BUSY (free its plans first): the arena lives on. */
 REDIST_API int redist_arena_free(redist_arena **arena);
 
 /* ---------------------------------------------------------------------------------------- files */
