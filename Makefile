@@ -148,9 +148,14 @@ uninstall:
 	rm -rf '$(share)' '$(manuals)'/redist[._]*.3 '$(manuals)'/REDIST_*.3
 	rm -f $(HEADERS:%='$(installed)/include/%') '$(installed)/share/pkgconfig/redist.pc'
 
-$(BUILD)/redist.o: $(HEADERS)
+# The implementation for examples, and that for tests, which checks what its functions rely on.
+asserts = '-DREDIST_ASSERT(condition)=((condition) ? (void)0 : abort())'
+$(BUILD)/redist.o: OBJECT_FLAGS = $(CFLAGS)
+$(BUILD)/asserting.o: OBJECT_FLAGS = $(TEST_CFLAGS) $(asserts)
+$(BUILD)/redist.o $(BUILD)/asserting.o: $(HEADERS)
 	@mkdir -p $(BUILD)
-	@printf '#define REDIST_IMPLEMENTATION\n#include "redist_plan.h"\n' | $(MPICC) $(STRICT) $(CFLAGS) -I. -x c -c -o $@ -
+	@printf '#define REDIST_IMPLEMENTATION\n#include "redist_plan.h"\n' | \
+	    $(MPICC) $(STRICT) $(OBJECT_FLAGS) -I. -x c -c -o $@ -
 
 # A program whose library is missing is replaced by a file that says so.
 define program
@@ -165,14 +170,14 @@ $(BUILD)/$(1): $(2) $(4) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h bench
 	@rm -f $$@.probe
 endef
 declared = $(if $(filter $(1),$(LINKED)), -DREDIST_DECLARATIONS_ONLY)
-object   = $(if $(filter $(1),$(LINKED)),$(BUILD)/redist.o)
-$(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c,$(CFLAGS)$(call declared,$(p)),$(call object,$(p)))))
-asserting = $(if $(filter $(1),$(LINKED)),, '-DREDIST_ASSERT(condition)=((condition) ? (void)0 : abort())')
-$(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(TEST_CFLAGS)$(call declared,$(p))$(call asserting,$(p)),$(call object,$(p)))))
+object   = $(if $(filter $(1),$(LINKED)),$(BUILD)/$(2).o)
+$(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c,$(CFLAGS)$(call declared,$(p)),$(call object,$(p),redist))))
+asserting = $(if $(filter $(1),$(LINKED)),, $(asserts))
+$(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(TEST_CFLAGS)$(call declared,$(p))$(call asserting,$(p)),$(call object,$(p),asserting))))
 $(foreach p,$(OPTIMISED),$(eval $(call program,$(p).O3,tests/$(p).c,$(CFLAGS))))
 $(foreach p,$(PIECEMEAL),$(eval $(call program,$(p).pieces,tests/$(p).c,$(TEST_CFLAGS) \
-    -DREDIST_EAGER_BYTES=64 -DREDIST_FLIGHT_BYTES=200 -DREDIST_MAX_COUNT=1000)))
-$(foreach p,$(WINDOWED),$(eval $(call program,$(p).window,tests/$(p).c,$(TEST_CFLAGS) -DREDIST_NO_OWN_MEMORY)))
+    -DREDIST_EAGER_BYTES=64 -DREDIST_FLIGHT_BYTES=200 -DREDIST_MAX_COUNT=1000 $(asserts))))
+$(foreach p,$(WINDOWED),$(eval $(call program,$(p).window,tests/$(p).c,$(TEST_CFLAGS) -DREDIST_NO_OWN_MEMORY $(asserts))))
 $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 
 clean:

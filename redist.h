@@ -224,7 +224,7 @@ extern "C" {
   X(REDIST_ERR_SHAPE, "the source view and the destination view differ in rank or extents")    \
   X(REDIST_ERR_RANK,                                                                           \
     "a rank is negative, outside the communicator, or holds several places where it must not") \
-  X(REDIST_ERR_OVERFLOW, "more than 2^62 elements or INT_MAX places")                          \
+  X(REDIST_ERR_OVERFLOW, "2^62 elements or more, or more than INT_MAX places")                 \
   X(REDIST_ERR_TYPE, "the element datatype has gaps (its size is not its extent)")             \
   X(REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options")           \
   X(REDIST_ERR_MEMORY, "memory is exhausted, or max_buffer is too small")                      \
@@ -236,7 +236,7 @@ extern "C" {
 #define REDIST_PRIV_ERROR_NAME(name, sentence) name,
 typedef enum { REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_NAME) REDIST_PRIV_ERROR_CODES } redist_error;
 
-/* Returns the general sentence for an error code; never NULL. */
+/* Returns the general sentence for an error code, a constant text; never NULL. */
 REDIST_API const char *redist_strerror(int code);
 
 /* REDIST_VERSION of the implementation that the program is linked with. */
@@ -340,7 +340,7 @@ typedef struct {
 #define REDIST_LOCAL(i, b, p) ((i) / (b) / (p) * (b) + (i) % (b))
 #define REDIST_GLOBAL(c, l, b, p) (((l) / (b) * (p) + (c)) * (b) + (l) % (b))
 
-/* Builders of axes. n: indices, 0 <= n <= 2^62; procs: processes along the axis, >= 1. They never
+/* Builders of axes. n: indices, 0 <= n < 2^62; procs: processes along the axis, >= 1. They never
    fail: an axis built from bad numbers is empty, and redist_layout_explain gives the reason. */
 
 /* "*", in HPF collapsed: the axis is not distributed. ScaLAPACK: one process along it. */
@@ -383,20 +383,22 @@ REDIST_AXIS_API int64_t redist_axis_count(const redist_axis *x, int coord);
 /* ---------------------------------------------------------------------------- layouts and views */
 
 /* A layout of 1, 2, 3 or ndim axes, 1 <= ndim <= REDIST_MAX_DIMS: axes[ndim], the slowest-varying
-   first, as in C. The process grid is the product of the axes' processes; its places are numbered
-   row by row and live on ranks 0, 1, .... Local arrays are stored row by row without a halo. */
+   first, as in C. The list is copied, but not the cuts that its axes refer to. The process grid is
+   the product of the axes' processes, at most INT_MAX; its places are numbered row by row and live
+   on ranks 0, 1, .... Local arrays are stored row by row without a halo. The array has fewer than
+   2^62 elements, and so has each local array, ghost cells and padding included. */
 REDIST_PRIV_BUILDER redist_layout redist_layout_1d(redist_axis x);
 REDIST_PRIV_BUILDER redist_layout redist_layout_2d(redist_axis x, redist_axis y);
 REDIST_PRIV_BUILDER redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
 REDIST_PRIV_BUILDER redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
 
-/* A layout of an array of extents[ndim] in which place k owns box[k], 0 <= k < boxes. A box lies in
-   the array, or is empty: low >= high along some axis, with any values there. Every element lies in
-   exactly one box: redist_layout_explain names two boxes that overlap, or an element in none (which
-   redist_partial allows).
-   box[boxes] is kept by reference: it must outlive the layout. Boxes form no grid: along every
-   axis, a place's coordinate is its box's number; redist_grid_order has no effect. Finding peers
-   takes O(boxes). */
+/* A layout of an array of extents[ndim], each >= 0, in which place k owns box[k], 0 <= k < boxes. A
+   box lies in the array, or is empty: low >= high along some axis, with any values there. Every
+   element lies in exactly one box: redist_layout_explain names two boxes that overlap, or an
+   element in none (which redist_partial allows).
+   box[boxes], boxes >= 1, is kept by reference: it must outlive the layout; extents are copied.
+   Boxes form no grid: along every axis, a place's coordinate is its box's number; redist_grid_order
+   has no effect. Finding peers takes O(boxes). */
 REDIST_PRIV_BUILDER redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes,
                                                       const redist_box *box);
 
@@ -413,17 +415,18 @@ REDIST_PRIV_BUILDER redist_layout redist_grid_order(redist_layout layout, redist
 /* The axis that is contiguous in memory: the last (REDIST_ROW_MAJOR, the default) or the first, of
    the axes as given to redist_layout_nd, whatever views are made before or after. */
 REDIST_PRIV_BUILDER redist_layout redist_memory_order(redist_layout layout, redist_order order);
-/* Place k lives on rank first_rank + k; first_rank >= 0. */
+/* Place k lives on rank first_rank + k, 0 <= first_rank <= INT_MAX - places. Replaces
+   redist_on_ranks. */
 REDIST_PRIV_BUILDER redist_layout redist_from_rank(redist_layout layout, int first_rank);
-/* Place k lives on ranks[k] >= 0. Places are numbered row by row over the grid, or as
+/* Place k lives on ranks[k] >= 0. Replaces redist_from_rank. Places are numbered row by row over the grid, or as
    redist_grid_order says; place k of redist_layout_boxes has box k; replica c of place k is place k
    + c * (places of the grid). A rank may hold several places, but no two replicas of one.
    ranks[places] is kept by reference: it must outlive the layout (plans keep copies of all lists).
    Where a rank holds several places of either layout, redist_relabel fails (REDIST_ERR_RANK), and
    redist_phases finds no route. */
 REDIST_PRIV_BUILDER redist_layout redist_on_ranks(redist_layout layout, const int *ranks);
-/* Place k, numbered as for redist_on_ranks, begins at element offsets[k] >= 0 of its rank's array,
-   which ends with the last cell of any of the rank's places. By default a rank's places lie one
+/* Place k, numbered as for redist_on_ranks, begins at element offsets[k] of its rank's array, 0 <=
+   offsets[k] <= 2^62, which ends with the last cell of any of the rank's places. By default a rank's places lie one
    after another in ascending order, and each takes the product of its cells along all axes, ghost
    cells and padding included. Places may interleave, as tiles in one array do
    (redist_with_allocated), but cells that hold elements must not coincide. A rank reads only the
@@ -451,10 +454,10 @@ REDIST_PRIV_BUILDER redist_layout redist_with_halo(redist_layout layout, int axi
    ignored, unless the plan combines (redist_plan.h): then they are combined into their owners'
    elements. Ghost cells of several axes form their product, so corners are included. Every
    coordinate must own one interval of the axis (block, balanced, cuts, whole, boxes), of any
-   length. Ghost cells may reach over several neighbours, and at most once around the axis on either
-   side; those of a coordinate that owns nothing lie around where its interval would begin. To fill
-   an array's ghost cells (a halo exchange), redistribute in place from its layout to the same with
-   ghosts. */
+   length. The halo, at least 1 on one side, may reach over several neighbours, on either side at
+   most the length of the axis; ghost cells of a coordinate that owns nothing lie around where its
+   interval would begin. To fill an array's ghost cells (a halo exchange), redistribute in place
+   from its layout to the same with ghosts. */
 REDIST_PRIV_BUILDER redist_layout redist_with_ghosts(redist_layout layout, int axis,
                                                      redist_edge edge);
 /* Of the ghost cells of redist_with_ghosts, only the nearest `low` and `high` in memory hold
@@ -467,10 +470,12 @@ REDIST_PRIV_BUILDER redist_layout redist_ghost_depth(redist_layout layout, int a
    owns such elements; where this layout is the source, their destinations are left unchanged. So a
    halo exchange fills only those ghost cells that lie in other boxes. */
 REDIST_PRIV_BUILDER redist_layout redist_partial(redist_layout layout);
-/* Sets how many elements the local array has along an axis (a leading dimension); it may differ
-   from rank to rank. It must cover the low halo, what the rank owns, and the high halo up to the
-   last cell that can hold an element: no cell without redist_with_ghosts, and none past a closed
-   end. 0, the default: what the rank owns and its whole halo. */
+/* Sets how many elements the local array has along an axis (a leading dimension), >= 0; it may
+   differ from rank to rank. It must cover the low halo, what the rank owns, and the high halo up to
+   the last cell that can hold an element: no cell without redist_with_ghosts, and none past a
+   closed end. 0, the default: what the rank owns and its whole halo. A length that is too small is
+   refused where arrays are used, by redist_plan_create, redist_move and redist_layout_types
+   (REDIST_ERR_LAYOUT); redist_layout_check does not know the rank. */
 REDIST_PRIV_BUILDER redist_layout redist_with_allocated(redist_layout layout, int axis,
                                                         int64_t allocated);
 /* The layout of a ScaLAPACK matrix. desc: DTYPE and CTXT (not read), M, N, MB, NB, RSRC, CSRC, LLD.
@@ -487,7 +492,7 @@ REDIST_PRIV_BUILDER redist_layout redist_flipped(redist_layout layout, int axis)
    ndim >= 2. */
 REDIST_PRIV_BUILDER redist_layout redist_rotated(redist_layout layout, int quarter_turns);
 /* A section of the axis: its index i, 0 <= i < count, is index start + i * step of the layout that
-   is passed. step is not 0, and all these indices lie in the axis. */
+   is passed. count >= 0, step is not 0, and all these indices lie in the axis. */
 REDIST_PRIV_BUILDER redist_layout redist_section(redist_layout layout, int axis, int64_t start,
                                                  int64_t count, int64_t step);
 
@@ -500,9 +505,9 @@ REDIST_API int redist_layout_check(const redist_layout *layout);
    0. */
 REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size);
 
-/* Queries of a layout. On a layout that redist_layout_check refuses, redist_layout_rank, _owner and
-   _offset return -1, the others 0; but they do not check the ranks of redist_on_ranks, nor whether
-   boxes overlap or leave out elements. */
+/* Queries of a layout. On a layout that redist_layout_check refuses, redist_layout_rank, _owner,
+   _offset and _next_place return -1, the others 0; but they do not check the ranks of
+   redist_on_ranks, nor whether boxes overlap or leave out elements. */
 
 /* Processes in the grid, times its replicas. */
 REDIST_API int redist_layout_places(const redist_layout *layout);
@@ -545,7 +550,7 @@ typedef struct {
 
 /* Writes the shape of what a rank owns, of its lowest place when it has several. 1 when it holds a
    place, else 0 (shape is not written); -1 when a section takes steps through cyclic blocks so that
-   the elements of an axis do not lie at equal distances. */
+   the elements of an axis do not lie at equal distances (its stride is 0 then). */
 REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape);
 /* Writes the shape of what one place owns, 0 <= place < redist_layout_places(layout). 1; 0 when
    there is no such place (shape is not written); -1 as redist_layout_shape. */
@@ -558,8 +563,9 @@ REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
    and to_arrays[k] are the local arrays of place k; each has as many elements, of element_bytes >=
    1 bytes, as redist_layout_local_size gives for a rank that holds no other place; NULL where a
    place holds nothing. Arrays must not overlap. Only owned elements and ghost cells of
-   redist_with_ghosts are written. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW,
-   _MEMORY. */
+   redist_with_ghosts are written.
+   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW: nothing is written. _MEMORY: some
+   elements may be. */
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays,
                            const redist_layout *to, void *const *to_arrays, size_t element_bytes);
 
@@ -616,7 +622,8 @@ REDIST_API int redist_volume(const redist_layout *from, int rank_from, const red
    their rank (local). combining: not 0 for a plan that combines, to which all holders of the source
    contribute. total: what all holders of the destination receive, at most 2^62. O(places x axes +
    sum of the axes' runs); O(pairs of places that share elements) with replicas, ghosts, boxes or
-   several places on a rank. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+   several places on a rank. *traffic: all zero on failure. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE,
+   _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to,
                                       int combining, redist_traffic *traffic);
 
@@ -634,7 +641,8 @@ typedef struct redist_schedule redist_schedule;
    both have one interval per coordinate, or where all coordinates share elements with all. Else it
    takes O(pairs of coordinates of an axis) of memory, or O(pairs of ranks) where axes cannot be
    arranged one by one, as with replicas, boxes or several places on a rank. combining: not 0 for a
-   plan that combines. Listed ranks and cuts are kept by reference: they must outlive the schedule.
+   plan that combines. The layouts are copied; the cuts and ranks that they refer to must outlive
+   the schedule.
    *schedule: the new schedule, NULL on failure; free it with redist_schedule_free.
    REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to,
@@ -646,7 +654,7 @@ REDIST_API int redist_schedule_free(redist_schedule **schedule);
 REDIST_API int redist_schedule_steps(const redist_schedule *schedule);
 /* Finds the ranks that `rank` sends to and receives from at a step, 0 <= step < steps; -1: none,
    also when `rank` holds no place. O(axes), times a logarithm where there are tables, cuts or
-   listed ranks. REDIST_ERR_ARGUMENT: NULL, or no such step. */
+   listed ranks. REDIST_ERR_ARGUMENT: NULL, or no such step; nothing is written. */
 REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step,
                                     int *send_to, int *receive_from);
 
@@ -670,7 +678,7 @@ REDIST_API int redist_cost_of(const redist_layout *from, const redist_layout *to
 
 /* The cheapest multiphase route found, by the model of redist_cost_of. The data passes through
    *stops intermediate layouts, at most `max` and never more than 7, which are written to
-   between[max] in order. *stops is 0 where the data should go directly: no route is predicted to be
+   between[max] in order (others of its entries may be overwritten). *stops is 0 where the data should go directly: no route is predicted to be
    cheaper, or a side is replicated, has ghosts or boxes, or a rank holds several places.
    Intermediate layouts have the shape of the two views, without ghost cells. Each lives on ranks of
    `to`, with the grid and memory order of `to`, or on those of `from` when its grid fits only
@@ -762,7 +770,7 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
 
 /* Writes a layout as text into text[size], cut short to fit and always terminated; it may be NULL
    when size is 0. Returns the length of the whole text like snprintf, or -1 for a layout that
-   redist_layout_check refuses. */
+   redist_layout_check refuses, and an empty text. */
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size);
 /* Writes a layout as one line of text. REDIST_ERR_ARGUMENT for NULL, or what redist_layout_check
    says. */
@@ -833,6 +841,7 @@ REDIST_PRIV_APART int64_t redist_priv_multiply(int64_t a, int64_t b, int64_t lim
    0 <= low <= high < m, 0 <= a < m. Euclid's algorithm on the pair (a, m). */
 REDIST_PRIV_APART int64_t redist_priv_first_in(int64_t a, int64_t m, int64_t low, int64_t high) {
   int64_t x, wraps;
+  REDIST_ASSERT(0 <= low && low <= high && high < m && 0 <= a && a < m);
   if (low == 0) return 0;
   if (a == 0) return -1;
   if (a > m - a) return redist_priv_first_in(m - a, m, m - high, m - low);
@@ -892,6 +901,7 @@ REDIST_PRIV_APART int redist_priv_append(void *array, int64_t *used, int64_t *ro
                                          const void *item, size_t bytes) {
   const int64_t more = 2 * *room + 4;
   char *old, *grown;
+  REDIST_ASSERT(*used >= 0 && *used <= *room);
   memcpy(&old, array, sizeof old);
   grown = *used < *room ? old : (char *)redist_priv_alloc(more, bytes);
   if (grown == NULL) return REDIST_ERR_MEMORY;
@@ -1039,6 +1049,7 @@ REDIST_PRIV_FAST int64_t redist_priv_block_of(const redist_axis *x, int64_t g) {
 
 /* The first block of a coordinate; its others follow in steps of procs. */
 REDIST_PRIV_FAST int64_t redist_priv_first_block(const redist_axis *x, int coord) {
+  REDIST_ASSERT(coord >= 0 && coord < x->procs);
   return coord - x->first + (coord < x->first ? x->procs : 0);
 }
 
@@ -1051,6 +1062,7 @@ REDIST_PRIV_FAST int redist_priv_is_interval(const redist_axis *x) {
    if it owns g. */
 REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g) {
   int64_t mine = redist_priv_first_block(x, coord), k, inside;
+  REDIST_ASSERT(g >= 0 && g <= x->extent);
   if (x->kind != REDIST_PRIV_CYCLIC) {
     const int64_t start = redist_priv_block_start(x, mine);
     const int64_t end = redist_priv_block_end(x, mine);
@@ -1558,6 +1570,7 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
 }
 
 REDIST_PRIV int redist_priv_rank_at(const redist_layout *layout, int place) {
+  REDIST_ASSERT(place >= 0 && place < redist_layout_places(layout));
   return layout->ranks != NULL ? layout->ranks[place] : layout->first_rank + place;
 }
 
@@ -1761,6 +1774,7 @@ REDIST_PRIV_COLD int redist_priv_place_of(const redist_layout *layout, const int
   redist_priv_slow_to_fast(layout, layout->grid_order, axes);
   for (k = 0; k < layout->ndim; k++)
     place = place * layout->dim[axes[k]].axis.procs + coords[axes[k]];
+  REDIST_ASSERT(place >= 0 && place < redist_priv_grid_places(layout));
   return place;
 }
 
@@ -1768,6 +1782,7 @@ REDIST_PRIV_COLD int redist_priv_place_of(const redist_layout *layout, const int
 REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int place, int *coords) {
   int axes[REDIST_MAX_DIMS];
   int k;
+  REDIST_ASSERT(place >= 0 && place < redist_layout_places(layout));
   redist_priv_slow_to_fast(layout, layout->grid_order, axes);
   for (k = layout->ndim - 1; k >= 0; k--) {
     coords[axes[k]] = place % layout->dim[axes[k]].axis.procs;
@@ -1933,6 +1948,7 @@ REDIST_PRIV_COLD redist_priv_storage redist_priv_storage_of(const redist_layout 
   while (redist_priv_next_held(layout, redist_priv_rank_at(layout, place), &held) &&
          held.place < place)
     continue;
+  REDIST_ASSERT(held.place == place);
   return held.storage;
 }
 
@@ -1964,8 +1980,11 @@ REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64
   if (!redist_priv_owner_coords(layout, index, coords, indices)) return -1;
   storage = redist_priv_storage_of(layout, redist_priv_place_of(layout, coords));
   offset = storage.origin;
-  for (d = 0; d < layout->ndim; d++)
+  for (d = 0; d < layout->ndim; d++) {
+    REDIST_ASSERT(redist_priv_below(&layout->dim[d].axis, coords[d], indices[d]) <
+                  redist_priv_size(&layout->dim[d].axis, coords[d]));
     offset += redist_priv_below(&layout->dim[d].axis, coords[d], indices[d]) * storage.stride[d];
+  }
   return offset;
 }
 
@@ -2144,6 +2163,8 @@ REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_
   near = redist_priv_mod(x->step > 0 ? low - g : g - (low + x->block - 1), cycle);
   far = near + x->block - 1;
   distance = far >= cycle ? 0 : redist_priv_first_in(step % cycle, cycle, near, far);
+  REDIST_ASSERT(distance < 0 || distance >= x->count - i ||
+                redist_axis_owner(x, i + distance) == coord);
   return distance < x->count - i ? distance : -1;
 }
 
@@ -2221,6 +2242,7 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int imag
   }
   while (i < p->period && (skip = redist_priv_distance(x, coord, i)) >= 0 && i + skip < p->period) {
     redist_priv_track next = redist_priv_block_at(x, i + skip);
+    REDIST_ASSERT(next.start <= i + skip && i + skip < next.start + next.length);
     next.length = redist_priv_min(next.length, p->period - next.start);
     i = next.start + next.length;
     if (REDIST_PRIV_APPEND(p->track, p->tracks, p->room, next) != REDIST_OK)
@@ -2273,6 +2295,8 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
   for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
     const redist_priv_pattern *p = m->pattern[side];
     const int64_t on = i - m->track[side]->start, k = redist_priv_floor_div(on, p->period);
+    REDIST_ASSERT(on - k * p->period + length + (side == m->outer ? (count - 1) * distance : 0) <=
+                  m->track[side]->length);
     run.at[side] = m->track[side]->local + k * p->advance + (on - k * p->period) * p->step;
     run.stride[0][side] = p->step;
     run.stride[1][side] = count == 1 ? 0 : side == m->outer ? distance * p->step : p->advance;
@@ -2383,6 +2407,7 @@ REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_p
   redist_priv_meeting m;
   int64_t begin;
   int code = REDIST_OK;
+  REDIST_ASSERT(from->count == to->count);
   memset(list, 0, sizeof *list);
   if (from->tracks == 0 || to->tracks == 0) return REDIST_OK;
   m.pattern[REDIST_PRIV_FROM] = from;
@@ -2517,6 +2542,7 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
     if ((*peers == 0 || list.coord[k] != list.coord[*peers - 1]) &&
         (other->ghosts == 0 || redist_priv_holds_any(other, list.coord[k], pattern)))
       list.coord[(*peers)++] = list.coord[k];
+  REDIST_ASSERT(*peers <= other->procs);
   return code;
 }
 
@@ -2673,6 +2699,7 @@ REDIST_PRIV_COLD int redist_priv_find_overlap(const redist_layout *layout, int *
     list.n = 0;
     code =
         redist_priv_find_boxes(&tree, 1, tree.number + 2 * tree.ndim * tree.leaf[k].region, &list);
+    REDIST_ASSERT(code != REDIST_OK || list.n > 0); /* at least itself */
     for (i = 0; i < list.n && code == REDIST_OK; i++)
       if (list.coord[i] != box) {
         pair[0] = (int)redist_priv_min(box, list.coord[i]);
@@ -2869,6 +2896,7 @@ REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coo
 /* Which peer of each axis the k-th message is with, 0 <= k < messages. */
 REDIST_PRIV void redist_priv_peers_at(const redist_priv_place_peers *n, int64_t k, int64_t *peer) {
   int d;
+  REDIST_ASSERT(k >= 0 && k < n->messages);
   for (d = n->ndim - 1; d >= 0; d--) {
     peer[d] = k % n->axis[d].peers;
     k /= n->boxes ? 1 : n->axis[d].peers;
@@ -2913,6 +2941,7 @@ REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_place_p
   redist_priv_message m;
   int64_t peer[REDIST_MAX_DIMS];
   int d;
+  REDIST_ASSERT(block >= 0 && block < redist_priv_blocks_of(n));
   memset(&m, 0, sizeof m);
   m.ndim = n->ndim;
   redist_priv_peers_at(n, k, peer);
@@ -3276,6 +3305,7 @@ REDIST_PRIV_COLD void redist_priv_choose_kind(redist_priv_step *s, int stream) {
                 ? REDIST_PRIV_TILES
                 : REDIST_PRIV_UNITS;
   redist_priv_choose_tiles(s, stream);
+  REDIST_ASSERT(s->kind != REDIST_PRIV_TILES || (s->tiling.wide > 0 && s->tiling.tall > 0));
   if (s->kind == REDIST_PRIV_OFFSETS) s->tiling.stream = (char)(stream && s->buffered > 0);
 }
 
@@ -3329,6 +3359,7 @@ REDIST_PRIV_APART void redist_priv_copy_small(const redist_priv_tiling *t,
                                               const redist_priv_policy *a, int64_t unit,
                                               const redist_priv_plane *p) {
   redist_priv_tile tile;
+  REDIST_ASSERT(p->outer.n * p->inner.n * unit <= (int64_t)sizeof tile);
   redist_priv_copy_buffered(t, a, unit, p, &tile);
 }
 
@@ -3336,6 +3367,7 @@ REDIST_PRIV_APART void redist_priv_copy_large(const redist_priv_tiling *t,
                                               const redist_priv_policy *a, int64_t unit,
                                               const redist_priv_plane *p) {
   redist_priv_tile tile[REDIST_PRIV_TILE_BUFFERS];
+  REDIST_ASSERT(p->outer.n * p->inner.n * unit <= (int64_t)sizeof tile);
   redist_priv_copy_buffered(t, a, unit, p, tile);
 }
 
@@ -3517,6 +3549,7 @@ REDIST_PRIV_COLD void redist_priv_clip(const redist_priv_run *run, int level, in
   bound[0] = bound[1] = 0;
   bound[2] = bound[3] = n;
   if (begin <= 0 && end >= (n - 1) * stride + length) return;
+  REDIST_ASSERT(stride > 0);
   bound[0] = redist_priv_clamp(redist_priv_floor_div(begin - length, stride) + 1, 0, n);
   bound[1] = redist_priv_ceil_div(begin, stride);
   bound[2] = redist_priv_min(redist_priv_floor_div(end - length, stride) + 1, n);
@@ -3586,6 +3619,7 @@ REDIST_PRIV_COLD int redist_priv_table_of(redist_priv_compiler *c, const redist_
                                      periodic ? end : all[k].loop->n);
   }
   if (code != REDIST_OK) return code;
+  REDIST_ASSERT(p->offsets > first);
   table->offset = first;
   table->offsets = p->offsets - first;
   offset = p->offset + first;
@@ -3638,6 +3672,8 @@ REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_compiler *c, int64_t first
   }
   if (code == REDIST_OK && all > done * each)
     code = redist_priv_table_of(c, given, n, period, done, period.n, 1, &table[tables++]);
+  REDIST_ASSERT(code != REDIST_OK ||
+                table[0].loop[0].n * table[0].offsets + (tables > 1 ? table[1].offsets : 0) == all);
   memcpy(c->option + first, table, (size_t)tables * sizeof *table);
   c->options = first + tables;
   return code;
@@ -3776,6 +3812,19 @@ REDIST_PRIV_COLD int redist_priv_add_step(redist_priv_compiler *c, int ndim, con
              : code;
 }
 
+/* The bytes that steps of a pool copy: for checking. */
+REDIST_PRIV_COLD int64_t redist_priv_bytes_of_steps(const redist_priv_pool *pool, int64_t first,
+                                                    int64_t steps) {
+  int64_t bytes = 0, each, k;
+  int l;
+  for (k = first; k < first + steps; k++, bytes += each) {
+    const redist_priv_step *s = &pool->step[k];
+    each = s->outer.n * s->inner.n * s->unit * redist_priv_max(s->offsets, 1);
+    for (l = 0; l < s->loops; l++) each *= pool->loop[s->first + l].n;
+  }
+  return bytes;
+}
+
 /* Compiles the copy of a message, or of what lies in a window of it, from one of its sides to
    another. A packed side has no gaps, and its elements lie in this `order` of axes, slow to fast.
    REDIST_ERR_MEMORY. */
@@ -3807,6 +3856,8 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_pool *pool, const redist_pr
   }
   REDIST_FREE(c.option);
   program->steps = pool->steps - program->first;
+  REDIST_ASSERT(code != REDIST_OK ||
+                redist_priv_bytes_of_steps(pool, program->first, program->steps) == program->bytes);
   return code;
 }
 
@@ -3893,6 +3944,7 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redis
   redist_priv_tile tile;
   redist_priv_plane chunk = {{1, 0, 0}, {0, inner.from, bytes}, NULL, tile.bytes};
   int64_t i, j;
+  REDIST_ASSERT(s->buffered > 0 && s->buffered * bytes <= (int64_t)sizeof tile);
   for (j = 0; j < outer.n; j++)
     for (i = 0; i < inner.n; i += chunk.inner.n) {
       chunk.inner.n = redist_priv_min(inner.to == bytes ? s->buffered : 1, inner.n - i);
@@ -4053,6 +4105,7 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_pool *pool, const redist_pri
   int streamed = 0;
   REDIST_COPIED(p->bytes);
   if (p->steps == 0) return; /* perhaps NULL arrays, and no pool */
+  REDIST_ASSERT(from != NULL && to != NULL && p->first + p->steps <= pool->steps);
   s = pool->step + p->first;
   end = s + p->steps;
   from += p->from;
@@ -4175,6 +4228,7 @@ REDIST_PRIV_COLD int64_t redist_priv_receiver_number(redist_priv_pairs *p, int p
   for (d = 0; p->code == REDIST_OK && d < (receivers.boxes ? 1 : receivers.ndim); d++) {
     for (at = 0; at < receivers.axis[d].peers && receivers.axis[d].coord[at] < own[d]; at++)
       continue;
+    REDIST_ASSERT(at < receivers.axis[d].peers && receivers.axis[d].coord[at] == own[d]);
     number = number * receivers.axis[d].peers + at;
   }
   redist_priv_place_peers_free(&receivers);
@@ -4607,6 +4661,8 @@ REDIST_PRIV_COLD int redist_priv_tally_local(redist_priv_tally *t, const redist_
     for (side = 0; side < 2 && shared > 0; side++) {
       t->place[side][place[side]].messages--;
       t->place[side][place[side]].elements -= shared;
+      REDIST_ASSERT(t->place[side][place[side]].messages >= 0 &&
+                    t->place[side][place[side]].elements >= 0);
     }
   }
   REDIST_FREE(rank_places);
@@ -4706,7 +4762,10 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
     if (code == REDIST_OK) redist_priv_sum_flows(&list, traffic);
     REDIST_FREE(list.flow);
   }
+  if (code != REDIST_OK) memset(traffic, 0, sizeof *traffic);
   traffic->total = traffic->local + traffic->moved;
+  REDIST_ASSERT(code != REDIST_OK || combining || from->partial ||
+                traffic->total == redist_priv_received(to));
   return code;
 }
 
@@ -4800,6 +4859,7 @@ REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_p
   w->common = redist_priv_gcd(w->procs, w->ratio);
   p = w->procs / w->common;
   w->inverse = p == 1 ? 0 : redist_priv_first_in(w->ratio / w->common % p, p, 1, 1);
+  REDIST_ASSERT(p == 1 || w->ratio / w->common * w->inverse % p == 1);
   w->blocks = redist_priv_blocks(small);
   return 1;
 }
@@ -4826,6 +4886,7 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_peer(const redist_priv_walker *w, in
 REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f) {
   const int64_t *n = f->degree, least = redist_priv_min(n[0], n[1]),
                 most = redist_priv_max(n[0], n[1]);
+  REDIST_ASSERT(least > 0);
   f->form = REDIST_PRIV_TABLE;
   f->base = most % least == 0 ? least : most;
   f->radix[0] = redist_priv_ceil_div(n[0], f->base);
@@ -4934,6 +4995,7 @@ REDIST_PRIV_COLD void redist_priv_add_pair(redist_priv_factor *f, const int *num
     vertex[side] = number[side] * f->radix[side] + f->table[side][number[side]].n / f->base;
     row = redist_priv_row_of(f, side, vertex[side]);
     colour[side] = (int)redist_priv_edge_at(&row, -1);
+    REDIST_ASSERT(colour[side] < f->base);
   }
   redist_priv_set_peer(&row, colour[0], vertex[1]);
   for (side = 1, at = vertex[1], peer = vertex[0]; at >= 0; side = !side) {
@@ -4957,7 +5019,10 @@ REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_flows *list, int si
   if (rows == NULL || n > INT_MAX / f->radix[side]) return REDIST_ERR_MEMORY;
   rows->edge = REDIST_PRIV_ALLOC(redist_priv_edge, list->flows);
   if (rows->edge == NULL) return REDIST_ERR_MEMORY;
-  for (k = 0; k < list->flows; k++) rows[list->flow[k].rank[side]].n++;
+  for (k = 0; k < list->flows; k++) {
+    REDIST_ASSERT(list->flow[k].rank[side] < n);
+    rows[list->flow[k].rank[side]].n++;
+  }
   for (k = 0; k < n; k++, begin += pairs) {
     pairs = rows[k].n;
     *most = redist_priv_max(*most, pairs);
@@ -5193,6 +5258,8 @@ REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, i
     return REDIST_ERR_ARGUMENT;
   *send_to = redist_priv_schedule_peer(schedule, REDIST_PRIV_FROM, rank, step);
   *receive_from = redist_priv_schedule_peer(schedule, REDIST_PRIV_TO, rank, step);
+  REDIST_ASSERT(*send_to < 0 ||
+                redist_priv_schedule_peer(schedule, REDIST_PRIV_TO, *send_to, step) == rank);
   return REDIST_OK;
 }
 
@@ -5382,6 +5449,7 @@ REDIST_PRIV_COLD void redist_priv_take_phase(redist_priv_way *way, int ndim, int
       const int scarcer = k < REDIST_PRIV_SHORTER ? !k : wanted[1] < wanted[0];
       const int64_t r = redist_priv_fair_divisor(&way[d], k, wanted[scarcer], n);
       const int64_t messages = redist_priv_messages(&way[d], k, r);
+      REDIST_ASSERT(way[d].left[k] % r == 0);
       way[d].left[k] /= r;
       for (side = 0; side < 2; side++)
         wanted[side] = redist_priv_divided(wanted[side], messages, k == side ? 0 : n);
@@ -5418,6 +5486,7 @@ REDIST_PRIV_COLD int redist_priv_write_stop(const redist_priv_route *route,
       stop->dim[d].axis = *y;
     stop->dim[d].low = stop->dim[d].high = stop->dim[d].allocated = 0;
   }
+  REDIST_ASSERT(redist_layout_places(stop) == places);
   return 1;
 }
 
@@ -5580,6 +5649,8 @@ REDIST_PRIV_COLD int redist_priv_extend(redist_priv_assignment *a, int row, int 
     const redist_priv_candidate x = {
         redist_priv_add_worth(redist_priv_add_worth(loss, -1, a->choice[k].weight), 1, c->price),
         a->choice[k].column};
+    /* the prices are right */
+    REDIST_ASSERT(!redist_priv_is_less(redist_priv_add_worth(x.loss, 1, worth), loss));
     if (c->search == a->search && (c->settled || !redist_priv_is_less(x.loss, c->loss))) continue;
     c->search = a->search;
     c->settled = 0;
@@ -5676,7 +5747,9 @@ typedef struct {
 } redist_priv_relabelling;
 
 REDIST_PRIV_COLD int redist_priv_number_of(const redist_priv_relabelling *r, int rank) {
-  return (int)((const int *)redist_priv_find(r->rank, r->ranks, sizeof *r->rank, rank) - r->rank);
+  const int *own = (const int *)redist_priv_find(r->rank, r->ranks, sizeof *r->rank, rank);
+  REDIST_ASSERT(own != NULL);
+  return (int)(own - r->rank);
 }
 
 /* Lists the ranks of both layouts. REDIST_ERR_MEMORY. */
@@ -5744,6 +5817,7 @@ REDIST_PRIV_COLD int redist_priv_list_choices(redist_priv_relabelling *r,
     if (!met && code == REDIST_OK) code = redist_priv_add_choices(r, t, own, NULL, 0);
     r->first[t + 1] = r->choices;
   }
+  REDIST_ASSERT(code != REDIST_OK || at == list->flows);
   return code;
 }
 
@@ -5773,7 +5847,10 @@ REDIST_PRIV_COLD int redist_priv_choose(const redist_priv_relabelling *r, int *n
     if (number[t] < 0 && row_of[r->own[t]] < 0) row_of[number[t] = r->own[t]] = t;
   for (t = 0; t < r->places && code == REDIST_OK; t++)
     if (number[t] < 0) {
-      while (row_of[left] >= 0) left++;
+      while (row_of[left] >= 0) {
+        left++;
+        REDIST_ASSERT(left < r->ranks);
+      }
       row_of[number[t] = left] = t;
     }
   if (code == REDIST_OK &&

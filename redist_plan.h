@@ -236,7 +236,9 @@ typedef struct redist_plan redist_plan;
 typedef struct redist_arena redist_arena;
 
 /* Options of a plan: all zero is the default. Every rank passes the same ones, except fixed_from,
-   fixed_to, context, message. */
+   fixed_to, context, message. All numbers are >= 0, and costs finite. They are copied; what they
+   point to must live as long as the plan, but for message, which is written by
+   redist_plan_create. */
 typedef struct {
   redist_method method;
   redist_effort effort;
@@ -266,8 +268,8 @@ typedef struct {
   int checked;
   /* the function that combines arriving elements with the destination's (redist_combine_op,
      redist_combine_axpby, or your own); NULL: they replace these. Given on all ranks, or none; not
-     with fixed arrays; in place, only for views with identical strides. *context must live as long
-     as the plan; REDIST_MEASURE calls the function on scratch arrays while the plan is made */
+     with fixed arrays; in place, only for views with identical strides. REDIST_MEASURE calls it on
+     scratch arrays while the plan is made */
   redist_combine *combine;
   void *context;
   /* cost of a message and a byte; zero: measured where REDIST_AUTO, or a chain, needs it */
@@ -297,14 +299,14 @@ typedef struct {
 /* ---------------------------------------------------------------------------------------- plans */
 
 /* Plans the redistribution of arrays from one layout to another, whose views have the same shape.
-   Collective over comm (an intracommunicator), which is duplicated.
+   Collective over comm (an intracommunicator), which is duplicated and may be freed after the call.
    from, to: valid layouts on ranks of comm; the lists that they refer to (cuts, ranks, offsets,
        boxes) may be freed after the call, for the plan has copies. Every rank passes the same
        layouts; only lengths given by redist_with_allocated and offsets may differ. A rank's places
        must not share cells that hold elements (REDIST_ERR_LAYOUT).
    element: a datatype without gaps (size = extent); it may be freed after the call.
    options: NULL for defaults.
-   *plan: the new plan, NULL on failure.
+   *plan: the new plan, NULL on failure; free it with redist_plan_free.
    Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods; not O(elements). MPI
    libraries have only some thousands of communicators. A plan holds one, and another where it
    shares memory through an MPI window; a chain of REDIST_MULTIPHASE one, and those of its plans. A
@@ -370,7 +372,8 @@ REDIST_API void redist_combine_op(const void *from, void *to, int64_t n, void *c
 
 /* Moves one array: redist_start, then redist_wait. Collective over the plan's communicator.
    from, to: local arrays of redist_layout_local_size elements; NULL on ranks that own nothing
-       there.
+       there. They overlap only with options.in_place; where cells may interleave
+       (redist_with_allocated, redist_at_offsets), only the caller can tell.
    REDIST_ERR_ARGUMENT (NULL, or a plan for several arrays), _ALIAS, _BUSY, _BUFFER: this rank has
    sent nothing, and redist_plan_message gives the reason. The other ranks are not told: those that
    need its elements wait until it calls again with correct arguments; with options.checked all
@@ -387,20 +390,21 @@ REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
    stay in redist_wait until that rank has started with correct ones. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
-/* Progresses a started execution. Local. *done = 1 when it is complete, as after redist_wait; else
-   0. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
+/* Progresses a started execution. Local. *done = 1 when it is complete, as after redist_wait; else,
+   and on failure, 0. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI (the plan may only be
+   freed). */
 REDIST_API int redist_test(redist_plan *plan, int *done);
 
 /* Completes a started execution, yielding the processor while it waits. Collective: ranks wait for
    several started plans in the same order, unless the plans are in one arena. REDIST_ERR_ARGUMENT,
-   _BUSY (nothing is started), _MPI. */
+   _BUSY (nothing is started), _MPI (the plan may only be freed). */
 REDIST_API int redist_wait(redist_plan *plan);
 
 /* Progress several started plans, plan[plans], plans >= 0, which each rank may list in any order:
    redist_test_all sets *done = 1 when all are complete, else 0; redist_wait_all returns when they
    are. Plans that are not started, or are complete, count as done. Returns the first error in list
    order; incomplete plans stay started. redist_test_all is local, redist_wait_all collective.
-   REDIST_ERR_ARGUMENT (nothing progresses), _MPI. */
+   REDIST_ERR_ARGUMENT (nothing progresses, *done is not written), _MPI. */
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done);
 REDIST_API int redist_wait_all(int plans, redist_plan *const *plan);
 
@@ -411,16 +415,17 @@ REDIST_API int redist_wait_all(int plans, redist_plan *const *plan);
 REDIST_API int redist_execute_many(redist_plan *plan, const void *const *from, void *const *to);
 REDIST_API int redist_start_many(redist_plan *plan, const void *const *from, void *const *to);
 
-/* Frees a plan and sets *plan to NULL; does nothing if it is NULL. Collective. REDIST_ERR_ARGUMENT,
-   _BUSY (started). */
+/* Frees a plan and sets *plan to NULL; does nothing if it is NULL. Collective.
+   REDIST_ERR_ARGUMENT (`plan` is NULL), _BUSY (started): the plan lives on. */
 REDIST_API int redist_plan_free(redist_plan **plan);
 
 /* Why a call for the plan last failed, as a sentence ("the plan moves 2 arrays: call
-   redist_execute_many"), or "". The text belongs to the plan and lasts until the next failure.
+   redist_execute_many"), or "". The text belongs to the plan and lasts until its next failure.
    Never NULL. Local. */
 REDIST_API const char *redist_plan_message(const redist_plan *plan);
 
-/* What an execution does on this rank, and the time of all so far. Local. REDIST_ERR_ARGUMENT. */
+/* Writes what an execution does on this rank, and the time of all so far. Local.
+   REDIST_ERR_ARGUMENT: NULL; nothing is written. */
 REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 
 /* Rank 0 writes one report for all ranks to file, which the others may pass as NULL: the layouts
@@ -429,14 +434,14 @@ REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
    predictions rest (given, measured or assumed), messages, bytes, staging memory, steps, phases,
    and the fastest execution so far. With options.timed also the time spent copying and waiting: the
    mean of the ranks, and the slowest. Collective.
-   REDIST_ERR_ARGUMENT, _MPI. */
+   REDIST_ERR_ARGUMENT (NULL; for file, on rank 0 only), _MPI. */
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
 
 /* Measures what a message and a byte cost between the ranks of comm (an intracommunicator). All
    ranks exchange small and large messages in pairs at once, so that the ranks of a node share its
    links; where there are several nodes, most pairs are on two. The slowest pair counts. Takes some
    milliseconds. Collective.
-   *cost: the same on every rank; both members > 0.
+   *cost: the same on every rank, both members > 0; not written on failure.
    The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported
    on the calling rank only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
@@ -459,12 +464,12 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
    bits), _MPI. */
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena);
 
-/* Allocates the next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. The
-   arena owns the memory. Local. */
+/* Allocates the next `bytes` of this rank's arena, aligned to 64 bytes; NULL when fewer are left.
+   The arena owns the memory, which lasts until redist_arena_free. Local. */
 REDIST_API void *redist_arena_alloc(redist_arena *arena, size_t bytes);
 
-/* Frees an arena and sets *arena to NULL; does nothing if it is NULL. Collective.
-   REDIST_ERR_ARGUMENT, _BUSY (free its plans first). */
+/* Frees an arena, with its memory, and sets *arena to NULL; does nothing if it is NULL. Collective.
+   REDIST_ERR_ARGUMENT (`arena` is NULL), _BUSY (free its plans first): the arena lives on. */
 REDIST_API int redist_arena_free(redist_arena **arena);
 
 /* ---------------------------------------------------------------------------------------- files */
@@ -1030,6 +1035,7 @@ REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a) {
 
 /* The part of the a-th array. */
 REDIST_PRIV redist_priv_part *redist_priv_part_of(const redist_plan *p, int a) {
+  REDIST_ASSERT(a >= 0 && a < p->arrays);
   return &p->part[p->parts > 1 ? a : 0];
 }
 
@@ -1078,6 +1084,7 @@ REDIST_PRIV_FAST void redist_priv_enter(redist_plan *p) {
 }
 
 REDIST_PRIV_FAST void redist_priv_leave(redist_plan *p) {
+  REDIST_ASSERT(p->clock == NULL || p->clock->depth > 0);
   if (p->clock != NULL && --p->clock->depth == 0)
     p->clock->inside += MPI_Wtime() - p->clock->entered;
 }
@@ -1606,6 +1613,7 @@ REDIST_PRIV redist_priv_message redist_priv_product_message(const redist_plan *p
   const redist_priv_half *half = &part->half[product->own];
   redist_priv_message m = redist_priv_message_of(&half->peers[product->held], product->message,
                                                  product->number, part->from);
+  REDIST_ASSERT(product->held < half->found);
   redist_priv_store(&m, product->own, &half->place[product->held].storage);
   return m;
 }
@@ -1776,7 +1784,9 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
   if (apart || !same) return redist_priv_add_local(p, part, &m, 1, 1);
   for (d = 0; d < m.ndim; d++) base[REDIST_PRIV_TO][d] -= base[REDIST_PRIV_FROM][d];
   code = redist_priv_add_local(p, part, &m, 1, 0);
-  return code == REDIST_OK ? redist_priv_add_moves(p, part, m, base[REDIST_PRIV_TO]) : code;
+  if (code == REDIST_OK) code = redist_priv_add_moves(p, part, m, base[REDIST_PRIV_TO]);
+  REDIST_ASSERT(part->rest <= part->local);
+  return code;
 }
 
 /* What one of this rank's places exchanges with another place. Sorted as blocks are. */
@@ -1810,6 +1820,7 @@ REDIST_PRIV_COLD int redist_priv_keep_products(redist_plan *p, redist_priv_part 
       (const redist_priv_held_place *)redist_priv_find(to->place, to->places, sizeof *there,
                                                        product->place[REDIST_PRIV_TO]);
   int code = REDIST_OK;
+  REDIST_ASSERT(there != NULL);
   for (; product->number < images && code == REDIST_OK; product->number++) {
     redist_priv_message m = redist_priv_product_message(p, product);
     redist_priv_store(&m, REDIST_PRIV_TO, &there->storage);
@@ -1842,6 +1853,7 @@ REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *pe
       block.array = p->parts > 1 ? p->product[first].part : a;
       block.at = redist_priv_round_up(peer->bytes, p->alignment);
       block.bytes = p->product[block.product].bytes;
+      REDIST_ASSERT(block.bytes > 0);
       peer->bytes = block.at + block.bytes;
       p->side[peer->own].bytes += block.bytes;
       peer->blocks++;
@@ -1880,6 +1892,7 @@ REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, const redist_priv_ship
   while (*at < list->shipments && list->shipment[*at].rank == rank && code == REDIST_OK)
     code = redist_priv_add_part(p, list, at, &peer);
   if (code != REDIST_OK || peer.blocks == 0) return code;
+  REDIST_ASSERT(p->side[own].peers == 0 || p->peer[p->peers - 1].rank < rank);
   p->side[own].peers++;
   return REDIST_PRIV_APPEND(p->peer, p->peers, p->peer_room, peer);
 }
@@ -2190,6 +2203,7 @@ REDIST_PRIV_COLD int redist_priv_list_copy(redist_plan *p, redist_priv_listing *
   last = &p->piece[p->pieces - 1];
   l->cut = brick;
   last->bytes = at + copy->bytes - last->at;
+  REDIST_ASSERT(last->bytes <= l->cutting.bytes);
   *(l->peer->own == REDIST_PRIV_FROM ? &copy->to : &copy->from) += at - last->at;
   if (!l->compiles) return REDIST_OK;
   last->copies++;
@@ -2229,6 +2243,7 @@ REDIST_PRIV_COLD int redist_priv_list_block(redist_plan *p, redist_priv_listing 
     if (!again && code == REDIST_OK) product->shift = at - p->piece[p->pieces - 1].at;
     at += copy.bytes;
   } while (code == REDIST_OK && redist_priv_next_brick(part, &m, size, begin, end));
+  REDIST_ASSERT(code != REDIST_OK || at == block->at + block->bytes);
   return code;
 }
 
@@ -2250,6 +2265,8 @@ REDIST_PRIV_COLD int redist_priv_list_pieces(redist_plan *p, const redist_priv_p
   l.copy = p->copies.n;
   for (k = 0; k < peer->blocks && code == REDIST_OK; k++)
     code = redist_priv_list_block(p, &l, &p->block[peer->block + k]);
+  REDIST_ASSERT(code != REDIST_OK ||
+                p->piece[p->pieces - 1].at + p->piece[p->pieces - 1].bytes == peer->bytes);
   return code;
 }
 
@@ -2257,6 +2274,7 @@ REDIST_PRIV_COLD int redist_priv_list_pieces(redist_plan *p, const redist_priv_p
 REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p,
                                                    const redist_priv_peer *peer, int64_t k) {
   redist_priv_piece piece = {0, 0, 0, 0};
+  REDIST_ASSERT(k >= 0 && k < peer->pieces);
   if (peer->step == 0) return p->piece[peer->listed + k];
   piece.at = k * peer->step;
   piece.bytes = redist_priv_min(peer->step, peer->bytes - piece.at);
@@ -2271,6 +2289,7 @@ REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_
                          memory = redist_priv_packed(packed);
   const int arrives = peer->own == REDIST_PRIV_TO;
   const double began = redist_priv_now(p);
+  REDIST_ASSERT(piece < p->pieces && listed->first + listed->copies <= p->copies.n);
   redist_priv_run_copies(p, p->copies.copy + listed->first, listed->copies, arrives,
                          arrives ? memory : arrays, arrives ? arrays : memory);
   redist_priv_add_copying(p, began);
@@ -2278,6 +2297,7 @@ REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_
 
 /* Packs a whole message into its staging memory, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, const redist_priv_peer *peer) {
+  REDIST_ASSERT(peer->staged >= 0 && peer->staged + peer->bytes <= p->staging[peer->own].bytes);
   redist_priv_copy_piece(p, peer, peer->whole, p->staging[peer->own].memory + peer->staged);
 }
 
@@ -2353,15 +2373,21 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p) {
   p->state.lanes.steps = s.steps;
   for (own = 0; own < 2 && code == REDIST_OK; own++) {
     const redist_priv_side *side = &p->side[own];
-    for (peer = side->peer; peer < side->peer + side->peers; peer++) peer->order = peer->rank;
+    for (peer = side->peer; peer < side->peer + side->peers; peer++) {
+      peer->order = peer->rank;
+      peer->pending = -1;
+    }
     qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
     for (turn = 0; turn < s.steps; turn++) {
       rank = redist_priv_arranged_peer(p, &s, own, (int)((int64_t)turn * stride % s.steps));
       peer = (redist_priv_peer *)redist_priv_find(side->peer, side->peers, sizeof *peer, rank);
+      REDIST_ASSERT(peer == NULL || peer->pending < 0); /* they meet once, */
       if (peer != NULL) peer->pending = turn;
     }
-    for (peer = side->peer; peer < side->peer + side->peers; peer++)
+    for (peer = side->peer; peer < side->peer + side->peers; peer++) {
+      REDIST_ASSERT(peer->pending >= 0); /* and do meet */
       peer->order = (int)peer->pending;
+    }
     qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
   }
   redist_priv_schedule_close(&s);
@@ -2422,6 +2448,7 @@ REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own) {
     if (s->peer[k].staged >= 0)
       place = redist_priv_max(place, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
   lane->places = whole || l->by_pieces ? s->peers : redist_priv_min(room / place, s->peers);
+  REDIST_ASSERT(s->peers == 0 || lane->places > 0);
   for (k = 0; k < s->peers && !whole; k++)
     if (s->peer[k].staged >= 0)
       s->peer[k].staged = l->by_pieces ? (int64_t)REDIST_PRIV_BY_PIECES : k % lane->places * place;
@@ -2440,6 +2467,10 @@ REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t k) {
   const redist_priv_flight *flight = &p->state.lanes.flight[k];
   const redist_priv_peer *peer = flight->peer;
   char *staged = p->staging[peer->own].memory;
+  REDIST_ASSERT(peer->staged != REDIST_PRIV_BY_PIECES ||
+                (k - p->state.lanes.lane[peer->own].first) * p->state.lanes.slot +
+                        redist_priv_piece_of(p, peer, flight->piece).bytes <=
+                    p->staging[peer->own].bytes);
   if (peer->staged == REDIST_PRIV_BY_PIECES)
     return staged + (k - p->state.lanes.lane[peer->own].first) * p->state.lanes.slot;
   return redist_priv_piece_of(p, peer, flight->piece).at +
@@ -2973,6 +3004,8 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
     const int64_t at = peer->staged >= 0 ? peer->staged : peer->direct;
     const int last = peer->staged >= 0 ? -1 : p->parts - 1;
     redist_priv_table *t = &c->table[peer->own];
+    REDIST_ASSERT(c->unit_bytes == 0 ||
+                  (at >= 0 && at % c->unit_bytes == 0 && at / c->unit_bytes <= REDIST_MAX_COUNT));
     t->counts[peer->rank] =
         c->unit_bytes > 0 ? (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes) : 1;
     t->offsets[peer->rank] = c->unit_bytes > 0 ? (int)(at / c->unit_bytes) : 0;
@@ -3102,6 +3135,7 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
       h->member[h->size++] = h->member[k];
     h->rank = h->member[k].rank == p->rank ? h->size - 1 : h->rank;
   }
+  REDIST_ASSERT(h->member[h->rank].rank == p->rank);
   return REDIST_OK;
 }
 
@@ -3189,6 +3223,7 @@ REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h) {
       h->rank = r == rank ? n : h->rank;
       h->member[n++].rank = r;
     }
+  REDIST_ASSERT(code != REDIST_OK || h->member[h->rank].rank == rank);
   REDIST_FREE(machine);
   return redist_priv_worst(h->comm, code);
 }
@@ -3408,6 +3443,7 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
   int64_t begin = home->begin, most = 0;
   for (;; at = &(*at)->next) {
     const int64_t free_bytes = (*at != NULL ? (*at)->begin : home->end) - begin;
+    REDIST_ASSERT(free_bytes >= 0);
     if (bytes > 0 && free_bytes >= bytes) break;
     most = redist_priv_max(most, free_bytes);
     if (*at == NULL) return bytes > 0 ? 0 : most;
@@ -3595,6 +3631,8 @@ REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_
 /* Packs the next piece of a message into its slot of the ring, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel *channel) {
   const char *ring = (const char *)(channel->slot + 1);
+  REDIST_ASSERT(channel->next < channel->slots &&
+                redist_priv_piece_of(p, channel->peer, channel->done).bytes <= channel->slot_bytes);
   redist_priv_copy_piece(p, channel->peer, channel->peer->listed + channel->done,
                          ring + channel->next * channel->slot_bytes);
   channel->next = channel->next + 1 == channel->slots ? 0 : channel->next + 1;
@@ -3608,6 +3646,8 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
   const double began = redist_priv_now(p);
   redist_priv_base base[2];
   int a;
+  REDIST_ASSERT((REDIST_PRIV_ACQUIRE(&channel->board->announced) | (peer->own + 1)) ==
+                4 * p->sharing.rings->execution + 3);
   for (a = 0; a < p->arrays; a++)
     p->pointers[2 * p->arrays + a] = (const char *)channel->board + offsets[a];
   for (a = 0; a < (p->parts > 1 ? 1 : p->arrays); a++) {
@@ -3668,6 +3708,8 @@ REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *chan
   int64_t ahead;
   if (channel->done == pieces) return 0;
   ahead = channel->before + channel->done - REDIST_PRIV_ACQUIRE(&channel->slot->drained);
+  REDIST_ASSERT(ahead <= 2 * pieces &&
+                ahead >= (channel->decided == REDIST_PRIV_PULL ? -pieces : 0));
   if (channel->decided == REDIST_PRIV_UNDECIDED && ahead <= pieces) {
     channel->decided = redist_priv_way_of(p, channel, last);
     REDIST_PRIV_RELEASE(&channel->slot->way[now % 2], now * REDIST_PRIV_WAYS + channel->decided);
@@ -3723,6 +3765,7 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
   r->execution++;
   for (k = 0; k < r->channels; k++) {
     redist_priv_channel *channel = &r->channel[k];
+    REDIST_ASSERT(channel->done == (r->execution == 1 ? 0 : channel->peer->pieces));
     channel->before += channel->done;
     channel->done = 0;
     channel->decided = REDIST_PRIV_UNDECIDED;
@@ -3905,6 +3948,7 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
     }
     REDIST_PRIV_RELEASE(&notice->board, r->begin);
   }
+  REDIST_ASSERT(at == r->begin + r->bytes);
 }
 
 /* Where the lists of places begin on a board. */
@@ -3946,6 +3990,7 @@ redist_priv_storage_there(const redist_plan *p, redist_priv_board *board,
   place =
       (const redist_priv_held_place *)redist_priv_find(place + first[k], first[k + 1] - first[k],
                                                        sizeof *place, m->place[!m->own]);
+  REDIST_ASSERT(place != NULL);
   return &place->storage;
 }
 
@@ -4047,6 +4092,7 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
     channel->board = (redist_priv_board *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->board));
     if (k < p->sharing.rings->receives) {
       channel->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->slot));
+      REDIST_ASSERT((char *)channel->slot > (char *)channel->board);
       channel->direct = (int)channel->slot->direct;
       code = redist_priv_plan_ring(p, channel, channel->board->piece);
     } else {
@@ -4249,9 +4295,12 @@ REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p) {
   char *between = p->staging[REDIST_PRIV_FROM].memory;
   redist_plan *phase = c->phase[c->at];
   int i;
+  REDIST_ASSERT(c->at < c->phases && phase != NULL);
   for (i = 0; i < 2 * p->arrays; i++) {
     const int k = c->at + i / p->arrays; /* its arrays come before the k-th phase */
     const int64_t place = (k % 2 == 0 ? p->arrays : 0) + i % p->arrays;
+    REDIST_ASSERT(k == 0 || k == c->phases ||
+                  (place + 1) * c->array_bytes <= p->staging[REDIST_PRIV_FROM].bytes);
     if (k == 0 || k == c->phases)
       phase->pointers[i] = p->pointers[i];
     else
@@ -4263,7 +4312,6 @@ REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p) {
 REDIST_PRIV_COLD int redist_priv_multiphase_test(redist_plan *p, int *done) {
   redist_priv_chain *c = &p->state.chain;
   int code;
-  REDIST_ASSERT(c->at >= 0 && c->at < c->phases);
   code = redist_priv_test(c->phase[c->at], done);
   if (code != REDIST_OK || !*done) return code;
   c->at = (c->at + 1) % c->phases;
@@ -4589,6 +4637,7 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p) {
   p->overwrites = (int)p->agreed.overwrites;
   if (!redist_priv_is_sound(p, method)) method = REDIST_POINT_TO_POINT;
   p->transport = redist_priv_transport_of((int)method);
+  REDIST_ASSERT(p->transport != NULL);
 }
 
 /* What to try after the plan's transport fails, or NULL. REDIST_ALLTOALLW may lack a
@@ -4743,6 +4792,8 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   REDIST_FREE(p->peer);
   REDIST_FREE(p->pointers);
   REDIST_FREE(p->extent);
+  REDIST_ASSERT(p->options.arena == NULL || p->options.arena->plans > 0);
+  REDIST_ASSERT(!p->borrows || p->options.arena->tags > p->tag);
   if (p->options.arena != NULL) p->options.arena->plans--;
   /* if MPI failed, a later plan with this tag, or communicator, would receive what is in flight */
   if (p->borrows && !p->failed)
@@ -4982,7 +5033,7 @@ REDIST_API int redist_test(redist_plan *p, int *done) {
   *done = p->active == REDIST_PRIV_UNREPORTED && !p->failed;
   if (p->active == REDIST_PRIV_ACTIVE) return REDIST_OK;
   p->active = 0;
-  for (at = started; *at != p; at = &(*at)->next) continue;
+  for (at = started; *at != p; at = &(*at)->next) REDIST_ASSERT(*at != NULL);
   *at = p->next;
   return p->failed ? REDIST_ERR_MPI : REDIST_OK;
 }
@@ -5568,6 +5619,7 @@ REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes) {
   a->used += bytes;
   a->used += (size_t)redist_priv_min((int64_t)(-a->used % REDIST_PRIV_LINE),
                                      (int64_t)(a->bytes - a->used));
+  REDIST_ASSERT(a->used <= a->bytes);
   return memory;
 }
 
@@ -5821,6 +5873,7 @@ REDIST_PRIV_COLD int redist_priv_join_spans(const redist_priv_spans *list, int s
   int *ones = REDIST_PRIV_ALLOC(int, n);
   int k, code = types == NULL || at == NULL || ones == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   for (k = 0; k < n && code == REDIST_OK; k++) {
+    REDIST_ASSERT(k == 0 || list->span[k - 1].at[1] < list->span[k].at[1]);
     types[k] = list->type[2 * list->span[k].kind + side];
     at[k] = (MPI_Aint)(list->span[k].at[side] * list->bytes);
     ones[k] = 1;

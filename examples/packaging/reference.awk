@@ -102,7 +102,7 @@ function declare(code,    name) {
         code = substr(code, 1, RSTART - 1)
     }
     if (code ~ /REDIST_PRIV_ERRORS/) { code = enumerated(errors, name); pending = errors_text }
-    sub(/^REDIST_(AXIS_)?API /, "", code)
+    sub(/^REDIST_(API|AXIS_API|PRIV_BUILDER|PRIV_AXIS_BUILDER) /, "", code)
     if (pending == "" && page == "") pending = shared
     shared = pending != "" ? pending : shared
     if (code ~ /^typedef (struct|union) *\{/) { # has a page of its own
