@@ -382,12 +382,13 @@ REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
 
 /* Starts moving one array. Collective, but does not wait for other ranks. Until redist_wait
    returns, or redist_test sets *done, the source is read-only and the destination must not be
-   accessed. Several plans may be started at a time, in any order. Waiting for one progresses only
-   that one (in an arena: all), so ranks that wait for different plans may deadlock. Wait for them
-   in the same order on all ranks, or by redist_wait_all or redist_test_all, or call redist_test for
-   all of them round-robin. Small messages may get through in any order; do not rely on it. Errors
-   as redist_execute: where a rank's arguments are refused, nothing is started, and other ranks may
-   stay in redist_wait until that rank has started with correct ones. */
+   accessed, except what redist_next_arrival names. Several plans may be started at a time, in any
+   order. Waiting for one progresses only that one (in an arena: all), so ranks that wait for
+   different plans may deadlock. Wait for them in the same order on all ranks, or by redist_wait_all
+   or redist_test_all, or call redist_test for all of them round-robin. Small messages may get
+   through in any order; do not rely on it. Errors as redist_execute: where a rank's arguments are
+   refused, nothing is started, and other ranks may stay in redist_wait until that rank has started
+   with correct ones. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
 /* Progresses a started execution. Local. *done = 1 when it is complete, as after redist_wait; else,
@@ -399,6 +400,19 @@ REDIST_API int redist_test(redist_plan *plan, int *done);
    several started plans in the same order, unless the plans are in one arena. REDIST_ERR_ARGUMENT,
    _BUSY (nothing is started), _MPI (the plan may only be freed). */
 REDIST_API int redist_wait(redist_plan *plan);
+
+/* Names a source rank whose elements are all in place on this rank, while others may be on their
+   way, so that work can begin on them. Each is named once an execution, in the order of arrival.
+   Progresses a started execution, as redist_test does, but does not end it: redist_wait or
+   redist_test does, and ranks not yet named can be named after that. Local.
+   *rank: a rank of the plan's communicator, whose elements in all arrays or parts are now in the
+       destination, or combined with it; this rank, too, if elements stay on it. -1: no further rank
+       has arrived yet; after the end of the execution: all are named.
+   The elements of a named rank may be accessed; but in place those that belong to the source, too,
+   stay read-only until the end, as do elements that other ranks combine with. Messages by MPI's
+   collectives, and by REDIST_MULTIPHASE, all arrive at the end.
+   REDIST_ERR_ARGUMENT, _BUSY (never started), _MPI (which ends the execution). */
+REDIST_API int redist_next_arrival(redist_plan *plan, int *rank);
 
 /* Progress several started plans, plan[plans], plans >= 0, which each rank may list in any order:
    redist_test_all sets *done = 1 when all are complete, else 0; redist_wait_all returns when they
@@ -1002,7 +1016,10 @@ struct redist_plan {
   /* pointers[3 * arrays]: of the execution in progress, the source first; then those of another
      rank, while they are copied from or to */
   const void **pointers;
-  int checked;                /* these arrays have been checked */
+  int checked; /* these arrays have been checked */
+  /* source ranks whose elements are in place, of which redist_next_arrival has named some */
+  int *arrival;
+  int64_t arrivals, named;
   redist_priv_extent *extent; /* extent[2 * arrays]: for checking them */
   const redist_priv_transport *transport;
   redist_priv_facts agreed; /* of all ranks */
@@ -1089,9 +1106,28 @@ REDIST_PRIV_FAST void redist_priv_leave(redist_plan *p) {
     p->clock->inside += MPI_Wtime() - p->clock->entered;
 }
 
+/* All elements of a source rank are in place. */
+REDIST_PRIV_FAST void redist_priv_arrive(redist_plan *p, int rank) {
+  REDIST_ASSERT(p->arrivals <= p->side[REDIST_PRIV_TO].peers);
+  p->arrival[p->arrivals++] = rank;
+}
+
+/* All messages are unpacked. */
+REDIST_PRIV_COLD void redist_priv_arrive_all(redist_plan *p) {
+  const redist_priv_side *s = &p->side[REDIST_PRIV_TO];
+  int64_t k;
+  for (k = 0; k < s->peers; k++) redist_priv_arrive(p, s->peer[k].rank);
+}
+
+/* What is local is copied. */
+REDIST_PRIV_FAST void redist_priv_arrive_local(redist_plan *p) {
+  if (p->local.bytes > 0) redist_priv_arrive(p, p->rank);
+}
+
 /* Begins an execution, whose arrays are known. */
 REDIST_PRIV int redist_priv_begin(redist_plan *p) {
   REDIST_ASSERT(!p->failed && !p->active && p->transport != NULL);
+  p->arrivals = p->named = 0;
   p->began = MPI_Wtime();
   p->active = REDIST_PRIV_ACTIVE;
   return redist_priv_end_failed(p, p->transport->start(p));
@@ -2021,6 +2057,8 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
   for (k = 0; k < 2 && code == REDIST_OK && p->side[REDIST_PRIV_TO].streams; k++)
     redist_priv_stream_copies(p, &p->local.copies[k][p->overwritten], 0);
   p->kept = p->pool;
+  p->arrival = REDIST_PRIV_ALLOC(int, p->side[REDIST_PRIV_TO].peers + 1);
+  if (code == REDIST_OK && p->arrival == NULL) code = REDIST_ERR_MEMORY;
   return code;
 }
 
@@ -2122,7 +2160,7 @@ REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int together,
 }
 
 /* Copies what is local, after everything else has been packed. */
-REDIST_PRIV_APART void redist_priv_copy_local(const redist_plan *p) {
+REDIST_PRIV_APART void redist_priv_copy_local(redist_plan *p) {
   const char *packed = p->overwritten ? p->staging[REDIST_PRIV_PACKED].memory : NULL;
   const double began = redist_priv_now(p);
   int half, together;
@@ -2130,6 +2168,7 @@ REDIST_PRIV_APART void redist_priv_copy_local(const redist_plan *p) {
     for (together = 0; together <= (p->options.in_place != 0); together++)
       redist_priv_copy_local_half(p, together, half, packed);
   redist_priv_add_copying(p, began);
+  redist_priv_arrive_local(p);
 }
 
 /* ----------------------------------------------------------------------------- pieces (private) */
@@ -2628,6 +2667,7 @@ REDIST_PRIV void redist_priv_land(redist_plan *p, int64_t k) {
     redist_priv_copy_piece(p, peer, peer->listed + flight->piece, redist_priv_flight_memory(p, k));
   else if (peer->own == REDIST_PRIV_TO && peer->staged >= 0 && peer->pending == 0)
     redist_priv_copy_staged(p, peer);
+  if (peer->own == REDIST_PRIV_TO && peer->pending == 0) redist_priv_arrive(p, peer->rank);
 }
 
 /* Frees the completed flights of a lane, in order. */
@@ -2738,7 +2778,9 @@ REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p) {
 REDIST_PRIV_COLD int redist_priv_collective_test(redist_plan *p, int *done) {
   if (MPI_Test(&p->state.collective.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
     return REDIST_ERR_MPI;
-  if (*done) redist_priv_copy_all_staged(p, REDIST_PRIV_TO);
+  if (!*done) return REDIST_OK;
+  redist_priv_copy_all_staged(p, REDIST_PRIV_TO);
+  redist_priv_arrive_all(p);
   return REDIST_OK;
 }
 
@@ -3740,9 +3782,10 @@ REDIST_PRIV void redist_priv_send_all(const redist_plan *p, int last) {
 }
 
 /* Progresses a message that this rank receives. */
-REDIST_PRIV void redist_priv_receive(const redist_plan *p, redist_priv_channel *channel) {
+REDIST_PRIV void redist_priv_receive(redist_plan *p, redist_priv_channel *channel) {
   const int64_t pieces = channel->peer->pieces, now = p->sharing.rings->execution;
   int64_t filled, way;
+  if (channel->done == pieces) return;
   while (channel->done < pieces) {
     filled = REDIST_PRIV_ACQUIRE(&channel->slot->filled) - channel->before;
     way = REDIST_PRIV_ACQUIRE(&channel->slot->way[now % 2]) - now * REDIST_PRIV_WAYS;
@@ -3755,6 +3798,7 @@ REDIST_PRIV void redist_priv_receive(const redist_plan *p, redist_priv_channel *
     REDIST_PRIV_RELEASE(&channel->slot->drained, channel->before + channel->done);
   }
   channel->peer->pending = pieces - channel->done;
+  if (channel->done == pieces) redist_priv_arrive(p, channel->peer->rank);
 }
 
 /* Pushes to receivers that have started before the local copies, and to others after them. */
@@ -4316,7 +4360,10 @@ REDIST_PRIV_COLD int redist_priv_multiphase_test(redist_plan *p, int *done) {
   if (code != REDIST_OK || !*done) return code;
   c->at = (c->at + 1) % c->phases;
   *done = c->at == 0;
-  return *done ? REDIST_OK : redist_priv_start_phase(p);
+  if (!*done) return redist_priv_start_phase(p);
+  redist_priv_arrive_local(p);
+  redist_priv_arrive_all(p);
+  return REDIST_OK;
 }
 
 REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p) {
@@ -4794,6 +4841,7 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   REDIST_FREE(p->extent);
   REDIST_ASSERT(p->options.arena == NULL || p->options.arena->plans > 0);
   REDIST_ASSERT(!p->borrows || p->options.arena->tags > p->tag);
+  REDIST_FREE(p->arrival);
   if (p->options.arena != NULL) p->options.arena->plans--;
   /* if MPI failed, a later plan with this tag, or communicator, would receive what is in flight */
   if (p->borrows && !p->failed)
@@ -5042,6 +5090,20 @@ REDIST_API int redist_wait(redist_plan *p) {
   int done = 0;
   const int code = redist_test(p, &done);
   return code == REDIST_OK && !done ? redist_wait_all(1, &p) : code;
+}
+
+REDIST_API int redist_next_arrival(redist_plan *p, int *rank) {
+  int done;
+  if (p == NULL) return REDIST_ERR_ARGUMENT;
+  if (rank == NULL)
+    return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the pointer to `rank` is NULL");
+  *rank = -1;
+  if (!p->active && p->executions == 0 && !p->failed)
+    return redist_priv_refuse(p, REDIST_ERR_BUSY, "never started: call redist_start first");
+  if (p->active == REDIST_PRIV_ACTIVE) redist_priv_progress(p);
+  if (p->failed) return p->active ? redist_test(p, &done) : REDIST_ERR_MPI;
+  if (p->named < p->arrivals) *rank = p->arrival[p->named++];
+  return REDIST_OK;
 }
 
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done) {

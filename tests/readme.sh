@@ -118,6 +118,12 @@ about() {
             after='fill(&rows, a); redist_execute(plan, a, b); bad += wrong(&columns, b) + (saved == REDIST_AUTO);
                 first = run == 0 ? saved : first; bad += saved != first; redist_plan_free(&plan); }'
             spoil='s/saved = .*;/saved = REDIST_AUTO;/' ;;
+        arrivals)
+            before="$matrices int done = 0, source, named[4] = {0};
+                redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, NULL, &plan); fill(&rows, a);"
+            after='for (k = 0; k < p; k++) bad += named[k] != 1;
+                bad += wrong(&columns, b);'
+            spoil='s/redist_test(plan, &done)/done = 1/' ;;
         text)
             before='redist_layout layout; char message[200];'
             after='bad += redist_layout_places(&layout) != 4;'
@@ -163,6 +169,16 @@ static int wrong_ghosts(const redist_layout *x, const double *a, int64_t n) /* o
     }
     return differ;
 }
+static int wrong_from(int source, const redist_layout *x, const redist_layout *y, const double *b)
+{
+    int64_t at[2];
+    int differ = 0;
+    for (at[0] = 0; at[0] < extent(x, 0); at[0]++)
+        for (at[1] = 0; at[1] < extent(x, 1); at[1]++)
+            if (redist_layout_owner(x, at) == source && redist_layout_owner(y, at) == rank)
+                differ += b[redist_layout_offset(y, at)] != value(at[0], at[1], 0);
+    return differ;
+}
 static redist_layout copy;
 static const redist_layout *transposed(const redist_layout *x) { copy = redist_transposed(*x); return &copy; }
 static void must(int code, const char *call)
@@ -184,6 +200,7 @@ static void must(int code, const char *call)
 #define sweep_rows(a) fill(&rows, a)
 #define sweep_columns(b) bad += wrong(&columns, b)
 #define compute_inner(a) (void)a
+#define add_rows(b, source) bad += wrong_from(source, &rows, &columns, b), named[source]++
 int main(int argc, char **argv)
 {
     redist_plan *plan = NULL;

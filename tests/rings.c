@@ -112,6 +112,29 @@ static int arrived(int rank, int round, int plan) {
   return good;
 }
 
+/* Whether everything from another rank has arrived. */
+static int arrived_from(int rank, int round, int plan, int source) {
+  const int own = now.n / now.ranks;
+  int a, k, j, good = 1;
+  for (k = 0; k < own; k++)
+    for (j = 0; j < own; j++)
+      for (a = 0; a < now.arrays && global(source, 0, j) == global(rank, 1, k); a++)
+        good = good &&
+               array_of(rank, round, plan, 1, a)[k] == element(round, plan, a, global(rank, 1, k));
+  return good;
+}
+
+/* Tests a plan; before it ends, asks in some rounds which ranks have arrived. */
+static int test_plan(int rank, int round, int plan, int *done) {
+  int source = -1, code = REDIST_OK;
+  while (round % 2 == 0 && code == REDIST_OK) {
+    code = redist_next_arrival(crew[rank].plan[plan], &source);
+    if (source < 0) break;
+    crew[rank].wrong |= !arrived_from(rank, round, plan, source);
+  }
+  return code == REDIST_OK ? redist_test(crew[rank].plan[plan], done) : code;
+}
+
 static int start(int rank, int round, int plan) {
   const void *from[ARRAYS];
   void *to[ARRAYS];
@@ -225,7 +248,7 @@ static void *thread_work(void *argument) {
     for (k = plans() - 1; k >= 0; k--) {
       const int plan = nth_plan(thread_rank, round / 2, k);
       for (done = 0, polls = 0; code == REDIST_OK && !done; delay()) {
-        code = redist_test(m->plan[plan], &done);
+        code = test_plan(thread_rank, round, plan, &done);
         if (!done) sched_yield();
         if (++polls > MOST_POLLS) give_up(round);
       }

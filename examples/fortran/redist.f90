@@ -514,6 +514,9 @@ module redist
         integer(c_int) function c_wait_all(plans, plan) bind(c, name='redist_wait_all')
             import; integer(c_int), value :: plans; type(c_ptr), intent(in) :: plan(*)
         end function
+        integer(c_int) function c_next_arrival(plan, rank) bind(c, name='redist_next_arrival')
+            import; type(c_ptr), value :: plan; integer(c_int), intent(inout) :: rank
+        end function
         integer(c_int) function c_test_all(plans, plan, done) bind(c, name='redist_test_all')
             import; integer(c_int), value :: plans; type(c_ptr), intent(in) :: plan(*); integer(c_int), intent(inout) :: done
         end function
@@ -615,7 +618,8 @@ module redist
     public :: redist_plan_create, redist_plan_create_parts, redist_part, redist_plan_free, redist_combine, &
         redist_combine_op, redist_combine_axpby, redist_plan_message, redist_plan_stats, redist_plan_print, &
         redist_calibrate, redist_array, redist_execute, redist_execute_in_place, redist_execute_many, redist_start, &
-        redist_start_in_place, redist_start_many, redist_wait, redist_test, redist_wait_all, redist_test_all
+        redist_start_in_place, redist_start_many, redist_wait, redist_test, redist_wait_all, redist_test_all, &
+        redist_next_arrival
     public :: redist_arena_create, redist_arena_alloc, redist_arena_free
     public :: redist_owner, redist_local, redist_global, redist_count, redist_layout_alloc
 
@@ -1021,6 +1025,14 @@ contains
         type(redist_plan_t), intent(in) :: plans(:)
         integer, intent(out) :: ierr
         ierr = c_wait_all(size(plans), plans%plan)
+    end subroutine
+
+    ! Ranks count from 0, as in MPI; -1: no further rank has arrived.
+    subroutine redist_next_arrival(plan, source, ierr)
+        type(redist_plan_t), intent(in) :: plan
+        integer, intent(out) :: source, ierr
+        source = -1
+        ierr = c_next_arrival(plan%plan, source)
     end subroutine
 
     subroutine redist_test_all(plans, done, ierr)

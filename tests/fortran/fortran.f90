@@ -263,7 +263,7 @@ contains
         type(redist_options_t) :: options
         type(redist_stats_t) :: stats
         real(c_double), allocatable, target :: a(:), b(:), c(:), d(:)
-        integer :: ierr
+        integer :: ierr, i, source, named(0:63)
         logical :: done
         a = filled(1)
         b = 2 * a
@@ -296,6 +296,12 @@ contains
         call redist_test_all(plans, done, ierr)
         if (ierr == REDIST_OK) call redist_wait_all(plans(2:1:-1), ierr)
         call check(ierr == REDIST_OK .and. all(c == filled(2)) .and. all(b == 2 * a), 'two plans at a time')
+        named = 0
+        do i = 0, p
+            call redist_next_arrival(plans(1), source, ierr)
+            if (ierr == REDIST_OK .and. source >= 0) named(source) = named(source) + 1
+        end do
+        call check(ierr == REDIST_OK .and. source == -1 .and. all(named(0:p - 1) == 1), 'each rank has arrived once')
         call redist_test_all(plans, done, ierr)
         call check(ierr == REDIST_OK .and. done, 'nothing left to wait for')
         call redist_plan_free(plans(1), ierr)
