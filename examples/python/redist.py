@@ -15,7 +15,6 @@ import weakref
 from ctypes import (CDLL, Structure, addressof, byref, c_char, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p,
                     create_string_buffer, sizeof)
 from enum import IntEnum
-
 import numpy
 from mpi4py import MPI
 
@@ -51,7 +50,7 @@ _Options = _struct((c_int, "method effort arrays"), (c_size_t, "max_buffer"), (c
                    (c_size_t, "message_size"))
 Axpby = _struct((c_int, "_type"), (c_double * 2, "alpha beta"), (c_int, "conjugate"))  # of complex numbers as pairs
 if not _lib.redist_python_fits(_handle(MPI.COMM_WORLD), *map(c_size_t, map(sizeof, (_Local, _Part, Axpby, _Options)))):
-    raise ImportError(f"{_lib._name} is of another version, or of another MPI than {MPI.Get_library_version()[:16]}")
+    raise ImportError(f"{_lib._name} is of another version, or of another MPI than mpi4py's {MPI.get_vendor()[0]}")
 
 def _each(values, n):
     """One value for each of n axes, parts or arrays: a list has them; anything else is for all."""
@@ -144,15 +143,14 @@ class _Collective(contextlib.AbstractContextManager):
 class Arena(_Collective):
     """Shared memory for arrays and plans: nbytes of this rank."""
     def __init__(self, nbytes, comm=MPI.COMM_WORLD):
-        self._arena, self._comm, self._plans, self._blocks = c_void_p(), comm, [], weakref.WeakSet()
+        self._arena, self._comm, self._plans, self._blocks = c_void_p(), comm, [], weakref.WeakValueDictionary()
         _check(_lib.redist_arena_create(_handle(comm), c_size_t(nbytes), byref(self._arena)), f"no {nbytes} bytes")
 
     def empty(self, shape, dtype=float):
         size = int(numpy.prod(shape)) * numpy.dtype(dtype).itemsize
         memory = _lib.redist_arena_alloc(self._arena, c_size_t(size))
         _check(Code.OK if memory else Code.MEMORY, f"the arena has no {size} bytes left")
-        block = (c_char * size).from_address(memory)
-        self._blocks.add(block)
+        block = self._blocks[memory] = (c_char * size).from_address(memory)
         return numpy.ndarray(shape, dtype, block)
 
     def free(self):
@@ -176,16 +174,17 @@ class Plan(_Collective):
     Options by name are those of redist_options."""
     def __init__(self, source, destination, dtype=float, comm=MPI.COMM_WORLD, combine=None, arena=None, **options):
         self._plan, self._kept, self._combine = c_void_p(), None, combine
-        chosen, parts, message = _Options(), (), create_string_buffer(400)
+        chosen, parts, message = _Options(), (_Part * 0)(), create_string_buffer(400)
         try:
             chosen = _Options(arena=arena and arena._arena, message=addressof(message), message_size=400, **options)
             if any(getattr(chosen, name) != value for name, value in options.items()):
                 raise ValueError(f"an option is out of range: {options}")
             n = len(source) if isinstance(source, (list, tuple)) else 1
-            sources, destinations, dtypes, combines = (_each(each, n) for each in (source, destination, dtype, combine))
-            dtypes = list(map(numpy.dtype, dtypes))
-            parts = (_Part * n)(*map(_part, sources, destinations, dtypes, combines))
-            self._uses = [(f"{name} {k}", layout._local(comm.rank).size * kind.itemsize, kind, name == "destination")
+            sources, destinations = (list(map(Layout, _each(each, n))) for each in (source, destination))
+            dtypes = list(map(numpy.dtype, _each(dtype, n)))
+            parts = (_Part * n)(*map(_part, sources, destinations, dtypes, _each(combine, n)))
+            self._uses = [(f"{name} {k}", size := layout._local(comm.rank).size * kind.itemsize, kind,
+                           name == "destination", size > 0 and kind.char in MPI._typedict)
                           for name, side in (("source", sources), ("destination", destinations))
                           for k, (layout, kind) in enumerate(list(zip(side, dtypes)) * max(1, chosen.arrays))]
         finally:  # a rank that fails here tells the others
@@ -198,7 +197,7 @@ class Plan(_Collective):
 
     def _take(self, arrays):
         """Notes where the arrays' memory begins, and keeps them."""
-        for k, (array, (name, size, dtype, writable)) in enumerate(zip(arrays, self._uses)):
+        for k, (array, (name, size, dtype, writes, quick)) in enumerate(zip(arrays, self._uses)):
             if array is None:
                 self._pointers[k] = None
                 continue
@@ -207,10 +206,10 @@ class Plan(_Collective):
             flags = array.flags
             dense = flags.forc or array.nbytes == array.itemsize + sum(
                 (n - 1) * step for n, step in zip(array.shape, array.strides))
-            if not dense or array.nbytes < size or array.dtype not in (dtype, numpy.uint8) or writable > flags.writeable:
+            if not dense or array.nbytes < size or array.dtype not in (dtype, numpy.uint8) or writes > flags.writeable:
                 raise ValueError(f"{name} is {array.nbytes} bytes of {array.dtype}, must be {size} bytes of {dtype}, "
-                                 f"contiguous{' and writable' * writable}")
-            self._pointers[k] = addressof(c_char.from_buffer(array)) if size and flags.carray else array.ctypes.data
+                                 f"contiguous{' and writable' * writes}")
+            self._pointers[k] = addressof(c_char.from_buffer(array)) if quick and flags.carray else array.ctypes.data
         self._kept = arrays
 
     def _run(self, call, source, destination):

@@ -4,7 +4,7 @@
 #define REDIST_IMPLEMENTATION
 #include "redist_plan.h"
 
-/* What a rank holds of an array, by axis of the view. */
+/* What a rank holds of an array, by axis of the view; without a place, nothing. */
 typedef struct {
   int64_t extent[REDIST_MAX_DIMS]; /* of the view */
   /* first <= index < end, in steps: the view indices that it owns; step 0: not equally spaced */
@@ -35,14 +35,14 @@ enum { SAME, TRANSPOSED, SECTION, GHOSTS };
 REDIST_API int redist_python_fits(MPI_Comm world, size_t local, size_t part, size_t axpby,
                                   size_t options);
 /* Makes a view of a layout. SECTION: axis, start, count and step are as for redist_section. GHOSTS:
-   axis and start are the axis and the edge of redist_with_ghosts. Writes the new layout's text, or
-   the sentence of an error, to result[size]. */
+   axis and start are the axis and the edge of redist_with_ghosts; without a halo nothing changes.
+   Writes the new layout's text, or the sentence of an error, to result[size]. */
 REDIST_API int redist_python_layout(const char *text, int64_t view, int64_t axis, int64_t start,
                                     int64_t count, int64_t step, char *result, size_t size);
-/* Describes what a rank holds. Errors as redist_layout_parse. */
+/* Describes what a rank holds. Errors as redist_layout_parse, REDIST_ERR_MEMORY. */
 REDIST_API int redist_python_local_of(const char *text, int rank, redist_python_local *local);
-/* redist_plan_create_parts; it fails on all ranks if one passes no
-   parts, or bad ones. */
+/* redist_plan_create_parts. It fails on all ranks if one of them passes no parts, or bad ones.
+   Collective. */
 REDIST_API int redist_python_plan(MPI_Comm comm, int parts, redist_python_part *part,
                                   const redist_options *options, redist_plan **plan);
 
@@ -136,11 +136,11 @@ int redist_python_local_of(const char *text, int rank, redist_python_local *loca
 
 /* ---- plans ---- */
 
-/* What a plan's parts are made of. */
+/* What a part is made of, until the plan is. */
 typedef struct {
   redist_layout layout[2];
   void *lists[2];
-  MPI_Datatype bytes; /* where MPI has no type for the elements */
+  MPI_Datatype bytes; /* of an element for which MPI has no type */
 } materials;
 
 /* How a part's elements are combined. Returns NULL, or why they cannot be. */
@@ -183,6 +183,7 @@ static const char *set_elements(redist_python_part *p, redist_part *part, materi
   return set_combine(p, part);
 }
 
+/* Sets a part. What is wrong is written to options->message. */
 static int set_part(redist_python_part *p, redist_part *part, materials *m,
                     const redist_options *options) {
   const char *const texts[2] = {p->from, p->to}, *wrong = set_elements(p, part, m);
