@@ -141,6 +141,7 @@ def test_views():
         with Plan(view, to) as plan:
             plan(whole, b)
         check(view.shape == wanted.shape and (b == wanted[to.global_slice(rank)]).all(), what)
+    check(Layout((0, M))[::-1, 9::-9] == Layout((0, M))[:, 9::-9], "nothing, flipped")
     check(rows.T.T == rows and rows[:] == rows and rows[::-1][::-1] == rows, "views that undo each other")
     check(fails(IndexError, "up to 2 slices", rows.__getitem__, (slice(1), slice(1), slice(1))), "three slices")
     check(fails(IndexError, "up to 2 slices", rows.__getitem__, 3), "an index")
@@ -233,6 +234,7 @@ def test_buffers():
                 check((numpy.frombuffer(destination) == wanted).all(), f"from {what} to {type(destination)}")
         grown = bytearray(wanted.nbytes)
         plan.start(mine, grown)
+        check(fails(Code.BUSY, "started", plan.start, mine, bytearray(wanted.nbytes)), "started with another buffer")
         check(fails(BufferError, "", grown.append, 1), "a buffer stays in place while the plan writes to it")
         plan.wait()
         grown.append(1)
