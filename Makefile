@@ -4,11 +4,12 @@
 #   make results   the tables of bench/RESULTS.md           make clean
 #   make field     the picture at the top of the README     make simulate   methods on simulated clusters (SimGrid)
 #   make fortran   the solver in Fortran on 4 ranks         make cluster    methods on emulated nodes (needs root)
+#   make python    the module for Python, in build/python
 #   make install   headers, packages, Fortran, examples     make uninstall
 #   make reference manual pages and HTML, by doxygen: before make install, which installs them, too
 #   make results BASE=COMMIT   cases whose whole cycles are slower than with another commit's headers
-# Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD; PREFIX and DESTDIR: where to install; ONLY:
-# names of tests for check, of sections for results.
+# Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD, PYTHON, PYTHON_MPICC; PREFIX and DESTDIR: where
+# to install; ONLY: names of tests for check, of sections for results.
 
 first   = $(firstword $(foreach c,$(1),$(shell command -v $(c) 2>/dev/null)))
 MPICC  := $(call first,mpicc.mpich mpicc)
@@ -123,6 +124,27 @@ $(BUILD)/%_fortran: examples/fortran/redist_f.c examples/fortran/redist.f90 exam
 	else echo "fortran: skipped, no gfortran with MPI's module mpi_f08 ($(MPIFC))" >$@.skip; fi
 	@rm -f $@.probe
 
+# The library is compiled with the MPI that mpi4py uses, by PYTHON_MPICC, mpicc.openmpi (or .mpich, ...) or mpicc. The
+# first Python that has the packages does it.
+PYTHON  = python3 /usr/bin/python3
+vendor  = import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; \
+          print(MPI.get_vendor()[0].lower().replace(" ", ""))
+
+python: $(patsubst examples/%,$(BUILD)/%,$(wildcard examples/python/*.py)) $(BUILD)/python/redist_python.so
+
+$(BUILD)/python/%.py: examples/python/%.py
+	@mkdir -p $(BUILD)/python
+	@cp $< $@
+
+$(BUILD)/python/redist_python.so: examples/python/redist_python.c $(HEADERS)
+	@mkdir -p $(BUILD)/python
+	@for python in $(PYTHON) none; do $$python -c 'import numpy, mpi4py' 2>/dev/null && break; done; \
+	[ $$python != none ] || { echo 'python: skipped, no mpi4py and numpy for $(PYTHON)'; exit 0; }; \
+	mpi=$$($$python -c '$(vendor)'); \
+	for mpicc in $(PYTHON_MPICC) mpicc.$$mpi mpicc none; do command -v $$mpicc >/dev/null && break; done; \
+	[ $$mpicc != none ] || { echo "python: skipped, no mpicc of the MPI that mpi4py uses ($$mpi)"; exit 0; }; \
+	echo $$mpicc $< && $$mpicc $(STRICT) $(CFLAGS) -shared -fPIC -I. -o $@ $<
+
 reference:
 	@sh examples/packaging/reference.sh '$(BUILD)/reference'
 
@@ -131,9 +153,11 @@ share     = $(installed)/share/redist
 manuals   = $(installed)/share/man/man3
 
 install:
-	@mkdir -p '$(installed)/include' '$(installed)/share/pkgconfig' '$(share)/cmake' '$(share)/fortran' '$(share)/examples'
+	@mkdir -p '$(installed)/include' '$(installed)/share/pkgconfig' '$(share)/cmake' '$(share)/fortran' '$(share)/python' \
+	    '$(share)/examples'
 	cp $(HEADERS) '$(installed)/include'
 	cp examples/fortran/redist.f90 examples/fortran/redist_f.c '$(share)/fortran'
+	cp examples/python/*.py examples/python/redist_python.c '$(share)/python'
 	cp examples/packaging/*.cmake '$(share)/cmake'
 	cp examples/*.[ch] examples/*.gp examples/README.md examples/fortran/adi.f90 examples/fortran/waves.f90 \
 	    '$(share)/examples'
@@ -183,4 +207,4 @@ $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all examples run fortran check bench results plots field simulate cluster reference install uninstall clean
+.PHONY: all examples run fortran python check bench results plots field simulate cluster reference install uninstall clean

@@ -20,7 +20,8 @@ everything_is_there() {
     for file in ./include/redist.h ./include/redist_plan.h ./share/pkgconfig/redist.pc \
         ./share/redist/cmake/redist-config.cmake ./share/redist/cmake/redist-config-version.cmake \
         ./share/redist/fortran/redist.f90 \
-        ./share/redist/fortran/redist_f.c ./share/redist/README.md ./share/redist/LICENSE \
+        ./share/redist/fortran/redist_f.c ./share/redist/python/redist.py ./share/redist/python/redist_python.c \
+        ./share/redist/README.md ./share/redist/LICENSE \
         $(cd "$root/examples" && ls *.c *.h | sed 's|^|./share/redist/examples/|'); do
         grep -qx "$file" "$work/there" || { echo "$file is missing" && return 1; }
     done
@@ -202,6 +203,8 @@ write_programs
 check 'make install' make_here install PREFIX="$work/place"
 check 'the installed files' everything_is_there
 check_compiled 'by hand' "$work/place/share/redist/fortran" -I"$work/place/include"
+check 'the library for Python by hand' $MPICC -std=c99 -shared -fPIC -I"$work/place/include" \
+    -o "$work/redist_python.so" "$work/place/share/redist/python/redist_python.c"
 if have pkg-config; then
     check 'the flags of redist.pc' test "$(flags --cflags | sed 's/ *$//')" = "-I$work/place/include"
     check 'the version of redist.pc' test "$(flags --modversion)" = "$(version_in_header)"
