@@ -66,7 +66,7 @@ EXAMPLES = $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 TESTS    = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
 OPTIMISED = plan_random
 PIECEMEAL = plan_random plan_bits
-WINDOWED  = plan_random arenas home
+NAMED     = plan_random arenas home own_memory
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 # Programs without hooks of their own are linked with one implementation; hello shows that none is needed.
 LINKED   = $(filter-out hello,$(EXAMPLES)) cart darray many_ranks pdgemr2d ptran
@@ -80,7 +80,7 @@ run: $(BUILD)/adi
 check: export MPICC := $(MPICC)
 check: export MPIEXEC := $(MPIEXEC)
 check: examples $(TESTS:%=$(BUILD)/%) $(OPTIMISED:%=$(BUILD)/%.O3) $(PIECEMEAL:%=$(BUILD)/%.pieces) \
-    $(WINDOWED:%=$(BUILD)/%.window)
+    $(NAMED:%=$(BUILD)/%.named)
 	@sh tests/run $(BUILD) $(ONLY)
 
 bench: $(BENCHES:%=$(BUILD)/%)
@@ -201,7 +201,7 @@ $(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(TEST_CFLAGS)$(cal
 $(foreach p,$(OPTIMISED),$(eval $(call program,$(p).O3,tests/$(p).c,$(CFLAGS))))
 $(foreach p,$(PIECEMEAL),$(eval $(call program,$(p).pieces,tests/$(p).c,$(TEST_CFLAGS) \
     -DREDIST_EAGER_BYTES=64 -DREDIST_FLIGHT_BYTES=200 -DREDIST_MAX_COUNT=1000 $(asserts))))
-$(foreach p,$(WINDOWED),$(eval $(call program,$(p).window,tests/$(p).c,$(TEST_CFLAGS) -DREDIST_NO_OWN_MEMORY $(asserts))))
+$(foreach p,$(NAMED),$(eval $(call program,$(p).named,tests/$(p).c,$(TEST_CFLAGS) -DREDIST_NAMED_MEMORY $(asserts))))
 $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 
 clean:

@@ -88,15 +88,18 @@
 #endif
 
 /* REDIST_NO_MULTIPHASE and REDIST_NO_SCHEDULED leave a method out: plans that ask for it fail.
-   REDIST_NO_OWN_MEMORY: the ranks of a node share memory by MPI_Win_allocate_shared only. */
-#if defined __linux__ && (defined __GNUC__ || defined __clang__) && !defined SMPI_H && \
-    !defined REDIST_NO_OWN_MEMORY
-#if defined O_TMPFILE && defined O_CLOEXEC
-#define REDIST_PRIV_OWN_MEMORY O_TMPFILE /* how its files are opened */
-#define REDIST_PRIV_CLOEXEC O_CLOEXEC
-#elif defined __O_TMPFILE && defined __O_CLOEXEC /* glibc with -std=c99 */
-#define REDIST_PRIV_OWN_MEMORY __O_TMPFILE
-#define REDIST_PRIV_CLOEXEC __O_CLOEXEC
+   REDIST_NAMED_MEMORY: files in shared memory have names, as where /proc does not show them. */
+#if defined __linux__ && (defined __GNUC__ || defined __clang__) && !defined SMPI_H
+#define REDIST_PRIV_SHARES /* ranks of a node share memory */
+#if defined __O_CLOEXEC    /* glibc, with -std=c99 under this name only */
+#define REDIST_PRIV_FLAG(name) __O_##name
+#else
+#define REDIST_PRIV_FLAG(name) O_##name
+#endif
+#if (defined __O_TMPFILE || defined O_TMPFILE) && !defined REDIST_NAMED_MEMORY
+#define REDIST_PRIV_UNNAMED REDIST_PRIV_FLAG(TMPFILE)
+#else
+#define REDIST_PRIV_UNNAMED 0 /* opening a directory for writing fails */
 #endif
 #endif
 
@@ -308,9 +311,9 @@ typedef struct {
    options: NULL for defaults.
    *plan: the new plan, NULL on failure; free it with redist_plan_free.
    Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods; not O(elements). MPI
-   libraries have only some thousands of communicators. A plan holds one, and another where it
-   shares memory through an MPI window; a chain of REDIST_MULTIPHASE one, and those of its plans. A
-   plan in an arena holds none, or one if it uses MPI's collectives or fewer ranks than the arena.
+   libraries have only some thousands of communicators. A plan holds one; a chain of
+   REDIST_MULTIPHASE also those of its plans; a plan in an arena none, or one if it uses MPI's
+   collectives or fewer ranks than the arena.
    Errors, the same on every rank: REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _TYPE,
    _MISMATCH, _MEMORY, _MPI. A bad communicator is reported on the calling rank only. Errors of MPI
    on comm itself, while it is duplicated, go to its error handler. */
@@ -466,7 +469,7 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
    arena (options.arena) copy arrays that lie in it straight from the sender's to the receiver's.
    Other arrays go through rings, for which the arena holds REDIST_RING_BYTES per rank besides
    `bytes`. Such a plan needs no MPI set-up: it takes its rings from the arena, or sends messages
-   when no room is left. If it is for the same ranks, it uses the arena's two communicators; only
+   when no room is left. If it is for the same ranks, it uses the arena's communicator; only
    MPI's collectives need one more, and REDIST_AUTO measures the network between nodes only once.
    Waiting for one of an arena's plans progresses all that are started, so ranks may wait for them
    in different orders. Where shared memory is missing or too small, arrays are in ordinary memory.
@@ -809,10 +812,8 @@ typedef struct {
 typedef struct {
   MPI_Comm comm;   /* the plan's or the arena's */
   int64_t machine; /* redist_priv_machine */
-  int windowed;    /* there is a window, and its ranks' communicator */
-  MPI_Comm node;
-  MPI_Win window;
-  int rank, size; /* this rank's number among the members; size 0: no home */
+  int named;       /* the files of segments have names until all members have opened them */
+  int rank, size;  /* this rank's number among the members; size 0: no home */
   redist_priv_member *member;
   char **segment;                  /* segment[size]: where each member's begins here */
   int64_t begin, end;              /* of the room, in an arena the same on every rank */
@@ -838,10 +839,12 @@ typedef struct redist_priv_rings {
   redist_priv_channel channel[1]; /* channel[channels], first those that receive */
 } redist_priv_rings;
 
+/* A code of opening a home, worse than all errors: the system refuses files without names. */
+enum { REDIST_PRIV_REFUSED = 1000 };
+
 /* What REDIST_SHARED knows before it opens, and whether it has opened. */
 typedef struct {
-  redist_priv_home home; /* of a plan without an arena */
-  int refused;           /* the system refused the library's own shared memory: use an MPI window */
+  redist_priv_home home;    /* of a plan without an arena */
   redist_priv_rings *rings; /* NULL: it is not open */
 } redist_priv_sharing;
 
@@ -901,10 +904,13 @@ typedef struct {
   /* tried where this one fails; REDIST_AUTO: redist_priv_by_messages */
   redist_method fallback;
   const char *name;
-  int (*open)(redist_plan *); /* collective; or NULL */
+  int (*prepare)(redist_plan *); /* before the ranks first agree; local; or NULL */
+  int (*open)(redist_plan *);    /* collective; or NULL */
   /* decides what a side stages, and its bytes; or NULL */
   int (*plan_staging)(redist_plan *, int own);
   int (*create)(redist_plan *); /* after staging memory is allocated; local; or NULL */
+  /* after all ranks have created; collective, but it may fail on some ranks only; or NULL */
+  int (*connect)(redist_plan *);
   int (*start)(redist_plan *);
   int (*test)(redist_plan *, int *done);
   void (*destroy)(redist_plan *); /* also if incomplete */
@@ -1063,6 +1069,24 @@ REDIST_PRIV const char *redist_priv_side_name(int side) {
 /* NULL for a method that does not exist, REDIST_AUTO included. */
 REDIST_PRIV const redist_priv_transport *redist_priv_transport_of(int method);
 
+/* The faster of REDIST_POINT_TO_POINT and REDIST_SCHEDULED for a plan's messages, as predicted. */
+REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p);
+
+/* Whether cores are taken to share no cache; also where it is not known: if wrong, messages take up
+   to 1.3 times as long, while the opposite mistake costs long ones a factor of 3. */
+REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h) {
+  return h->fetching > REDIST_PRIV_FAR;
+}
+
+/* Frees the list of a home's members. */
+REDIST_PRIV_COLD void redist_priv_forget_members(redist_priv_home *h) {
+  REDIST_FREE(h->segment);
+  REDIST_FREE(h->member);
+  h->segment = NULL;
+  h->member = NULL;
+  h->size = 0;
+}
+
 /* Records why a call for the plan fails, in place of an earlier failure. Returns the code. */
 REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *sentence, ...) {
   va_list values;
@@ -1168,26 +1192,23 @@ REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, int64_t word) {
   return hash ^ hash >> 32;
 }
 
-/* A number that almost surely differs between machines, and between containers that share neither
-   memory nor process numbers. Ranks with the same number try whether they really share memory. */
+/* A number that almost surely differs between machines, and between containers that share no
+   memory. Ranks with the same number try whether they really share it. */
 REDIST_PRIV_COLD int64_t redist_priv_machine(void) {
   char name[MPI_MAX_PROCESSOR_NAME];
   uint64_t hash = 0;
   int k, length = 0;
   MPI_Get_processor_name(name, &length);
   for (k = 0; k < length; k++) hash = redist_priv_hash(hash, name[k]);
-#ifdef REDIST_PRIV_OWN_MEMORY
+#ifdef REDIST_PRIV_SHARES
   {
-    struct stat memory, processes;
+    struct stat memory;
     int64_t boot[4] = {0};
-    const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | REDIST_PRIV_CLOEXEC);
+    const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | REDIST_PRIV_FLAG(CLOEXEC));
     if (file >= 0 && read(file, boot, sizeof boot) < 0) boot[0] = 0;
     if (file >= 0) close(file);
     for (k = 0; k < 4; k++) hash = redist_priv_hash(hash, boot[k]);
     hash = redist_priv_hash(hash, stat("/dev/shm", &memory) == 0 ? (int64_t)memory.st_dev : 0);
-    hash = redist_priv_hash(hash, stat("/proc/self/ns/pid", &processes) == 0
-                                      ? (int64_t)processes.st_ino
-                                      : 0);
   }
 #endif
   return (int64_t)(hash >> 2);
@@ -2060,6 +2081,39 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
   p->arrival = REDIST_PRIV_ALLOC(int, p->side[REDIST_PRIV_TO].peers + 1);
   if (code == REDIST_OK && p->arrival == NULL) code = REDIST_ERR_MEMORY;
   return code;
+}
+
+/* Roughly how many bytes of cache lines are read per byte of a product. Receivers that pull each
+   read the source's lines from another core's cache; a sender that packs for all has them
+   cached. */
+REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p,
+                                           const redist_priv_product *product) {
+  const redist_priv_part *part = &p->part[product->part];
+  const redist_priv_message m = redist_priv_product_message(p, product);
+  const int side = product->own, d = redist_priv_fastest(&m, side);
+  const redist_priv_runs *list = m.axis[d];
+  int64_t r, length, count, runs = 0;
+  int level;
+  for (r = 0; r < list->runs; r++, runs += count)
+    for (level = 0, length = count = 1; level < REDIST_PRIV_LEVELS; level++) {
+      const redist_priv_run *run = &list->run[r];
+      const int continues = count == 1 && redist_priv_abs(run->stride[level][side]) == length;
+      length *= continues ? run->n[level] : 1;
+      count *= continues ? 1 : run->n[level];
+    }
+  runs = redist_priv_multiply(runs, REDIST_PRIV_LINE, INT64_MAX);
+  return redist_priv_clamp(runs / (list->elements * part->element_bytes), 1,
+                           part->half[side].peers[product->held].axis[d].peers);
+}
+
+/* The most waste of any product of a message. */
+REDIST_PRIV_COLD int64_t redist_priv_most_waste(const redist_plan *p,
+                                                const redist_priv_peer *peer) {
+  const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
+  int64_t k, most = 1;
+  for (k = p->block[peer->block].product; k <= last->product; k++)
+    most = redist_priv_max(most, redist_priv_waste(p, &p->product[k]));
+  return most;
 }
 
 /* ---------------------------------------------------------------------------- staging (private) */
@@ -3061,94 +3115,68 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
 /* ---------------------------------------------------------------------- shared memory (private) */
 
 /* Ranks of a node should exchange through memory, not messages, but neither MPI nor the system
-   shares a rank's arrays. So every member of a home makes a segment for the others: a file without
-   a name, which they map, or its share of an MPI window. Only an arena's segments hold arrays, and
-   blocks of several plans.
+   shares a rank's arrays. So every member of a home makes a segment for the others: a file in
+   memory, which they map. Only an arena's segments hold arrays, and blocks of several plans.
 
        a notice to each member | lines  | block of a plan             | block ... | arrays
        board, slot, way, flags | probed | board | slot ring | slot ...|           |
 
+   The file has no name: the others open it as /proc shows it, and it vanishes when nobody has it
+   open or mapped, however its ranks end. Where the system refuses that on any rank, all begin again
+   with files that have names, until all have opened them; where it refuses that too, with messages.
    All ranks write their blocks and notices; they agree; all read their peers' (connect); they
    agree. Only then may a rank free the plan and write something else there. */
 
-#if (defined __GNUC__ || defined __clang__) && \
-    !defined SMPI_H /* in SMPI 3.32, the ranks' shares of a window overlap */
-#define REDIST_PRIV_ATOMICS 1
+#ifdef REDIST_PRIV_SHARES
+
 #ifndef REDIST_PRIV_ACQUIRE /* tests put their own in their place */
 #define REDIST_PRIV_ACQUIRE(pointer) __atomic_load_n(pointer, __ATOMIC_ACQUIRE)
 #define REDIST_PRIV_RELEASE(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
 #endif
-#else
-#define REDIST_PRIV_ATOMICS 0 /* no shared memory then: plans fall back to messages */
-#define REDIST_PRIV_ACQUIRE(pointer) (*(pointer))
-#define REDIST_PRIV_RELEASE(pointer, value) (*(pointer) = (value))
-#endif
 
-/* Whether shared memory seems to have so much room; untouched pages count as free. Writing a file
-   beyond the process's limit would kill it by a signal. */
-REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes) {
-#if defined __linux__
-  struct statvfs memory;
-  struct rlimit longest;
-  if (getrlimit(RLIMIT_FSIZE, &longest) == 0 && (uint64_t)bytes > (uint64_t)longest.rlim_cur)
-    return 0;
-  if (statvfs("/dev/shm", &memory) == 0)
-    return (uint64_t)bytes + 1048576 <= (uint64_t)memory.f_bavail * (uint64_t)memory.f_frsize;
-#endif
-  return bytes >= 0;
+enum { REDIST_PRIV_PATH = 64 /* bytes of a file's path */ };
+
+/* Where other ranks find the file of a segment. */
+REDIST_PRIV_COLD void redist_priv_path_of(const redist_priv_home *h,
+                                          const redist_priv_identity *identity, char *path) {
+  if (h->named)
+    snprintf(path, REDIST_PRIV_PATH, "/dev/shm/redist-%016" PRIx64, (uint64_t)identity->token);
+  else
+    snprintf(path, REDIST_PRIV_PATH, "/proc/%" PRId64 "/fd/%" PRId64, identity->process,
+             identity->file);
 }
 
-/* Commits the pages of fresh memory, all zero; 0 where that fails. Some MPI libraries allocate more
-   than there is; then touching a page kills the process. If the system writes the page, as it reads
-   from a file, that merely fails. */
-REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes) {
-  FILE *zeros = fopen("/dev/zero", "rb");
-  size_t zeroed;
-  if (zeros == NULL) {
-#if defined __linux__
-    return 0;
-#endif
-    memset(memory, 0, bytes);
-    return 1;
-  }
-  setvbuf(zeros, NULL, _IONBF, 0);
-  zeroed = fread(memory, 1, bytes, zeros);
-  fclose(zeros);
-  return zeroed == bytes;
+/* Closes the file of a member; this rank's own loses its name. */
+REDIST_PRIV_COLD void redist_priv_close_file(redist_priv_home *h, int r) {
+  redist_priv_member *m = &h->member[r];
+  char path[REDIST_PRIV_PATH];
+  if (m->file < 0) return;
+  redist_priv_path_of(h, &m->identity[0], path);
+  if (h->named && r == h->rank) unlink(path);
+  close(m->file);
+  m->file = -1;
 }
 
-/* Frees a home, also one that was not opened. All ranks of the node have a window, or none. */
-REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h) {
-  MPI_Request request;
-#ifdef REDIST_PRIV_OWN_MEMORY
+/* Gives back what was opened in a home; its members stay listed. */
+REDIST_PRIV_COLD void redist_priv_home_release(redist_priv_home *h) {
   int r;
   for (r = 0; r < h->size; r++) {
-    if (h->member[r].bytes > 0) munmap(h->segment[r] - REDIST_PRIV_LINE, h->member[r].bytes);
-    if (h->member[r].file >= 0) close(h->member[r].file);
+    redist_priv_member *m = &h->member[r];
+    if (m->bytes > 0) munmap(h->segment[r] - REDIST_PRIV_LINE, m->bytes);
+    redist_priv_close_file(h, r);
+    m->bytes = 0;
+    m->shares = 0;
   }
-#endif
-  if (h->windowed && h->window != MPI_WIN_NULL) {
-    /* freeing a window waits, perhaps without yielding */
-    redist_priv_await(MPI_Ibarrier(h->node, &request), &request);
-    MPI_Win_unlock_all(h->window);
-    MPI_Win_free(&h->window);
-  }
-  if (h->windowed) MPI_Comm_free(&h->node);
-  REDIST_FREE(h->segment);
-  REDIST_FREE(h->member);
-  h->segment = NULL;
-  h->member = NULL;
-  h->size = h->windowed = 0;
 }
 
-/* Allocates n members; closed again when memory is exhausted. */
+/* Allocates n members; none when memory is exhausted. */
 REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n) {
   int r;
   h->member = REDIST_PRIV_ZEROED(redist_priv_member, n);
   h->segment = REDIST_PRIV_ZEROED(char *, n);
   h->size = h->member == NULL || h->segment == NULL ? 0 : n;
   for (r = 0; r < h->size; r++) h->member[r].file = -1;
-  if (h->size == 0) redist_priv_home_close(h);
+  if (h->size == 0) redist_priv_forget_members(h);
   return h->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
@@ -3163,7 +3191,6 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
   redist_priv_home *h = &p->sharing.home;
   int64_t k;
   int n = 0;
-  h->machine = redist_priv_machine();
   if (p->options.arena != NULL ||
       (p->options.method != REDIST_AUTO && p->options.method != REDIST_SHARED))
     return REDIST_OK;
@@ -3180,71 +3207,6 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
   REDIST_ASSERT(h->member[h->rank].rank == p->rank);
   return REDIST_OK;
 }
-
-/* Finds the ranks that share memory with this one according to MPI. Fails on all ranks if MPI, or
-   `code`, fails on any; there is no home then. Collective. */
-REDIST_PRIV_COLD int redist_priv_window_find(redist_priv_home *h, int code) {
-  MPI_Group all, node;
-  int r, size;
-  redist_priv_home_close(h);
-  h->window = MPI_WIN_NULL;
-  if (!REDIST_PRIV_ATOMICS || MPI_Comm_split_type(h->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
-                                                  &h->node) != MPI_SUCCESS) {
-    code = REDIST_ERR_MPI; /* a failed call leaves no valid handle */
-  } else {
-    MPI_Comm_set_errhandler(h->node, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(h->node, &h->rank);
-    MPI_Comm_size(h->node, &size);
-    MPI_Comm_group(h->comm, &all);
-    MPI_Comm_group(h->node, &node);
-    code = code == REDIST_OK ? redist_priv_members(h, size) : code;
-    h->windowed = 1;
-    for (r = 0; r < h->size; r++) {
-      h->member[r].place = h->rank;
-      h->member[r].shares =
-          MPI_Group_translate_ranks(node, 1, &r, all, &h->member[r].rank) == MPI_SUCCESS;
-    }
-    MPI_Group_free(&all);
-    MPI_Group_free(&node);
-  }
-  code = redist_priv_worst(h->comm, code);
-  if (code != REDIST_OK) redist_priv_home_close(h);
-  return code;
-}
-
-REDIST_PRIV_COLD char *redist_priv_align(void *pointer) {
-  return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
-}
-
-/* Allocates a window, in which each rank's segment begins at a cache line, and commits this rank's
-   pages. If a rank fails, the others leak the window, because only all can free it. Collective over
-   the node. */
-REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes, MPI_Info info) {
-  MPI_Aint size;
-  void *base = NULL;
-  int r, unit, code;
-  code = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, h->node, &base, &h->window) ==
-                     MPI_SUCCESS &&
-                 MPI_Win_lock_all(MPI_MODE_NOCHECK, h->window) == MPI_SUCCESS
-             ? REDIST_OK
-             : REDIST_ERR_MEMORY;
-  code = redist_priv_worst(h->node, code);
-  if (code != REDIST_OK) h->window = MPI_WIN_NULL;
-  for (r = 0; r < h->size && code == REDIST_OK; r++) {
-    if (MPI_Win_shared_query(h->window, r, &size, &unit, &base) != MPI_SUCCESS)
-      code = REDIST_ERR_MPI;
-    h->segment[r] = redist_priv_align(base);
-  }
-  if (code == REDIST_OK &&
-      !redist_priv_touch(h->segment[h->rank], (size_t)bytes - REDIST_PRIV_LINE))
-    code = REDIST_ERR_MEMORY;
-  return redist_priv_worst(h->node, code);
-}
-
-/* the system refuses memory of the library's own: worse than all codes */
-enum { REDIST_PRIV_REFUSED = 1000 };
-
-#ifdef REDIST_PRIV_OWN_MEMORY
 
 /* Lists an arena's members: the ranks with this rank's machine number. Fails on all ranks.
    Collective. */
@@ -3270,21 +3232,27 @@ REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h) {
   return redist_priv_worst(h->comm, code);
 }
 
-/* Makes the file that will be this rank's segment, with its token, and describes it in `identity`.
-   A file without a name vanishes when nobody has it open or mapped, however its ranks end. */
+/* Makes the file that will be this rank's segment, with its token, and describes it in
+   `identity`. */
 REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h,
                                            redist_priv_identity *identity) {
-  const int file = open("/dev/shm", REDIST_PRIV_OWN_MEMORY | O_RDWR | REDIST_PRIV_CLOEXEC, 0600);
+  char path[REDIST_PRIV_PATH] = "/dev/shm";
   struct stat s;
-  if (file < 0 || fstat(file, &s) != 0) return file;
+  int file;
   identity->machine = h->machine;
   identity->process = (int64_t)getpid();
-  identity->device = (int64_t)s.st_dev;
-  identity->inode = (int64_t)s.st_ino;
   identity->token =
       (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)h->machine, (int64_t)getpid()),
                                  (int64_t)(MPI_Wtime() * 1e9)) ^
                 (uintptr_t)h);
+  if (h->named) redist_priv_path_of(h, identity, path);
+  file =
+      open(path,
+           (h->named ? O_CREAT | O_EXCL : REDIST_PRIV_UNNAMED) | O_RDWR | REDIST_PRIV_FLAG(CLOEXEC),
+           0600);
+  if (file < 0 || fstat(file, &s) != 0) return file;
+  identity->device = (int64_t)s.st_dev;
+  identity->inode = (int64_t)s.st_ino;
   if (write(file, &identity->token, sizeof identity->token) == (int)sizeof identity->token)
     identity->file = file;
   return file;
@@ -3293,20 +3261,21 @@ REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h,
 /* Opens another rank's file; -1 on failure. The process number may belong to another system, and
    the path then name any file. So checks that it is the right file before it waits, writes or
    maps. */
-REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_identity *identity) {
-  char path[64];
+REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_home *h,
+                                           const redist_priv_identity *identity) {
+  char path[REDIST_PRIV_PATH];
   struct stat s;
   int64_t token = 0;
   int file, found = -1;
-  snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, identity->process, identity->file);
-  file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | REDIST_PRIV_CLOEXEC);
+  redist_priv_path_of(h, identity, path);
+  file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | REDIST_PRIV_FLAG(CLOEXEC));
   if (file < 0) return -1;
   if (fstat(file, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() &&
       (int64_t)s.st_dev == identity->device && (int64_t)s.st_ino == identity->inode &&
       s.st_size >= (int)sizeof token && read(file, &token, sizeof token) == (int)sizeof token &&
       token == identity->token) {
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    found = open(path, O_RDWR | REDIST_PRIV_CLOEXEC);
+    if (!h->named) snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    found = open(path, O_RDWR | REDIST_PRIV_FLAG(CLOEXEC));
   }
   close(file);
   return found;
@@ -3341,17 +3310,30 @@ REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h) {
   return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Finds by trying which members share memory with this rank. Unless all with this machine's number
-   do, REDIST_PRIV_REFUSED. Every member must call it, also with an error, which it returns. */
-REDIST_PRIV_COLD int redist_priv_own_find(redist_priv_home *h, int code) {
+/* Whether shared memory seems to have so much room; untouched pages count as free. Writing a file
+   beyond the process's limit would kill it by a signal. */
+REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes) {
+  struct statvfs memory;
+  struct rlimit longest;
+  if (getrlimit(RLIMIT_FSIZE, &longest) == 0 && (uint64_t)bytes > (uint64_t)longest.rlim_cur)
+    return 0;
+  return statvfs("/dev/shm", &memory) != 0 ||
+         (uint64_t)bytes + 1048576 <= (uint64_t)memory.f_bavail * (uint64_t)memory.f_frsize;
+}
+
+/* Finds by trying which members, which are listed, share memory with this rank. If the system
+   refuses that for one with this machine's number, REDIST_PRIV_REFUSED, or, where files have names,
+   REDIST_ERR_MEMORY. Every member must call it, also with an error, which it returns. */
+REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, int code) {
+  const int refused = h->named ? (int)REDIST_ERR_MEMORY : (int)REDIST_PRIV_REFUSED;
   redist_priv_identity identity = {0, 0, -1, 0, 0, 0, 0};
   int r, introduced;
   redist_priv_member *m;
+  h->comm = comm;
   if (code == REDIST_OK && !redist_priv_seems_free(REDIST_PRIV_LINE)) code = REDIST_ERR_MEMORY;
   if (code == REDIST_OK) {
     h->member[h->rank].file = redist_priv_make_file(h, &identity);
-    if (identity.file < 0)
-      code = h->member[h->rank].file < 0 ? (int)REDIST_PRIV_REFUSED : (int)REDIST_ERR_MEMORY;
+    if (identity.file < 0) code = h->member[h->rank].file < 0 ? refused : (int)REDIST_ERR_MEMORY;
   }
   for (r = 0; r < h->size; r++) {
     identity.place = r;
@@ -3363,8 +3345,8 @@ REDIST_PRIV_COLD int redist_priv_own_find(redist_priv_home *h, int code) {
     m = &h->member[r];
     m->shares = r != h->rank && m->identity[1].machine == h->machine && m->identity[1].file >= 0;
     m->place = m->identity[1].place;
-    m->file = m->shares ? redist_priv_open_file(&m->identity[1]) : m->file;
-    code = m->shares && m->file < 0 ? (int)REDIST_PRIV_REFUSED : code;
+    m->file = m->shares ? redist_priv_open_file(h, &m->identity[1]) : m->file;
+    code = m->shares && m->file < 0 ? refused : code;
   }
   return code;
 }
@@ -3383,78 +3365,42 @@ REDIST_PRIV_COLD int redist_priv_map(redist_priv_home *h, int r) {
   return REDIST_OK;
 }
 
-/* Extends this rank's file and reserves its pages, so that lack of memory is an error, not a
-   signal. */
-REDIST_PRIV_COLD int redist_priv_grow(redist_priv_home *h, int64_t bytes) {
+/* Commits the pages of fresh memory, all zero; 0 where there are too few. Touching a page then
+   kills the process. If the system writes the page, as it reads from a file, that merely fails. */
+REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes) {
+  FILE *zeros = fopen("/dev/zero", "rb");
+  size_t zeroed;
+  if (zeros == NULL) return 0;
+  setvbuf(zeros, NULL, _IONBF, 0);
+  zeroed = fread(memory, 1, bytes, zeros);
+  fclose(zeros);
+  return zeroed == bytes;
+}
+
+/* Extends this rank's file, and maps it: its segment, zeroed, has `room` for plans, then `bytes`
+   for arrays. */
+REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes) {
   const int file = h->member[h->rank].file;
-  if (!redist_priv_seems_free(bytes) ||
-      lseek(file, (off_t)bytes - 1, SEEK_SET) != (off_t)bytes - 1 || write(file, "", 1) != 1 ||
-      redist_priv_map(h, h->rank) != REDIST_OK)
-    return REDIST_ERR_MEMORY;
-  return redist_priv_touch(h->segment[h->rank], (size_t)bytes - REDIST_PRIV_LINE)
-             ? REDIST_OK
-             : REDIST_ERR_MEMORY;
-}
-
-#endif
-
-/* Finds the members of a home that share memory with this rank: of a plan's, which are listed, or
-   of an arena's. Collective; every rank must go on to redist_priv_home_open. */
-REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, int refused,
-                                           int code) {
-  h->comm = comm;
-#ifdef REDIST_PRIV_OWN_MEMORY
-  if (!refused) {
-    if (h->member != NULL || (code = redist_priv_list_machine(h)) == REDIST_OK)
-      return redist_priv_own_find(h, code);
-    redist_priv_home_close(h);
-    return code;
-  }
-#endif
-  (void)refused;
-  return redist_priv_window_find(h, code);
-}
-
-/* Opens this rank's segment, zeroed: `room` for plans, then `bytes` for arrays. With a window,
-   collective over the node: fails on all ranks if any fails or passes an error `code`. Else
-   local. */
-REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes,
-                                           int code) {
-  MPI_Info info = MPI_INFO_NULL;
-  int64_t all;
-  if (h->size == 0) return code;
   h->begin = redist_priv_round_up(h->size * (int64_t)sizeof(redist_priv_notice), REDIST_PRIV_LINE) +
              REDIST_PRIV_PROBE_BYTES;
   h->end = h->begin + redist_priv_round_up(room, REDIST_PRIV_LINE);
   bytes += h->end + REDIST_PRIV_LINE;
-#ifdef REDIST_PRIV_OWN_MEMORY
-  if (!h->windowed) return code == REDIST_OK ? redist_priv_grow(h, bytes) : code;
-#endif
-  all = bytes;
-  if (redist_priv_reduce(h->node, &all, 1, MPI_SUM) != REDIST_OK || !redist_priv_seems_free(all))
-    code = REDIST_ERR_MEMORY;
-  if (MPI_Info_create(&info) != MPI_SUCCESS ||
-      MPI_Info_set(info, "alloc_shared_noncontig", "true") != MPI_SUCCESS)
-    code = REDIST_ERR_MPI; /* must be equal on all ranks of a window */
-  code = redist_priv_worst(h->node, code);
-  if (code == REDIST_OK) code = redist_priv_window_open(h, bytes, info);
-  if (info != MPI_INFO_NULL) MPI_Info_free(&info);
-  return code;
+  if (!redist_priv_seems_free(bytes) ||
+      lseek(file, (off_t)bytes - 1, SEEK_SET) != (off_t)bytes - 1 || write(file, "", 1) != 1 ||
+      redist_priv_map(h, h->rank) != REDIST_OK ||
+      !redist_priv_touch(h->segment[h->rank], (size_t)bytes - REDIST_PRIV_LINE))
+    return REDIST_ERR_MEMORY;
+  return REDIST_OK;
 }
 
 /* Maps the members' segments, after all ranks have opened theirs and found the others'. Local. */
 REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h) {
-  int code = REDIST_OK;
-#ifdef REDIST_PRIV_OWN_MEMORY
-  int r;
+  int r, code = REDIST_OK;
   for (r = 0; r < h->size; r++) {
     if (h->member[r].file >= 0 && r != h->rank && redist_priv_map(h, r) != REDIST_OK)
       code = REDIST_ERR_MEMORY;
-    if (h->member[r].file >= 0) close(h->member[r].file);
-    h->member[r].file = -1;
+    redist_priv_close_file(h, r);
   }
-#endif
-  (void)h;
   return code;
 }
 
@@ -3533,9 +3479,6 @@ enum redist_priv_ways {
   REDIST_PRIV_PULL,
   REDIST_PRIV_WAYS
 };
-
-/* The faster of REDIST_POINT_TO_POINT and REDIST_SCHEDULED for a plan's messages, as predicted. */
-REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p);
 
 /* Writes, or reads, the lines that go with the flag of a probe. */
 REDIST_PRIV_COLD void redist_priv_touch_lines(int64_t *lines, int probe, int writes) {
@@ -3655,12 +3598,6 @@ REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h) {
                     ? 100 * mean[REDIST_PRIV_FETCH] / mean[REDIST_PRIV_STREAM]
                     : (int64_t)REDIST_PRIV_FAR + 1;
   return code;
-}
-
-/* Whether cores are taken to share no cache; also where it is not known: if wrong, messages take up
-   to 1.3 times as long, while the opposite mistake costs long ones a factor of 3. */
-REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h) {
-  return h->fetching > REDIST_PRIV_FAR;
 }
 
 /* Whether a message of `bytes` is streamed into a ring or an array. */
@@ -3856,7 +3793,7 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p) {
   int64_t k;
   redist_priv_lanes_destroy(p);
   for (k = 0; k < p->peers; k++) p->peer[k].near = 0;
-  redist_priv_home_close(&p->sharing.home);
+  redist_priv_home_release(&p->sharing.home);
   p->sharing.home.first = NULL;
   p->sharing.rings = NULL;
   if (r != NULL && r->bytes > 0 && p->options.arena != NULL)
@@ -3879,39 +3816,6 @@ REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p) {
   const int64_t most =
       redist_priv_clamp(budget / slots, REDIST_PRIV_LEAST_PIECE, REDIST_PIECE_BYTES);
   return redist_priv_round_up(redist_priv_max(most, p->largest), REDIST_PRIV_LINE);
-}
-
-/* Roughly how many bytes of cache lines are read per byte of a product. Receivers that pull each
-   read the source's lines from another core's cache; a sender that packs for all has them
-   cached. */
-REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p,
-                                           const redist_priv_product *product) {
-  const redist_priv_part *part = &p->part[product->part];
-  const redist_priv_message m = redist_priv_product_message(p, product);
-  const int side = product->own, d = redist_priv_fastest(&m, side);
-  const redist_priv_runs *list = m.axis[d];
-  int64_t r, length, count, runs = 0;
-  int level;
-  for (r = 0; r < list->runs; r++, runs += count)
-    for (level = 0, length = count = 1; level < REDIST_PRIV_LEVELS; level++) {
-      const redist_priv_run *run = &list->run[r];
-      const int continues = count == 1 && redist_priv_abs(run->stride[level][side]) == length;
-      length *= continues ? run->n[level] : 1;
-      count *= continues ? 1 : run->n[level];
-    }
-  runs = redist_priv_multiply(runs, REDIST_PRIV_LINE, INT64_MAX);
-  return redist_priv_clamp(runs / (list->elements * part->element_bytes), 1,
-                           part->half[side].peers[product->held].axis[d].peers);
-}
-
-/* The most waste of any product of a message. */
-REDIST_PRIV_COLD int64_t redist_priv_most_waste(const redist_plan *p,
-                                                const redist_priv_peer *peer) {
-  const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
-  int64_t k, most = 1;
-  for (k = p->block[peer->block].product; k <= last->product; k++)
-    most = redist_priv_max(most, redist_priv_waste(p, &p->product[k]));
-  return most;
 }
 
 /* Creates the channels to peers that share memory with this rank. */
@@ -4038,13 +3942,13 @@ redist_priv_storage_there(const redist_plan *p, redist_priv_board *board,
   return &place->storage;
 }
 
-/* Takes a block of shared memory from the arena, or opens one for this plan, and writes it. A rank
-   with an error only takes part in opening. */
-REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
+/* Takes a block of shared memory from the arena, or opens one for this plan, and writes it. */
+REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p) {
   redist_priv_rings *r = p->sharing.rings;
   const int64_t head = redist_priv_board_bytes(p);
   int64_t k, piece, bytes;
   redist_priv_board *board;
+  int code = REDIST_OK;
   /* collective calls have waited for this plan's ranks; others of the arena may be late */
   redist_priv_reclaim(r->home);
   piece = redist_priv_piece_bytes(p);
@@ -4053,7 +3957,8 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
     r->ring_bytes += r->channel[k].slots * r->channel[k].slot_bytes;
   }
   bytes = head + (r->channels - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
-  if (p->options.arena == NULL) code = redist_priv_home_open(r->home, bytes, 0, code);
+  if (code == REDIST_OK && p->options.arena == NULL)
+    code = redist_priv_home_open(r->home, bytes, 0);
   if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
     return code != REDIST_OK ? code : (int)REDIST_ERR_MEMORY;
   r->direct = p->options.arena != NULL && p->options.arena->ordinary == NULL && !p->overwrites;
@@ -4071,18 +3976,17 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
 REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p) {
   const redist_priv_transport *messages = redist_priv_transport_of((int)redist_priv_by_messages(p));
   redist_arena *arena = p->options.arena;
+  redist_priv_home *home = arena != NULL ? &arena->home : &p->sharing.home;
   const size_t bytes = sizeof(redist_priv_rings) + (size_t)p->peers * sizeof(redist_priv_channel);
   int code;
   p->sharing.rings = (redist_priv_rings *)redist_priv_zeroed(1, bytes);
-  code = p->sharing.rings == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-  if (arena == NULL)
-    code = redist_priv_home_find(&p->sharing.home, p->comm, p->sharing.refused, code);
-  if (p->sharing.rings == NULL || (arena != NULL ? arena->home.size : p->sharing.home.size) == 0)
-    return arena != NULL ? (int)REDIST_ERR_MEMORY
-                         : redist_priv_home_open(&p->sharing.home, 0, 0, code);
-  p->sharing.rings->home = arena != NULL ? &arena->home : &p->sharing.home;
-  if (code == REDIST_OK && !p->ordered && messages->open != NULL) code = messages->open(p);
-  return redist_priv_write_block(p, code == REDIST_OK ? redist_priv_find_near(p) : code);
+  code = p->sharing.rings == NULL || home->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+  if (arena == NULL) code = redist_priv_home_find(home, p->comm, code);
+  if (code != REDIST_OK) return code;
+  p->sharing.rings->home = home;
+  if (!p->ordered && messages->open != NULL) code = messages->open(p);
+  if (code == REDIST_OK) code = redist_priv_find_near(p);
+  return code == REDIST_OK ? redist_priv_write_block(p) : code;
 }
 
 /* Compiles the direct copies of a message, from the sender's arrays to the receiver's: of the first
@@ -4162,6 +4066,51 @@ REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p) {
   code = code == REDIST_OK ? measured : code;
   return code == REDIST_OK ? redist_priv_connect(p) : code;
 }
+
+/* Opens the shared memory of an arena, without its arrays where these do not fit, and measures the
+   distance of cores; where there is none, the arena has no home. Collective; fails on all ranks. */
+REDIST_PRIV_COLD int redist_priv_share_arena(redist_arena *a) {
+  redist_priv_home *h = &a->home;
+  int apart, found, code;
+  h->comm = a->comm;
+  found = code = redist_priv_list_machine(h);
+  for (apart = 0; found == REDIST_OK && apart < 2; apart += code != REDIST_PRIV_REFUSED) {
+    code = redist_priv_home_find(h, a->comm, REDIST_OK);
+    if (code == REDIST_OK)
+      code = redist_priv_home_open(h, REDIST_RING_BYTES, apart ? 0 : (int64_t)a->bytes);
+    code = redist_priv_worst(a->comm, code);
+    if (code == REDIST_OK) code = redist_priv_worst(a->comm, redist_priv_home_reach(h));
+    if (code == REDIST_OK) break;
+    redist_priv_home_release(h);
+    h->named |= code == REDIST_PRIV_REFUSED;
+  }
+  if (code == REDIST_OK && apart == 0) a->memory = h->segment[h->rank] + h->end;
+  if (code == REDIST_OK) return redist_priv_worst(a->comm, redist_priv_measure_distance(h));
+  redist_priv_forget_members(h);
+  return REDIST_OK;
+}
+
+/* Frees the shared memory of an arena, and what its plans have left because others still read it:
+   all ranks have freed their plans. */
+REDIST_PRIV_COLD void redist_priv_unshare_arena(redist_arena *a) {
+  redist_priv_rings *r, *next;
+  redist_priv_home_release(&a->home);
+  redist_priv_forget_members(&a->home);
+  for (r = a->home.first; r != NULL; r = next) {
+    next = r->next;
+    REDIST_FREE(r);
+  }
+}
+
+#else
+
+REDIST_PRIV_COLD int redist_priv_share_arena(redist_arena *a) {
+  (void)a;
+  return REDIST_OK;
+}
+REDIST_PRIV_COLD void redist_priv_unshare_arena(redist_arena *a) { (void)a; }
+
+#endif
 
 /* ------------------------------------------------------------------------ the network (private) */
 
@@ -4410,28 +4359,32 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
    than the row before it, and with max_buffer each needs less. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void) {
   static const redist_priv_transport transports[] = {
-      {REDIST_SHARED, REDIST_AUTO, "REDIST_SHARED", redist_priv_shared_open,
-       redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_shared_start,
-       redist_priv_shared_test, redist_priv_shared_destroy},
-#ifndef REDIST_NO_MULTIPHASE
-      {REDIST_MULTIPHASE, REDIST_AUTO, "REDIST_MULTIPHASE", redist_priv_multiphase_open, NULL, NULL,
-       redist_priv_start_phase, redist_priv_multiphase_test, redist_priv_multiphase_destroy},
+#ifdef REDIST_PRIV_SHARES
+      {REDIST_SHARED, REDIST_AUTO, "REDIST_SHARED", redist_priv_list_members,
+       redist_priv_shared_open, redist_priv_lanes_staging, redist_priv_lanes_create,
+       redist_priv_shared_connect, redist_priv_shared_start, redist_priv_shared_test,
+       redist_priv_shared_destroy},
 #endif
-      {REDIST_ALLTOALLV, REDIST_AUTO, "REDIST_ALLTOALLV", redist_priv_separate,
-       redist_priv_alltoallv_staging, redist_priv_collective_create, redist_priv_collective_start,
-       redist_priv_collective_test, redist_priv_collective_destroy},
-      {REDIST_POINT_TO_POINT, REDIST_PRIV_NO_ROOM, "REDIST_POINT_TO_POINT", NULL,
-       redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_lanes_start,
+#ifndef REDIST_NO_MULTIPHASE
+      {REDIST_MULTIPHASE, REDIST_AUTO, "REDIST_MULTIPHASE", NULL, redist_priv_multiphase_open, NULL,
+       NULL, NULL, redist_priv_start_phase, redist_priv_multiphase_test,
+       redist_priv_multiphase_destroy},
+#endif
+      {REDIST_ALLTOALLV, REDIST_AUTO, "REDIST_ALLTOALLV", NULL, redist_priv_separate,
+       redist_priv_alltoallv_staging, redist_priv_collective_create, NULL,
+       redist_priv_collective_start, redist_priv_collective_test, redist_priv_collective_destroy},
+      {REDIST_POINT_TO_POINT, REDIST_PRIV_NO_ROOM, "REDIST_POINT_TO_POINT", NULL, NULL,
+       redist_priv_lanes_staging, redist_priv_lanes_create, NULL, redist_priv_lanes_start,
        redist_priv_lanes_test, redist_priv_lanes_destroy},
 #ifndef REDIST_NO_SCHEDULED
-      {REDIST_SCHEDULED, REDIST_ALLTOALLW, "REDIST_SCHEDULED", redist_priv_order_peers,
-       redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_lanes_start,
+      {REDIST_SCHEDULED, REDIST_ALLTOALLW, "REDIST_SCHEDULED", NULL, redist_priv_order_peers,
+       redist_priv_lanes_staging, redist_priv_lanes_create, NULL, redist_priv_lanes_start,
        redist_priv_lanes_test, redist_priv_lanes_destroy},
 #endif
-      {REDIST_ALLTOALLW, REDIST_POINT_TO_POINT, "REDIST_ALLTOALLW", redist_priv_separate,
-       redist_priv_alltoallw_staging, redist_priv_collective_create, redist_priv_collective_start,
-       redist_priv_collective_test, redist_priv_collective_destroy},
-      {REDIST_AUTO, REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
+      {REDIST_ALLTOALLW, REDIST_POINT_TO_POINT, "REDIST_ALLTOALLW", NULL, redist_priv_separate,
+       redist_priv_alltoallw_staging, redist_priv_collective_create, NULL,
+       redist_priv_collective_start, redist_priv_collective_test, redist_priv_collective_destroy},
+      {REDIST_AUTO, REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
   return transports;
 }
 
@@ -4518,7 +4471,7 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
     if (redist_priv_transport_of(REDIST_SCHEDULED) != NULL)
       s[REDIST_SCHEDULED] = redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
   }
-  if (REDIST_PRIV_ATOMICS && peers > 0 &&
+  if (redist_priv_transport_of(REDIST_SHARED) != NULL && peers > 0 &&
       (most == 0 || 2 * peers * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE <= most))
     s[REDIST_SHARED] = (1 - far) * redist_priv_transfer(&rings, messages, bytes) +
                        far * s[redist_priv_by_messages(p)] + REDIST_PRIV_SETUP * creation;
@@ -4771,16 +4724,16 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_err
       redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s", t->name);
     p->tried |= 1u << t->method;
     next = redist_priv_fallback(p);
-    if (redist_priv_agree(p->comm, v, outcome, OUTCOMES) == REDIST_OK && p->sharing.rings != NULL &&
+    if (redist_priv_agree(p->comm, v, outcome, OUTCOMES) == REDIST_OK && t->connect != NULL &&
         outcome[USED]) {
-      outcome[UNFIT] = redist_priv_shared_connect(p);
+      outcome[UNFIT] = t->connect(p);
       redist_priv_fail(v, outcome[UNFIT] != REDIST_OK ? REDIST_ERR_MPI : REDIST_OK,
                        "%s is unavailable", t->name);
       redist_priv_agree(p->comm, v, outcome, OUTCOMES);
     }
     if (next == NULL || (outcome[USED] && outcome[UNFIT] == REDIST_OK)) return;
     redist_priv_close_transport(p);
-    p->sharing.refused |= outcome[UNFIT] == REDIST_PRIV_REFUSED;
+    p->sharing.home.named |= outcome[UNFIT] == REDIST_PRIV_REFUSED;
     p->transport = outcome[UNFIT] == REDIST_PRIV_REFUSED ? t : next;
   }
 }
@@ -4827,7 +4780,7 @@ REDIST_PRIV_COLD void redist_priv_part_free(redist_priv_part *part) {
 REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   int k;
   if (p->transport != NULL) redist_priv_close_transport(p);
-  redist_priv_home_close(&p->sharing.home);
+  redist_priv_forget_members(&p->sharing.home);
   for (k = 0; k < p->parts; k++) redist_priv_part_free(&p->part[k]);
   for (k = 0; k < 4; k++) REDIST_FREE(p->local.copies[k / 2][k % 2].copy);
   REDIST_FREE(p->part);
@@ -4934,6 +4887,7 @@ REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *pa
 /* Checks the caller's arguments, and finds the peers and what the ranks must agree on. Local. */
 REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const redist_part *given,
                                           redist_priv_facts *own, redist_priv_error *v) {
+  const redist_priv_transport *t;
   int k, code;
   p->given = given;
   p->alignment = 1;
@@ -4952,7 +4906,9 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const r
                        ? "no memory for the plan's tables"
                        : "a plan that combines in place needs views with identical strides");
   if (v->code != REDIST_OK) return;
-  redist_priv_fail(v, redist_priv_list_members(p), "no memory for the plan's tables");
+  p->sharing.home.machine = redist_priv_machine();
+  for (t = redist_priv_transports(); t->name != NULL; t++)
+    if (t->prepare != NULL) redist_priv_fail(v, t->prepare(p), "no memory for the plan's tables");
   redist_priv_gather_facts(p, comm, own);
 }
 
@@ -4969,8 +4925,7 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm,
                    "an MPI error while the ranks of a node were counted");
   redist_priv_choose_method(p);
   redist_priv_open_transport(p, v);
-  if (p->sharing.rings == NULL)
-    redist_priv_home_close(&p->sharing.home); /* its members are not needed */
+  if (p->sharing.rings == NULL) redist_priv_forget_members(&p->sharing.home);
   if (v->code != REDIST_OK || !redist_priv_collective_persists(p)) return;
   redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s",
                    p->transport->name);
@@ -5625,21 +5580,10 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost) {
 /* Allocates an arena: shared memory for plans and arrays, or, if that fails, ordinary memory for
    arrays. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a) {
-  int apart = 0, refused = 0, code = REDIST_ERR_MEMORY;
-  for (; apart < 2 && code != REDIST_OK; apart += code != REDIST_PRIV_REFUSED) {
-    code = redist_priv_home_find(&a->home, a->comm, refused, REDIST_OK);
-    code = redist_priv_home_open(&a->home, REDIST_RING_BYTES, apart ? 0 : (int64_t)a->bytes, code);
-    code = redist_priv_worst(a->comm, code);
-    if (code == REDIST_OK) code = redist_priv_worst(a->comm, redist_priv_home_reach(&a->home));
-    if (code != REDIST_OK) redist_priv_home_close(&a->home);
-    refused |= code == REDIST_PRIV_REFUSED;
-  }
-  if (code == REDIST_OK && apart == 1) {
-    a->memory = a->home.segment[a->home.rank] + a->home.end;
-    return REDIST_OK;
-  }
+  const int code = redist_priv_share_arena(a);
+  if (code != REDIST_OK || a->memory != NULL) return code;
   a->ordinary = REDIST_MALLOC(a->bytes + REDIST_PRIV_LINE);
-  a->memory = redist_priv_align(a->ordinary);
+  a->memory = (char *)a->ordinary + -(uintptr_t)a->ordinary % REDIST_PRIV_LINE;
   return redist_priv_worst(a->comm, a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
 }
 
@@ -5664,7 +5608,6 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
   a->comm = MPI_COMM_NULL;
   if (code == REDIST_OK) code = redist_priv_worst(comm, redist_priv_duplicate(comm, &a->comm));
   if (code == REDIST_OK) code = redist_priv_arena_open(a);
-  if (code == REDIST_OK) code = redist_priv_worst(a->comm, redist_priv_measure_distance(&a->home));
   if (code != REDIST_OK)
     redist_arena_free(arena);
   else
@@ -5687,15 +5630,9 @@ REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes) {
 
 REDIST_API int redist_arena_free(redist_arena **arena) {
   redist_arena *a = arena == NULL ? NULL : *arena;
-  redist_priv_rings *r, *next;
   if (a == NULL || a->plans > 0)
     return arena == NULL ? REDIST_ERR_ARGUMENT : a == NULL ? REDIST_OK : REDIST_ERR_BUSY;
-  /* all ranks have freed their plans: nobody reads blocks any more */
-  redist_priv_home_close(&a->home);
-  for (r = a->home.first; r != NULL; r = next) {
-    next = r->next;
-    REDIST_FREE(r);
-  }
+  redist_priv_unshare_arena(a);
   REDIST_FREE(a->ordinary);
   if (a->comm != MPI_COMM_NULL) MPI_Comm_free(&a->comm);
   REDIST_FREE(a);
