@@ -70,13 +70,14 @@ check_readme() {
 check_obstacles() {
     make_python PYTHON=/bin/false BUILD="$work/none" >said 2>&1
     check 'make python without packages' grep -qx 'python: skipped, no mpi4py and numpy for /bin/false' said
+    importing='import mpi4py; mpi4py.rc.initialize = False; import redist'
     check 'a library that is missing' says 'absent.so: cannot open' env REDIST_LIBRARY="$work/absent.so" \
-        "$python" -B -c 'import redist'
+        "$python" -B -c "$importing"
     for other in openmpi mpich; do
         [ "$other" != "$mpi" ] && have "mpicc.$other" || continue
         check "make python with $other" make_python PYTHON_MPICC="mpicc.$other" CFLAGS=-O0 BUILD="$work/other"
         check "a library of $other" says 'of another MPI than mpi4py' \
-            env REDIST_LIBRARY="$work/other/python/redist_python.so" "$python" -B -c 'import redist'
+            env REDIST_LIBRARY="$work/other/python/redist_python.so" "$python" -B -c "$importing"
     done
 }
 

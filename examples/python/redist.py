@@ -60,7 +60,7 @@ def _each(values, n):
     return values
 
 def _listed(values):
-    return ", ".join(map(str, values if isinstance(values, (list, tuple)) else [values]))
+    return ", ".join(map(str, values if numpy.iterable(values) and not isinstance(values, str) else [values]))
 
 def _text(shape, grid=1, axes="block", halo=0, order="C", **clauses):
     """The library's text of a layout: what is wrong with it, the library says."""

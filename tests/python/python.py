@@ -118,7 +118,9 @@ def test_text():
     check(Layout(12, grid=3) == "12: block@3" and Layout(12, axes=[[0, 5, 12]]) == "12: cuts(0,5,12)", "one axis")
     check(Layout((4, 8), axes=["*", "cyclic(2)"], grid=[1, 2], replicas=2) == "4x8: *, cyclic(2)@2; replicas 2",
           "replicas")
-    check(Layout((4, 4), grid=(2, 1), ranks=[1, 0]) == "4x4: block@2, *; ranks 1,0", "ranks")
+    for ranks in [1, 0], (1, 0), numpy.array([1, 0]), range(1, -1, -1), "1, 0":
+        check(Layout((4, 4), grid=(2, 1), ranks=ranks) == "4x4: block@2, *; ranks 1,0", f"ranks {ranks}")
+    check(Layout(8, axes=[numpy.array([0, 3, 8])]) == "8: cuts(0,3,8)", "cuts as an array")
     check(layout.local_shape(rank)[1] == M + 2 and layout.zeros(rank).flags.f_contiguous, "an array with a halo")
 
 
