@@ -206,10 +206,12 @@ test_bad_checkpoints() {
 
 # Every program's help says what it teaches.
 test_help() {
-    for program in adi stencil checkpoint couple deposit patches transpose image relabel advise fft3d taylor_green; do
+    for program in adi stencil checkpoint couple deposit patches transpose image relabel multiply fft3d taylor_green; do
         [ -e "$BUILD/$program.skip" ] || expect 0 '[Tt]eaches ' 2 $program --help
     done
-    [ -e "$BUILD/draw.skip" ] || expect 0 '^A tool: ' 1 draw --help
+    for program in draw advise; do
+        [ -e "$BUILD/$program.skip" ] || expect 0 '^A tool: ' 1 $program --help
+    done
 }
 
 test_fft3d() {
@@ -452,7 +454,7 @@ test_transpose() {
             $(echo "$options" | cut -s -d ' ' -f 2-)
         grep -q 'after 10 times .*: right' "$work/output"
         count $? "transpose on $options ranks: the iteration is not right"
-        [ -e "$BUILD/advise.skip" ] || grep -q 'ScaLAPACK .*, right, the same bits' "$work/output"
+        [ -e "$BUILD/multiply.skip" ] || grep -q 'ScaLAPACK .*, right, the same bits' "$work/output"
         count $? "transpose on $options ranks: differs from ScaLAPACK's result"
     done
     expect 2 'transpose: --op needs one of none transpose conjugate' 2 transpose --op other
@@ -531,14 +533,56 @@ test_relabel() {
     expect 2 "unknown option '--fast'" 3 relabel --fast 1
 }
 
-test_advise() {
+test_multiply() {
     for options in '1' '2 --n 31 --block 4' '3 --n 2 --block 64' '4 --repetitions 0'; do
-        expect 0 'rotate and reshape .*: right' ${options%% *} advise $(echo "$options" | cut -s -d ' ' -f 2-)
+        expect 0 'rotate and reshape .*: right' ${options%% *} multiply $(echo "$options" | cut -s -d ' ' -f 2-)
         ! grep -q WRONG "$work/output"
-        count $? 'advise: something is wrong'
+        count $? 'multiply: something is wrong'
     done
-    expect 0 'product back to 1x4: right' 4 advise --n 40 --block 3
-    expect 2 'advise: --block needs an integer' 2 advise --block 0
+    expect 0 'product back to 1x4: right' 4 multiply --n 40 --block 3
+    expect 2 'multiply: --block needs an integer' 2 multiply --block 0
+}
+
+# advised PATTERN ARGUMENT...: a line of the table that matches
+advised() {
+    pattern=$1
+    shift
+    "$BUILD/advise" "$@" >"$work/output" 2>&1 && grep -q -e "$pattern" "$work/output"
+    count $? "advise $*: fails, or no line like '$pattern'"
+}
+
+# Of 64^3 elements, pencils on 4 x 4 ranks move 3/4 twice, slabs on 16 15/16 once; Kalns keeps 72 of 288 elements.
+test_advise() {
+    along_x='64x64x64: *, block@4, block@4' along_y='64x64x64: block@4, *, block@4' along_z='64x64x64: block@4, block@4, *'
+    advised '^as given  *6  *24576  *393216  *48  *196608 ' --node 4 --element 16 "$along_x" "$along_y" "$along_z"
+    grep -q '^on grid 1x16  *15  *15360  *245760  *192  *196608 .* \*$' "$work/output" &&
+        grep -q '^  3  64x64x64: \*, block@16, \*$' "$work/output"
+    count $? 'advise: not slabs for long messages'
+    advised '^on grid 1x16 .* \*$' "$along_x" "$along_y" "$along_z"
+    advised '^as given .* \*$' --message 1 --byte 0 "$along_x" "$along_y" "$along_z" # 15 messages cost what 2 times 3 do
+    advised '^on grid 1x16, renumbered .* \*$' '64x64x64: block@4, block@2, block@2' "$along_x" "$along_y" "$along_z"
+    advised '^as given, renumbered  *3  *18  *216 ' '18x16: block@3, block@4' '18x16: cyclic(3)@3, cyclic(2)@4'
+    advised '^  2  8: cyclic@4; ranks 0,2,1,3$' '8: block@4' '8: cyclic@4'
+    advised 'REDIST_MULTIPHASE .* through 64x64: block@16, block@4; then 64x64: block@4, block@16' \
+        '64x64: block@64, *' '64x64: *, block@64'
+    grep -q 'REDIST_SCHEDULED .* 64 steps' "$work/output" && grep -q '^advice: as given$' "$work/output"
+    count $? 'advise: rows to columns'
+    advised '^advice: as given$' '8: block@2; on 0 0' '8: *'
+    "$BUILD/advise" --picture --node 4 "$along_x" "$along_y" "$along_z" >"$work/picture.svg" 2>"$work/output" &&
+        [ "$(grep -c '<rect ' "$work/picture.svg")" -eq $((1 + 2 * (16 * 16 + 4 * 4))) ] &&
+        grep -q 'nodes of 4 ranks: 196608 elements move' "$work/picture.svg" &&
+        { ! command -v xmllint >/dev/null || xmllint --noout "$work/picture.svg" >"$work/output" 2>&1; }
+    count $? 'advise --picture: fails, is no XML, or has other rectangles'
+}
+
+test_advise_mistakes() {
+    expect 1 'advise: two layouts or more' 1 advise '8: *'
+    expect 1 "advise: 8: block: column 9: expected '@'" 1 advise '8: *' '8: block'
+    expect 1 'advise: counting: .* differ in rank or extents' 1 advise '8: block@2' '9: *'
+    expect 1 'advise: too many ranks' 1 advise '1000: block@257' '1000: *'
+    for bad in --fast --node '--node 0' '--node x' '--element 0' '--message -1' '--byte nan'; do
+        expect 2 "unknown or incomplete option '${bad%% *}'" 1 advise '8: *' '8: *' $bad
+    done
 }
 
 left_out hello || test_hello
@@ -554,7 +598,11 @@ if ! left_out couple; then
     test_couple
     test_couple_spawned
 fi
-left_out advise || test_advise
+left_out multiply || test_multiply
+if ! left_out advise; then
+    test_advise
+    test_advise_mistakes
+fi
 if ! left_out adi; then
     test_adi
     test_adi_options
