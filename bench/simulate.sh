@@ -184,27 +184,45 @@ table() {
             } }' "$1"
 }
 
-# A line for each sequence: the fastest grid, the one found, and how much slower that is; then the worst of each platform.
+# A line for each sequence: the fastest grid, the one found, and how much slower that and the most square one are. Then
+# the worst of each platform.
 table_of_grids() {
-    awk -F, 'NR > 1 {
-        row = sprintf("%-9s %3d %3d  %-10s %6d", $1, $2, $3, $4, $5)
-        network = sprintf("%-9s %3d", $1, $2)
-        if (!(row in best)) { name[++rows] = row; net[row] = network; best[row] = $7; grid[row] = $6 }
-        if ($7 < best[row]) { best[row] = $7; grid[row] = $6 }
-        if ($9) { found[row] = $6; time[row] = $7; predicted[row] = $8 } }
+    awk -F, '
+        function times_slower(seconds, least) { return seconds > 1e-7 ? seconds / (least > 1e-7 ? least : seconds) : 1 }
+        function note(network, kind, ratio) {
+            above[network, kind] += ratio > 1.05
+            if (ratio > worst[network, kind]) worst[network, kind] = ratio
+        }
+        NR > 1 {
+            row = sprintf("%-9s %3d %3d  %-10s %6d", $1, $2, $3, $4, $5)
+            if (!(row in best)) { name[++rows] = row; best[row] = $7; grid[row] = $6; side[row] = $3 + 1 }
+            if ($7 < best[row]) { best[row] = $7; grid[row] = $6 }
+            split($6, factor, "x")
+            larger = factor[1] > factor[2] ? factor[1] : factor[2]
+            if (larger < side[row]) { side[row] = larger; square[row] = $7 }
+            if ($9) { found[row] = $6; time[row] = $7; predicted[row] = $8 }
+        }
         END {
-            printf "%-9s %3s %3s  %-10s %6s %10s %10s %10s %10s %10s %6s\n", "platform", "a n", "p", "sequence", "n", "fastest",
-                "us", "found", "predicted", "us", "ratio"
+            printf "%-9s %3s %3s  %-10s %6s %8s %10s %8s %10s %10s %6s %6s\n", "platform", "a n", "p", "sequence", "n",
+                "fastest", "us", "found", "predicted", "us", "ratio", "square"
             for (r = 1; r <= rows; r++) {
                 row = name[r]
-                ratio = time[row] > 1e-7 ? time[row] / best[row] : 1
-                printf "%s %10s %10.1f %10s %10.1f %10.1f %6.2f\n", row, grid[row], best[row] * 1e6, found[row],
-                    predicted[row] * 1e6, time[row] * 1e6, ratio
-                all[net[row]]++
-                above[net[row]] += ratio > 1.05
-                if (ratio > worst[net[row]]) worst[net[row]] = ratio
+                ratio = times_slower(time[row], best[row])
+                other = times_slower(square[row], best[row])
+                printf "%s %8s %10.1f %8s %10.1f %10.1f %6.2f %6.2f\n", row, grid[row], best[row] * 1e6, found[row],
+                    predicted[row] * 1e6, time[row] * 1e6, ratio, other
+                network = substr(row, 1, 13)
+                if (best[row] <= 1e-7) continue # nothing moves
+                if (!all[network]++) networks[++count] = network
+                note(network, "found", ratio)
+                note(network, "square", other)
             }
-            for (n in all) printf "%s: at worst %.2f; above 1.05 in %d of %d\n", n, worst[n], above[n], all[n] }' "$1"
+            for (k = 1; k <= count; k++) {
+                n = networks[k]
+                printf "%s: found: at worst %.2f, above 1.05 in %d of %d; square: %.2f, %d\n", n, worst[n, "found"],
+                    above[n, "found"], all[n], worst[n, "square"], above[n, "square"]
+            }
+        }' "$1"
 }
 
 rm -f "$work"/part-* "$work/log"
