@@ -31,7 +31,7 @@ LIBS_fft3d    = -lfftw3 -lm
 LIBS_taylor_green = $(LIBS_fft3d)
 SCALAPACK     = -lscalapack-$(if $(findstring openmpi,$(MPICC)),openmpi,mpich)
 LIBS_pdgemr2d = $(SCALAPACK)
-LIBS_advise   = $(SCALAPACK)
+LIBS_multiply = $(SCALAPACK)
 LIBS_ptran    = $(SCALAPACK) -lm
 LIBS_adi      = -lm
 LIBS_checkpoint = -lm
@@ -49,7 +49,7 @@ OPTIONS_transposes = fftw_mpi
 OPTIONS_cycles     = scalapack fftw_mpi
 OPTIONAL_scalapack = -DHAVE_SCALAPACK $(SCALAPACK)
 OPTIONAL_fftw_mpi  = -DHAVE_FFTW_MPI $(LIBS_fft)
-PROBE_advise   = $(PROBE_pdgemr2d)
+PROBE_multiply = $(PROBE_pdgemr2d)
 PROBE_ptran    = $(PROBE_pdgemr2d)
 # Debian's FFTW-MPI needs Open MPI, though it links with any MPI.
 PROBE_fft      = extern char ompi_mpi_comm_world[]; void fftw_mpi_init(void); \

@@ -692,6 +692,45 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
                              size_t element_bytes, const redist_cost *cost, int max,
                              redist_layout *between, int *stops);
 
+/* Writes the layouts that the data passes through, in order, on the process grid grid[dims] to
+   sequence[most], most = 16: the callback of redist_best_grid. Returns how many it wrote; 0 where
+   this grid cannot be used, for instance because it would leave ranks without elements. Lists that
+   the layouts refer to (ranks, cuts, ...) must live until the next call, or the end of
+   redist_best_grid. context: as given to redist_best_grid. */
+typedef int redist_layouts(const int *grid, redist_layout *sequence, int most, void *context);
+
+/* Finds the best process grid by arithmetic: of all ordered factorizations of procs into dims
+   factors, procs >= 1, 1 <= dims <= REDIST_MAX_DIMS, the one whose sequence of layouts is predicted
+   to take the least time. Local: no communication, no trial; all ranks find the same grid.
+   The seconds of a sequence are the sum over its exchanges, from each layout to the next. Between
+   layouts whose shapes differ there is none: a transform that keeps fewer modes than points stands
+   in the sequence as a layout of the points and one of the modes. An exchange that moves nothing
+   between ranks costs nothing. Else the busiest rank counts, with M messages of E elements in all
+   to other ranks, or from them:
+
+       ts + max(B, B / M + (M - 1) 0.1 ts),    B = E * element_bytes * cost->per_byte
+
+   ts = cost->per_message is mostly latency, which messages sent together share, and while one is
+   on the link the next is prepared. This differs from redist_cost_of, which charges ts for every
+   message and counts a rank's copies to itself: but a grid is good if much stays on the ranks.
+   M may be 1 too large; of more than 32 places a sample of 32 stands for all. Contention and nodes
+   are not considered. Of equally good grids, the one whose largest factor is the smallest is taken,
+   and of these the lexicographically first.
+   layouts: called once for each grid, in lexicographic order. grid[dims]: receives the best.
+   seconds: receives those of its sequence. Example: of pencils along x, y, z, y and x on 16 ranks,
+   slabs, 1 x 16, are best, since one of two exchanges stays on the ranks; but 4 x 4 where messages
+   are so short that sending 12 fewer saves more than another latency costs.
+   Takes tens of microseconds for each exchange between axes of intervals, whatever procs is, and
+   as long as redist_cost_of for others. There are 13 grids of 4,096 in 2 factors, 91 in 3.
+   On failure *seconds is -1. REDIST_ERR_ARGUMENT: NULL (only context may be NULL), out of range, a
+   bad cost, element_bytes 0; grid is untouched. Else grid is the one that failed, for which
+   redist_layout_explain may tell more: REDIST_ERR_ARGUMENT: `layouts` did not return 0 to `most`;
+   REDIST_ERR_LAYOUT: an invalid layout, or no grid can be used (then grid is the last); _RANK,
+   _OVERFLOW, _MEMORY. */
+REDIST_API int redist_best_grid(int procs, int dims, redist_layouts *layouts, void *context,
+                                size_t element_bytes, const redist_cost *cost, int *grid,
+                                double *seconds);
+
 /* ----------------------------------------------------------------------- relabelling and advice */
 
 /* Renumbers the destination so that as many elements as possible stay on their rank. Place k of
@@ -5283,11 +5322,64 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost) {
          redist_priv_is_time(cost->per_byte);
 }
 
-/* The most messages and the most elements of any rank, of what it sends itself, too: by axes where
-   pairs are a product of these, and each element has one place; else from all flows.
+enum { REDIST_PRIV_SAMPLE = 32 };
+
+/* The k-th of a sample of places: multiples of the golden ratio modulo 1, which are spread evenly,
+   but out of step with the axes of every grid. */
+REDIST_PRIV_COLD int redist_priv_sampled(int places, int k) {
+  const uint64_t fraction = (uint64_t)k * UINT32_C(2654435769) & UINT32_MAX;
+  return places <= REDIST_PRIV_SAMPLE ? k : (int)(fraction * (uint64_t)places >> 32);
+}
+
+/* Raises *most to what place[side] sends to other ranks, or receives. peers: the messages of a
+   place, one of which is not sent where elements stay on the rank. place[!side]: the other place on
+   this rank; -1: none. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_raise_load(const redist_layout *const *layout, int side,
+                                            const int *place, int64_t peers,
+                                            redist_priv_load *most) {
+  const int64_t stays =
+      place[!side] < 0 ? 0 : redist_priv_shared_by(layout[0], place[0], layout[1], place[1]);
+  int64_t elements = 1;
+  int d, coords[REDIST_MAX_DIMS];
+  redist_priv_coords_of_place(layout[side], place[side], coords);
+  for (d = 0; d < layout[side]->ndim; d++)
+    elements *= redist_axis_count(&layout[side]->dim[d].axis, coords[d]);
+  if (elements > stays) {
+    most->messages = redist_priv_max(most->messages, peers - (stays > 0));
+    most->elements = redist_priv_max(most->elements, elements - stays);
+  }
+  return stays < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+}
+
+/* Of a product: most[side], with what ranks send themselves, becomes what a sample of places
+   exchanges with other ranks. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_leave_out_own(const redist_layout *const *layout,
+                                               redist_priv_load *most) {
+  redist_priv_rank_place *by_rank[2] = {NULL, NULL};
+  int side, k, place[2], code = redist_priv_list_ranks(layout[0], &by_rank[0]);
+  if (code == REDIST_OK) code = redist_priv_list_ranks(layout[1], &by_rank[1]);
+  for (side = 0; side < 2; side++) {
+    const int places = redist_layout_places(layout[side]);
+    const int64_t peers = most[side].messages;
+    most[side].messages = most[side].elements = 0;
+    for (k = 0; k < redist_priv_min(places, REDIST_PRIV_SAMPLE) && code == REDIST_OK; k++) {
+      place[side] = redist_priv_sampled(places, k);
+      place[!side] = redist_priv_next_place(layout[!side], by_rank[!side],
+                                            redist_priv_rank_at(layout[side], place[side]), -1);
+      code = redist_priv_raise_load(layout, side, place, peers, &most[side]);
+    }
+  }
+  REDIST_FREE(by_rank[0]);
+  REDIST_FREE(by_rank[1]);
+  return code;
+}
+
+/* The most messages and the most elements of any rank: by axes where pairs are a product of these,
+   and each element has one place; else from all flows. own: of what it sends itself, too.
    REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_busiest(const redist_layout *from, const redist_layout *to,
-                                         redist_priv_load *busiest) {
+                                         int own, redist_priv_load *busiest) {
+  const redist_layout *const layout[2] = {from, to};
   redist_priv_load most[2] = {{1, 1}, {1, 1}};
   redist_priv_flows list;
   int64_t peers[2];
@@ -5301,10 +5393,11 @@ REDIST_PRIV_COLD int redist_priv_busiest(const redist_layout *from, const redist
         most[side].elements *= redist_priv_share(x[side]);
       }
     }
+    if (code == REDIST_OK && !own) code = redist_priv_leave_out_own(layout, most);
   } else if (code != REDIST_ERR_MEMORY) {
     code = redist_priv_list_flows(from, to, 0, 0, &list);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
-      most[side] = redist_priv_most_of_flows(&list, side, 1);
+      most[side] = redist_priv_most_of_flows(&list, side, own);
     REDIST_FREE(list.flow);
   }
   busiest->messages = redist_priv_max(most[0].messages, most[1].messages);
@@ -5327,7 +5420,7 @@ REDIST_API int redist_cost_of(const redist_layout *from, const redist_layout *to
   *seconds = -1;
   if (!redist_priv_is_cost(cost) || element_bytes < 1) return REDIST_ERR_ARGUMENT;
   code = redist_priv_check_pair(from, to, 0, &source);
-  if (code == REDIST_OK) code = redist_priv_busiest(&source, to, &busiest);
+  if (code == REDIST_OK) code = redist_priv_busiest(&source, to, 1, &busiest);
   if (code == REDIST_OK) *seconds = redist_priv_seconds_of(&busiest, element_bytes, cost);
   return code;
 }
@@ -5506,7 +5599,7 @@ REDIST_PRIV_COLD int redist_priv_write_route(redist_priv_route *route, int n, in
     if (k < n - 1 && !redist_priv_write_stop(route, way, &between[k]))
       *seconds = DBL_MAX;
     else
-      code = redist_priv_busiest(here, next, &load);
+      code = redist_priv_busiest(here, next, 1, &load);
     *seconds += route->latency + redist_priv_seconds_of(&load, 1, &route->cost);
     if (n == 1) route->elements = load.elements;
     if (load.elements - route->elements > route->elements) /* more than twice */
@@ -5556,6 +5649,118 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
     code = REDIST_ERR_ARGUMENT;
   if (code == REDIST_OK)
     code = redist_priv_phases(from, to, element_bytes, cost, 0, max, between, stops);
+  return code;
+}
+
+/* The best grid: every factorization is tried. */
+
+enum { REDIST_PRIV_SEQUENCE = 16 }; /* layouts at most */
+
+typedef struct {
+  int grid[REDIST_MAX_DIMS];
+  double seconds;
+} redist_priv_grid;
+
+/* The least divisor of n above f; 0: none. */
+REDIST_PRIV_COLD int redist_priv_next_divisor(int n, int f) {
+  int64_t up = (int64_t)f + 1, down;
+  for (; up <= n / up; up++)
+    if (n % up == 0) return (int)up;
+  for (down = n / up; down > 0; down--)
+    if (n % down == 0) return (int)(n / down);
+  return 0;
+}
+
+/* The lexicographically next factorization of the same product; 0: none. */
+REDIST_PRIV_COLD int redist_priv_next_grid(int dims, int *grid) {
+  int d, next, rest = grid[dims - 1];
+  for (d = dims - 2; d >= 0; d--) {
+    grid[d + 1] = 1;
+    next = redist_priv_next_divisor(grid[d] * rest, grid[d]);
+    rest *= grid[d];
+    if (next == 0) continue;
+    grid[d] = next;
+    grid[dims - 1] = rest / next;
+    return 1;
+  }
+  return 0;
+}
+
+REDIST_PRIV_COLD int redist_priv_largest_factor(int dims, const int *grid) {
+  int d, largest = 1;
+  for (d = 0; d < dims; d++) largest = grid[d] > largest ? grid[d] : largest;
+  return largest;
+}
+
+/* Whether a try costs less, or as much, but for rounding, on a grid that is closer to a cube. */
+REDIST_PRIV_COLD int redist_priv_is_better(int dims, const redist_priv_grid *a,
+                                           const redist_priv_grid *b) {
+  const double rounding = 1e-9;
+  return a->seconds < b->seconds * (1 - rounding) ||
+         (a->seconds <= b->seconds * (1 + rounding) &&
+          redist_priv_largest_factor(dims, a->grid) < redist_priv_largest_factor(dims, b->grid));
+}
+
+/* the fraction of per_message that is latency, which concurrent messages share; chosen */
+#define REDIST_PRIV_LATENCY 0.9
+
+/* The seconds of the busiest rank's messages: either the link is always busy, or the processor,
+   which prepares each message while the one before is on the link. */
+REDIST_PRIV_COLD double redist_priv_pipelined(const redist_priv_load *load, size_t element_bytes,
+                                              const redist_cost *cost) {
+  const double messages = (double)load->messages,
+               link = (double)load->elements * ((double)element_bytes * cost->per_byte),
+               others = (messages - 1) * (1 - REDIST_PRIV_LATENCY) * cost->per_message;
+  if (load->messages == 0) return 0;
+  return cost->per_message + (link > others + link / messages ? link : others + link / messages);
+}
+
+/* The seconds of a sequence of layouts. REDIST_ERR_ARGUMENT, _LAYOUT, _RANK, _OVERFLOW,
+   _MEMORY. */
+REDIST_PRIV_COLD int redist_priv_sequence_cost(const redist_layout *sequence, int layouts,
+                                               size_t element_bytes, const redist_cost *cost,
+                                               double *seconds) {
+  redist_layout source;
+  redist_priv_load load;
+  int k, code = layouts < 0 || layouts > REDIST_PRIV_SEQUENCE ? REDIST_ERR_ARGUMENT : REDIST_OK;
+  if (code == REDIST_OK && layouts > 0) code = redist_layout_check(sequence);
+  for (*seconds = 0, k = 1; k < layouts && code == REDIST_OK; k++) {
+    load.messages = load.elements = 0;
+    code = redist_priv_check_pair(&sequence[k - 1], &sequence[k], 0, &source);
+    if (code == REDIST_OK)
+      code = redist_priv_busiest(&source, &sequence[k], 0, &load);
+    else if (code == REDIST_ERR_SHAPE)
+      code = REDIST_OK;
+    if (code == REDIST_OK) *seconds += redist_priv_pipelined(&load, element_bytes, cost);
+  }
+  return code;
+}
+
+REDIST_API int redist_best_grid(int procs, int dims, redist_layouts *layouts, void *context,
+                                size_t element_bytes, const redist_cost *cost, int *grid,
+                                double *seconds) {
+  redist_priv_grid now, best = {{0}, -1};
+  redist_layout *sequence;
+  int d, used, more, code;
+  if (seconds != NULL) *seconds = -1;
+  if (procs < 1 || dims < 1 || dims > REDIST_MAX_DIMS || layouts == NULL || element_bytes < 1 ||
+      !redist_priv_is_cost(cost) || grid == NULL || seconds == NULL)
+    return REDIST_ERR_ARGUMENT;
+  for (d = 0; d < dims; d++) now.grid[d] = d < dims - 1 ? 1 : procs;
+  sequence = REDIST_PRIV_ALLOC(redist_layout, REDIST_PRIV_SEQUENCE);
+  code = sequence == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  for (more = 1; more && code == REDIST_OK;
+       more = code == REDIST_OK && redist_priv_next_grid(dims, now.grid)) {
+    used = layouts(now.grid, sequence, REDIST_PRIV_SEQUENCE, context);
+    code = redist_priv_sequence_cost(sequence, used, element_bytes, cost, &now.seconds);
+    if (code == REDIST_OK && used > 0 &&
+        (best.seconds < 0 || redist_priv_is_better(dims, &now, &best)))
+      best = now;
+  }
+  REDIST_FREE(sequence);
+  if (code == REDIST_OK && best.seconds < 0) code = REDIST_ERR_LAYOUT;
+  memcpy(grid, code == REDIST_OK ? best.grid : now.grid, (size_t)dims * sizeof *grid);
+  if (code == REDIST_OK) *seconds = best.seconds;
   return code;
 }
 

@@ -128,6 +128,14 @@ about() {
             before='redist_layout layout; char message[200];'
             after='bad += redist_layout_places(&layout) != 4;'
             spoil='s/block@2/block@3/' ;;
+        grid)
+            before='int grid[2]; int64_t extents[3] = {nx, ny, nz}; double seconds = -1; redist_cost cost;
+                redist_layout sequence[16];'
+            after='bad += all_pencils(grid, sequence, 16, extents) != 5 || seconds < 0;
+                redist_plan_create(MPI_COMM_WORLD, &sequence[0], &sequence[1], MPI_DOUBLE, NULL, &plan);
+                bad += redist_layout_places(&sequence[2]) != p;
+                fill(&sequence[0], a); redist_execute(plan, a, b); bad += wrong(&sequence[1], b);'
+            spoil='s/(p, 2,/(p + 1, 2,/' ;;
     esac
 }
 matrices='redist_layout rows = redist_layout_2d(redist_block(n, p), redist_whole(m));
@@ -201,6 +209,11 @@ static void must(int code, const char *call)
 #define sweep_columns(b) bad += wrong(&columns, b)
 #define compute_inner(a) (void)a
 #define add_rows(b, source) bad += wrong_from(source, &rows, &columns, b), named[source]++
+C
+}
+
+write_beginning() {
+    cat <<'C'
 int main(int argc, char **argv)
 {
     redist_plan *plan = NULL;
@@ -218,8 +231,10 @@ C
 
 write_program() { # snippet, spoil
     write_prologue
+    sed -n '/^static/,/^}/p' "$1"
+    write_beginning
     echo "    {$before"
-    sed "$2" "$1"
+    sed "/^static/,/^}/d; $2" "$1"
     cat <<C
     $after}
     redist_plan_free(&plan);

@@ -157,6 +157,14 @@ module redist
         end subroutine
     end interface
 
+    ! Writes the layouts of a process grid to sequence(:most). How many; 0: this grid cannot be used.
+    abstract interface
+        integer(c_int) function redist_layouts(grid, sequence, most, context) bind(c)
+            import; integer(c_int), intent(in) :: grid(*); type(redist_layout_t), intent(inout) :: sequence(*)
+            integer(c_int), value :: most; type(c_ptr), value :: context
+        end function
+    end interface
+
     ! A part of a plan, made by redist_part.
     type, bind(c), public :: redist_part_t
         private
@@ -421,6 +429,12 @@ module redist
             type(redist_cost_t), intent(in) :: cost; integer(c_int), value :: max
             type(redist_layout_t), intent(inout) :: between(*); integer(c_int), intent(out) :: stops
         end function
+        integer(c_int) function redist_best_grid(procs, dims, layouts, context, element_bytes, cost, grid, seconds) bind(c)
+            import; integer(c_int), value :: procs, dims; procedure(redist_layouts) :: layouts
+            type(c_ptr), value :: context; integer(c_size_t), value :: element_bytes
+            type(redist_cost_t), intent(in) :: cost; integer(c_int), intent(inout) :: grid(*)
+            real(c_double), intent(out) :: seconds
+        end function
         integer(c_int) function redist_relabel(from, to, node_ranks, ranks) bind(c)
             import; type(redist_layout_t), intent(in) :: from, to; integer(c_int), value :: node_ranks
             integer(c_int), intent(inout) :: ranks(*)
@@ -613,8 +627,8 @@ module redist
         redist_layout_format, redist_layout_parse_size, redist_layout_print, redist_layout_types, redist_strerror, &
         redist_version
     public :: redist_volume, redist_traffic_between, redist_schedule_create, redist_schedule_free, redist_schedule_steps, &
-        redist_schedule_step, redist_cost_of, redist_phases, redist_relabel, redist_advise, redist_move, &
-        redist_move_combining
+        redist_schedule_step, redist_cost_of, redist_phases, redist_layouts, redist_best_grid, redist_relabel, &
+        redist_advise, redist_move, redist_move_combining
     public :: redist_plan_create, redist_plan_create_parts, redist_part, redist_plan_free, redist_combine, &
         redist_combine_op, redist_combine_axpby, redist_plan_message, redist_plan_stats, redist_plan_print, &
         redist_calibrate, redist_array, redist_execute, redist_execute_in_place, redist_execute_many, redist_start, &

@@ -100,6 +100,36 @@ contains
         call check(ierr == REDIST_OK .and. redist_schedule_steps(schedule) == 0, 'a schedule freed')
     end subroutine
 
+    ! Pencils along x, y, z, y and x.
+    integer(c_int) function pencils(grid, sequence, most, context) bind(c)
+        integer(c_int), intent(in) :: grid(*)
+        type(redist_layout_t), intent(inout) :: sequence(*)
+        integer(c_int), value :: most
+        type(c_ptr), value :: context
+        integer, pointer :: edge
+        call c_f_pointer(context, edge)
+        sequence(1) = redist_layout_nd([redist_whole(edge), redist_block(edge, grid(1)), redist_block(edge, grid(2))])
+        sequence(2) = redist_layout_nd([redist_block(edge, grid(1)), redist_whole(edge), redist_block(edge, grid(2))])
+        sequence(3) = redist_layout_nd([redist_block(edge, grid(1)), redist_block(edge, grid(2)), redist_whole(edge)])
+        sequence(4:5) = sequence(2:1:-1)
+        pencils = merge(5, -1, most >= 5)
+    end function
+
+    ! Slabs leave one of two redistributions on the ranks; 3 messages cost less than 15 where bytes cost nothing.
+    subroutine check_grid()
+        integer, target :: edge
+        integer :: ierr, grid(2)
+        real(c_double) :: seconds
+        edge = 16
+        ierr = redist_best_grid(16, 2, pencils, c_loc(edge), 8_c_size_t, redist_cost_t(0, 1), grid, seconds)
+        call check(ierr == REDIST_OK .and. all(grid == [1, 16]) .and. nint(seconds) == 2 * 8 * edge**3 / 16 * 15 / 16, 'slabs')
+        edge = 64
+        ierr = redist_best_grid(64, 2, pencils, c_loc(edge), 8_c_size_t, redist_cost_t(10, 0), grid, seconds)
+        call check(ierr == REDIST_OK .and. all(grid == 8) .and. nint(seconds) == 4 * (10 + 6), 'a square grid')
+        ierr = redist_best_grid(0, 2, pencils, c_loc(edge), 8_c_size_t, redist_cost_t(10, 0), grid, seconds)
+        call check(ierr == REDIST_ERR_ARGUMENT .and. nint(seconds) == -1 .and. all(grid == 8), 'a grid of 0 ranks')
+    end subroutine
+
     subroutine check_costs()
         type(redist_cost_t) :: cost
         type(redist_advice_t) :: advice
@@ -222,6 +252,7 @@ program main
     call check_traffic()
     call check_schedule()
     call check_costs()
+    call check_grid()
     call check_relabel()
     call check_move()
     call check_text()
