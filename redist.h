@@ -418,17 +418,17 @@ REDIST_PRIV_BUILDER redist_layout redist_memory_order(redist_layout layout, redi
 /* Place k lives on rank first_rank + k, 0 <= first_rank <= INT_MAX - places. Replaces
    redist_on_ranks. */
 REDIST_PRIV_BUILDER redist_layout redist_from_rank(redist_layout layout, int first_rank);
-/* Place k lives on ranks[k] >= 0. Replaces redist_from_rank. Places are numbered row by row over the grid, or as
-   redist_grid_order says; place k of redist_layout_boxes has box k; replica c of place k is place k
-   + c * (places of the grid). A rank may hold several places, but no two replicas of one.
-   ranks[places] is kept by reference: it must outlive the layout (plans keep copies of all lists).
-   Where a rank holds several places of either layout, redist_relabel fails (REDIST_ERR_RANK), and
-   redist_phases finds no route. */
+/* Place k lives on ranks[k] >= 0. Replaces redist_from_rank. Places are numbered row by row over
+   the grid, or as redist_grid_order says; place k of redist_layout_boxes has box k; replica c of
+   place k is place k + c * (places of the grid). A rank may hold several places, but no two
+   replicas of one. ranks[places] is kept by reference: it must outlive the layout (plans keep
+   copies of all lists). Where a rank holds several places of either layout, redist_relabel fails
+   (REDIST_ERR_RANK), and redist_phases finds no route. */
 REDIST_PRIV_BUILDER redist_layout redist_on_ranks(redist_layout layout, const int *ranks);
 /* Place k, numbered as for redist_on_ranks, begins at element offsets[k] of its rank's array, 0 <=
-   offsets[k] <= 2^62, which ends with the last cell of any of the rank's places. By default a rank's places lie one
-   after another in ascending order, and each takes the product of its cells along all axes, ghost
-   cells and padding included. Places may interleave, as tiles in one array do
+   offsets[k] <= 2^62, which ends with the last cell of any of the rank's places. By default a
+   rank's places lie one after another in ascending order, and each takes the product of its cells
+   along all axes, ghost cells and padding included. Places may interleave, as tiles in one array do
    (redist_with_allocated), but cells that hold elements must not coincide. A rank reads only the
    offsets of its own places, so the others may differ from rank to rank. offsets[places] is kept by
    reference, as ranks are. redist_move, which takes one array per place, ignores the offsets. */
@@ -678,16 +678,16 @@ REDIST_API int redist_cost_of(const redist_layout *from, const redist_layout *to
 
 /* The cheapest multiphase route found, by the model of redist_cost_of. The data passes through
    *stops intermediate layouts, at most `max` and never more than 7, which are written to
-   between[max] in order (others of its entries may be overwritten). *stops is 0 where the data should go directly: no route is predicted to be
-   cheaper, or a side is replicated, has ghosts or boxes, or a rank holds several places.
-   Intermediate layouts have the shape of the two views, without ghost cells. Each lives on ranks of
-   `to`, with the grid and memory order of `to`, or on those of `from` when its grid fits only
-   there. No rank holds more than twice what the fullest rank holds before or after. Lists of ranks
-   and cuts are shared by reference. Example: rows on 16 ranks become columns by way of 4 x 4
-   blocks, with 8 messages instead of 16, and twice the elements.
-   Costs a few evaluations of redist_cost_of for each phase. REDIST_ERR_ARGUMENT: NULL (between may
-   be NULL when max is 0), a bad cost, element_bytes < 1, max < 0. Else REDIST_ERR_LAYOUT, _SHAPE,
-   _RANK, _OVERFLOW, _MEMORY. *stops is 0 then. */
+   between[max] in order (others of its entries may be overwritten). *stops is 0 where the data
+   should go directly: no route is predicted to be cheaper, or a side is replicated, has ghosts or
+   boxes, or a rank holds several places. Intermediate layouts have the shape of the two views,
+   without ghost cells. Each lives on ranks of `to`, with the grid and memory order of `to`, or on
+   those of `from` when its grid fits only there. No rank holds more than twice what the fullest
+   rank holds before or after. Lists of ranks and cuts are shared by reference. Example: rows on 16
+   ranks become columns by way of 4 x 4 blocks, with 8 messages instead of 16, and twice the
+   elements. Costs a few evaluations of redist_cost_of for each phase. REDIST_ERR_ARGUMENT: NULL
+   (between may be NULL when max is 0), a bad cost, element_bytes < 1, max < 0. Else
+   REDIST_ERR_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. *stops is 0 then. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
                              size_t element_bytes, const redist_cost *cost, int max,
                              redist_layout *between, int *stops);
@@ -702,26 +702,15 @@ typedef int redist_layouts(const int *grid, redist_layout *sequence, int most, v
 /* Finds the best process grid by arithmetic: of all ordered factorizations of procs into dims
    factors, procs >= 1, 1 <= dims <= REDIST_MAX_DIMS, the one whose sequence of layouts is predicted
    to take the least time. Local: no communication, no trial; all ranks find the same grid.
-   The seconds of a sequence are the sum over its exchanges, from each layout to the next. Between
-   layouts whose shapes differ there is none: a transform that keeps fewer modes than points stands
-   in the sequence as a layout of the points and one of the modes. An exchange that moves nothing
-   between ranks costs nothing. Else the busiest rank counts, with M messages of E elements in all
-   to other ranks, or from them:
-
-       ts + max(B, B / M + (M - 1) 0.1 ts),    B = E * element_bytes * cost->per_byte
-
-   ts = cost->per_message is mostly latency, which messages sent together share, and while one is
-   on the link the next is prepared. This differs from redist_cost_of, which charges ts for every
-   message and counts a rank's copies to itself: but a grid is good if much stays on the ranks.
-   M may be 1 too large; of more than 32 places a sample of 32 stands for all. Contention and nodes
-   are not considered. Of equally good grids, the one whose largest factor is the smallest is taken,
-   and of these the lexicographically first.
+   The seconds of a sequence are the sum of redist_cost_of over its exchanges, from each layout to
+   the next. Between layouts whose shapes differ there is none: a transform that keeps fewer modes
+   than points stands in the sequence as a layout of the points and one of the modes. Of equally
+   good grids, the one whose largest factor is the smallest is taken, and of these the
+   lexicographically first.
    layouts: called once for each grid, in lexicographic order. grid[dims]: receives the best.
-   seconds: receives those of its sequence. Example: of pencils along x, y, z, y and x on 16 ranks,
-   slabs, 1 x 16, are best, since one of two exchanges stays on the ranks; but 4 x 4 where messages
-   are so short that sending 12 fewer saves more than another latency costs.
-   Takes tens of microseconds for each exchange between axes of intervals, whatever procs is, and
-   as long as redist_cost_of for others. There are 13 grids of 4,096 in 2 factors, 91 in 3.
+   seconds: receives those of its sequence. Example: of pencils along x, y and z on 16 ranks, 4 x 4
+   is best, since each rank sends 8 messages, its copies to itself counted, not 17.
+   Takes as long as redist_cost_of for each grid: there are 13 grids of 4,096 in 2 factors, 91 in 3.
    On failure *seconds is -1. REDIST_ERR_ARGUMENT: NULL (only context may be NULL), out of range, a
    bad cost, element_bytes 0; grid is untouched. Else grid is the one that failed, for which
    redist_layout_explain may tell more: REDIST_ERR_ARGUMENT: `layouts` did not return 0 to `most`;
@@ -5322,64 +5311,11 @@ REDIST_PRIV_COLD int redist_priv_is_cost(const redist_cost *cost) {
          redist_priv_is_time(cost->per_byte);
 }
 
-enum { REDIST_PRIV_SAMPLE = 32 };
-
-/* The k-th of a sample of places: multiples of the golden ratio modulo 1, which are spread evenly,
-   but out of step with the axes of every grid. */
-REDIST_PRIV_COLD int redist_priv_sampled(int places, int k) {
-  const uint64_t fraction = (uint64_t)k * UINT32_C(2654435769) & UINT32_MAX;
-  return places <= REDIST_PRIV_SAMPLE ? k : (int)(fraction * (uint64_t)places >> 32);
-}
-
-/* Raises *most to what place[side] sends to other ranks, or receives. peers: the messages of a
-   place, one of which is not sent where elements stay on the rank. place[!side]: the other place on
-   this rank; -1: none. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_raise_load(const redist_layout *const *layout, int side,
-                                            const int *place, int64_t peers,
-                                            redist_priv_load *most) {
-  const int64_t stays =
-      place[!side] < 0 ? 0 : redist_priv_shared_by(layout[0], place[0], layout[1], place[1]);
-  int64_t elements = 1;
-  int d, coords[REDIST_MAX_DIMS];
-  redist_priv_coords_of_place(layout[side], place[side], coords);
-  for (d = 0; d < layout[side]->ndim; d++)
-    elements *= redist_axis_count(&layout[side]->dim[d].axis, coords[d]);
-  if (elements > stays) {
-    most->messages = redist_priv_max(most->messages, peers - (stays > 0));
-    most->elements = redist_priv_max(most->elements, elements - stays);
-  }
-  return stays < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
-}
-
-/* Of a product: most[side], with what ranks send themselves, becomes what a sample of places
-   exchanges with other ranks. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_leave_out_own(const redist_layout *const *layout,
-                                               redist_priv_load *most) {
-  redist_priv_rank_place *by_rank[2] = {NULL, NULL};
-  int side, k, place[2], code = redist_priv_list_ranks(layout[0], &by_rank[0]);
-  if (code == REDIST_OK) code = redist_priv_list_ranks(layout[1], &by_rank[1]);
-  for (side = 0; side < 2; side++) {
-    const int places = redist_layout_places(layout[side]);
-    const int64_t peers = most[side].messages;
-    most[side].messages = most[side].elements = 0;
-    for (k = 0; k < redist_priv_min(places, REDIST_PRIV_SAMPLE) && code == REDIST_OK; k++) {
-      place[side] = redist_priv_sampled(places, k);
-      place[!side] = redist_priv_next_place(layout[!side], by_rank[!side],
-                                            redist_priv_rank_at(layout[side], place[side]), -1);
-      code = redist_priv_raise_load(layout, side, place, peers, &most[side]);
-    }
-  }
-  REDIST_FREE(by_rank[0]);
-  REDIST_FREE(by_rank[1]);
-  return code;
-}
-
-/* The most messages and the most elements of any rank: by axes where pairs are a product of these,
-   and each element has one place; else from all flows. own: of what it sends itself, too.
+/* The most messages and the most elements of any rank, of what it sends itself, too: by axes where
+   pairs are a product of these, and each element has one place; else from all flows.
    REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_busiest(const redist_layout *from, const redist_layout *to,
-                                         int own, redist_priv_load *busiest) {
-  const redist_layout *const layout[2] = {from, to};
+                                         redist_priv_load *busiest) {
   redist_priv_load most[2] = {{1, 1}, {1, 1}};
   redist_priv_flows list;
   int64_t peers[2];
@@ -5393,11 +5329,10 @@ REDIST_PRIV_COLD int redist_priv_busiest(const redist_layout *from, const redist
         most[side].elements *= redist_priv_share(x[side]);
       }
     }
-    if (code == REDIST_OK && !own) code = redist_priv_leave_out_own(layout, most);
   } else if (code != REDIST_ERR_MEMORY) {
     code = redist_priv_list_flows(from, to, 0, 0, &list);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
-      most[side] = redist_priv_most_of_flows(&list, side, own);
+      most[side] = redist_priv_most_of_flows(&list, side, 1);
     REDIST_FREE(list.flow);
   }
   busiest->messages = redist_priv_max(most[0].messages, most[1].messages);
@@ -5420,7 +5355,7 @@ REDIST_API int redist_cost_of(const redist_layout *from, const redist_layout *to
   *seconds = -1;
   if (!redist_priv_is_cost(cost) || element_bytes < 1) return REDIST_ERR_ARGUMENT;
   code = redist_priv_check_pair(from, to, 0, &source);
-  if (code == REDIST_OK) code = redist_priv_busiest(&source, to, 1, &busiest);
+  if (code == REDIST_OK) code = redist_priv_busiest(&source, to, &busiest);
   if (code == REDIST_OK) *seconds = redist_priv_seconds_of(&busiest, element_bytes, cost);
   return code;
 }
@@ -5599,7 +5534,7 @@ REDIST_PRIV_COLD int redist_priv_write_route(redist_priv_route *route, int n, in
     if (k < n - 1 && !redist_priv_write_stop(route, way, &between[k]))
       *seconds = DBL_MAX;
     else
-      code = redist_priv_busiest(here, next, 1, &load);
+      code = redist_priv_busiest(here, next, &load);
     *seconds += route->latency + redist_priv_seconds_of(&load, 1, &route->cost);
     if (n == 1) route->elements = load.elements;
     if (load.elements - route->elements > route->elements) /* more than twice */
@@ -5701,37 +5636,17 @@ REDIST_PRIV_COLD int redist_priv_is_better(int dims, const redist_priv_grid *a,
           redist_priv_largest_factor(dims, a->grid) < redist_priv_largest_factor(dims, b->grid));
 }
 
-/* the fraction of per_message that is latency, which concurrent messages share; chosen */
-#define REDIST_PRIV_LATENCY 0.9
-
-/* The seconds of the busiest rank's messages: either the link is always busy, or the processor,
-   which prepares each message while the one before is on the link. */
-REDIST_PRIV_COLD double redist_priv_pipelined(const redist_priv_load *load, size_t element_bytes,
-                                              const redist_cost *cost) {
-  const double messages = (double)load->messages,
-               link = (double)load->elements * ((double)element_bytes * cost->per_byte),
-               others = (messages - 1) * (1 - REDIST_PRIV_LATENCY) * cost->per_message;
-  if (load->messages == 0) return 0;
-  return cost->per_message + (link > others + link / messages ? link : others + link / messages);
-}
-
-/* The seconds of a sequence of layouts. REDIST_ERR_ARGUMENT, _LAYOUT, _RANK, _OVERFLOW,
-   _MEMORY. */
+/* The seconds of a sequence of layouts. Errors as redist_cost_of. */
 REDIST_PRIV_COLD int redist_priv_sequence_cost(const redist_layout *sequence, int layouts,
                                                size_t element_bytes, const redist_cost *cost,
                                                double *seconds) {
-  redist_layout source;
-  redist_priv_load load;
+  double one;
   int k, code = layouts < 0 || layouts > REDIST_PRIV_SEQUENCE ? REDIST_ERR_ARGUMENT : REDIST_OK;
   if (code == REDIST_OK && layouts > 0) code = redist_layout_check(sequence);
   for (*seconds = 0, k = 1; k < layouts && code == REDIST_OK; k++) {
-    load.messages = load.elements = 0;
-    code = redist_priv_check_pair(&sequence[k - 1], &sequence[k], 0, &source);
-    if (code == REDIST_OK)
-      code = redist_priv_busiest(&source, &sequence[k], 0, &load);
-    else if (code == REDIST_ERR_SHAPE)
-      code = REDIST_OK;
-    if (code == REDIST_OK) *seconds += redist_priv_pipelined(&load, element_bytes, cost);
+    code = redist_cost_of(&sequence[k - 1], &sequence[k], element_bytes, cost, &one);
+    if (code == REDIST_OK) *seconds += one;
+    if (code == REDIST_ERR_SHAPE) code = REDIST_OK;
   }
   return code;
 }

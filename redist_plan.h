@@ -180,6 +180,8 @@
 #define REDIST_PRIV_CROWDING 2
 /* the time to set up rings, in duplications of a communicator; build/small */
 #define REDIST_PRIV_SETUP 15
+/* the fraction of options.cost.per_message that concurrent messages share; chosen */
+#define REDIST_PRIV_LATENCY 0.9
 #define REDIST_PRIV_NEARER 8 /* the latency between nodes over that inside one; bench/simulate.sh */
 /* how much faster a chain, or another method than estimated, must be; bench/simulate.sh */
 #define REDIST_PRIV_MARGIN 1.1
@@ -4163,7 +4165,7 @@ REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_l
                                             const redist_layout *to, int near) {
   redist_priv_network n = p->network;
   redist_priv_load busiest;
-  if (redist_priv_busiest(from, to, 1, &busiest) != REDIST_OK) return -1;
+  if (redist_priv_busiest(from, to, &busiest) != REDIST_OK) return -1;
   n.latency /= near ? REDIST_PRIV_NEARER : 1;
   n.cost.per_byte *= (double)(p->part->element_bytes * p->arrays) / (near ? (double)p->node : 1);
   return redist_priv_transfer(&n, (double)busiest.messages, (double)busiest.elements);
