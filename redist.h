@@ -3395,7 +3395,6 @@ REDIST_PRIV_APART void redist_priv_copy_large(const redist_priv_tiling *t,
                                               const redist_priv_policy *a, int64_t unit,
                                               const redist_priv_plane *p) {
   redist_priv_tile tile[REDIST_PRIV_TILE_BUFFERS];
-  REDIST_ASSERT(p->outer.n * p->inner.n * unit <= (int64_t)sizeof tile);
   redist_priv_copy_buffered(t, a, unit, p, tile);
 }
 
@@ -5514,7 +5513,6 @@ REDIST_PRIV_COLD int redist_priv_write_stop(const redist_priv_route *route,
       stop->dim[d].axis = *y;
     stop->dim[d].low = stop->dim[d].high = stop->dim[d].allocated = 0;
   }
-  REDIST_ASSERT(redist_layout_places(stop) == places);
   return 1;
 }
 
@@ -5967,10 +5965,7 @@ REDIST_PRIV_COLD int redist_priv_choose(const redist_priv_relabelling *r, int *n
     if (number[t] < 0 && row_of[r->own[t]] < 0) row_of[number[t] = r->own[t]] = t;
   for (t = 0; t < r->places && code == REDIST_OK; t++)
     if (number[t] < 0) {
-      while (row_of[left] >= 0) {
-        left++;
-        REDIST_ASSERT(left < r->ranks);
-      }
+      while (row_of[left] >= 0) left++;
       row_of[number[t] = left] = t;
     }
   if (code == REDIST_OK &&

@@ -410,7 +410,7 @@ REDIST_API int redist_wait(redist_plan *plan);
    redist_test does, and ranks not yet named can be named after that. Local.
    *rank: a rank of the plan's communicator, whose elements in all arrays or parts are now in the
        destination, or combined with it; this rank, too, if elements stay on it. -1: no further rank
-       has arrived yet; after the end of the execution: all are named.
+       has arrived yet; after the end of the execution: all are named; on failure.
    The elements of a named rank may be accessed; but in place those that belong to the source, too,
    stay read-only until the end, as do elements that other ranks combine with. Messages by MPI's
    collectives, and by REDIST_MULTIPHASE, all arrive at the end.
@@ -1165,6 +1165,7 @@ REDIST_PRIV int redist_priv_test(redist_plan *p, int *done) {
   code = redist_priv_end_failed(p, p->transport->test(p, done));
   redist_priv_leave(p);
   if (code != REDIST_OK || !*done) return code;
+  REDIST_ASSERT(p->arrivals == p->side[REDIST_PRIV_TO].peers + (p->local.bytes > 0));
   seconds = MPI_Wtime() - p->began;
   p->fastest = p->executions == 0 || seconds < p->fastest ? seconds : p->fastest;
   p->executions++;
