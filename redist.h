@@ -5891,8 +5891,8 @@ REDIST_PRIV_COLD int redist_priv_list_used(const redist_layout *from, const redi
    ascending by rank[1]. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_add_choices(redist_priv_relabelling *r, int place, int node,
                                              const redist_priv_flow *flow, int64_t n) {
-  const redist_priv_flow *end = flow + n;
   redist_priv_choice c;
+  int64_t k;
   int low = 0, high = r->ranks, code = REDIST_OK;
   memset(&c, 0, sizeof c);
   while (low < high) {
@@ -5902,10 +5902,10 @@ REDIST_PRIV_COLD int redist_priv_add_choices(redist_priv_relabelling *r, int pla
     else
       high = middle;
   }
-  while (n-- > 0) c.weight.part[0] += flow[n].elements;
-  for (; low < r->ranks && r->rank[low] / r->each == node && code == REDIST_OK; low++) {
+  for (k = 0; k < n; k++) c.weight.part[0] += flow[k].elements;
+  for (k = 0; low < r->ranks && r->rank[low] / r->each == node && code == REDIST_OK; low++) {
     c.column = low;
-    c.weight.part[1] = flow < end && flow->rank[1] == r->rank[low] ? flow++->elements : 0;
+    c.weight.part[1] = k < n && flow[k].rank[1] == r->rank[low] ? flow[k++].elements : 0;
     c.weight.part[2] = low == r->own[place];
     if (c.weight.part[0] > 0 || c.weight.part[2] > 0)
       code = REDIST_PRIV_APPEND(r->choice, r->choices, r->room, c);

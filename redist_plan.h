@@ -2203,7 +2203,7 @@ REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int together,
   for (a = 0; a < repeated; a++) {
     from = half == 1 ? redist_priv_packed(packed) : redist_priv_arrays(p, REDIST_PRIV_FROM, a);
     to = arrives ? redist_priv_arrays(p, REDIST_PRIV_TO, a) : redist_priv_packed(packed);
-    for (begin = end = 0; end <= list->n; end++) {
+    for (begin = end = 0; end <= list->n && list->n > 0; end++) {
       const int64_t array = end < list->n ? a + list->copy[end].array : 0;
       if (end < list->n && (p->pointers[array] == p->pointers[p->arrays + array]) == together)
         continue;
@@ -2286,9 +2286,10 @@ typedef struct {
    where it begins in the packed message. again: it has been compiled for another array. */
 REDIST_PRIV_COLD int redist_priv_list_copy(redist_plan *p, redist_priv_listing *l, int64_t at,
                                            int brick, int again, redist_priv_program *copy) {
-  redist_priv_piece *last = p->piece + p->pieces - 1, next = {0, 0, 0, 0};
+  redist_priv_piece *last = p->pieces > l->first ? &p->piece[p->pieces - 1] : NULL,
+                    next = {0, 0, 0, 0};
   const int fits =
-      !brick && !l->cut && p->pieces > l->first && at + copy->bytes - last->at <= l->cutting.bytes;
+      !brick && !l->cut && last != NULL && at + copy->bytes - last->at <= l->cutting.bytes;
   int code = REDIST_OK;
   next.at = at;
   next.first = p->copies.n;
