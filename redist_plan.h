@@ -3205,7 +3205,7 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
       h->member[h->size++] = h->member[k];
     h->rank = h->member[k].rank == p->rank ? h->size - 1 : h->rank;
   }
-  REDIST_ASSERT(h->member[h->rank].rank == p->rank);
+  REDIST_ASSERT(h->rank < h->size && h->member[h->rank].rank == p->rank);
   return REDIST_OK;
 }
 
