@@ -3206,7 +3206,7 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
       h->member[h->size++] = h->member[k];
     h->rank = h->member[k].rank == p->rank ? h->size - 1 : h->rank;
   }
-  REDIST_ASSERT(h->member[h->rank].rank == p->rank);
+  REDIST_ASSERT(h->rank < h->size && h->member[h->rank].rank == p->rank);
   return REDIST_OK;
 }
 
@@ -3627,8 +3627,8 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
   const double began = redist_priv_now(p);
   redist_priv_base base[2];
   int a;
-  REDIST_ASSERT((REDIST_PRIV_ACQUIRE(&channel->board->announced) | (peer->own + 1)) ==
-                4 * p->sharing.rings->execution + 3);
+  REDIST_ASSERT((channel->board->announced | (peer->own + 1)) ==
+                4 * p->sharing.rings->execution + 3); /* it has said where */
   for (a = 0; a < p->arrays; a++)
     p->pointers[2 * p->arrays + a] = (const char *)channel->board + offsets[a];
   for (a = 0; a < (p->parts > 1 ? 1 : p->arrays); a++) {
