@@ -486,6 +486,7 @@ REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
    Waiting for one of an arena's plans progresses all that are started, so ranks may wait for them
    in different orders. Where shared memory is missing or too small, arrays are in ordinary memory.
    Only one thread at a time may use an arena and its plans. All pages are committed at creation.
+   An arena keeps one file open for each rank of the node, to adopt arrays.
    Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on
    failure.
    A NULL pointer or a bad communicator is reported on the calling rank only (REDIST_ERR_ARGUMENT);
