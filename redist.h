@@ -3018,13 +3018,17 @@ typedef struct {
   int64_t n, from, to;
 } redist_priv_loop;
 
-/* The store policy: a copy overwrites its destination, or combines with it by a function. */
+/* The store policy: a copy overwrites its destination, or a function converts or combines. */
 typedef struct {
   redist_combine *function; /* NULL: overwrite */
   void *context;
-  int64_t element; /* bytes */
-  int alone;       /* the function is not thread-safe */
+  int64_t element, there; /* bytes of an element at the source and at the destination */
+  int alone;              /* the function is not thread-safe */
+  int converts;           /* the function only converts: one of redist_priv_conversions */
 } redist_priv_policy;
+
+/* Conversions of numbers: double to float, float to double, double to float and back. */
+enum redist_priv_conversions { REDIST_PRIV_NARROW = 1, REDIST_PRIV_WIDEN, REDIST_PRIV_ROUND };
 
 /* Two nested loops, and where they begin. */
 typedef struct {
@@ -3132,6 +3136,12 @@ REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t by
 #define REDIST_PRIV_UNROLL(times)
 #endif
 
+#if defined __GNUC__
+#define REDIST_PRIV_RESTRICT __restrict__
+#else
+#define REDIST_PRIV_RESTRICT
+#endif
+
 /* Copies a row of contiguous bytes. Where it is short, a call of memcpy takes longer than vectors
    do, of which the last may overlap the one before. */
 REDIST_PRIV_INLINE void redist_priv_copy_row(char *to, const char *from, int64_t bytes) {
@@ -3181,15 +3191,18 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *p
 typedef struct {
   int wide, tall;
   char strips, buffered, stream, far;
-  char turned, combine, unused[2]; /* planes are transposed; a function combines */
+  /* planes are transposed; a function combines (1), or converts (2); the destination's rows have no
+     gaps */
+  char turned, combine, contiguous, unused;
 } redist_priv_tiling;
 
 /* The kinds of steps. */
 enum redist_priv_kinds {
-  REDIST_PRIV_UNITS,  /* unit by unit */
-  REDIST_PRIV_ROWS,   /* units that are long enough to be streamed or combined one by one */
-  REDIST_PRIV_TILES,  /* two loops in tiles */
-  REDIST_PRIV_OFFSETS /* units at the offsets of a table */
+  REDIST_PRIV_UNITS,    /* unit by unit */
+  REDIST_PRIV_ROWS,     /* units that are long enough to be streamed or combined one by one */
+  REDIST_PRIV_TILES,    /* two loops in tiles */
+  REDIST_PRIV_OFFSETS,  /* units at the offsets of a table */
+  REDIST_PRIV_CONVERTED /* unit by unit, with a conversion */
 };
 
 /* A step of a copy, in bytes: a unit of contiguous bytes, or a table of offsets of such units, in
@@ -3197,7 +3210,8 @@ enum redist_priv_kinds {
 typedef struct {
   enum redist_priv_kinds kind;
   int loops; /* loop[first], ..., of the pool: those around outer, the outermost first */
-  int64_t first, from, to, unit; /* from, to: where it begins */
+  int64_t first, from, to; /* from, to: where it begins */
+  int64_t unit, there;     /* at the source; and at the destination, if a function converts */
   redist_priv_loop outer, inner;
   int64_t offset, offsets; /* of a table: offset[offset], ..., of the pool */
   int64_t buffered;        /* repetitions of the table that fill a tile without gaps; or 0 */
@@ -3302,12 +3316,35 @@ typedef union {
   long double aligned;
 } redist_priv_tile;
 
+/* How many units lead to the next cache line, at most `most`; `most` when `at` begins a line. */
+REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64_t most) {
+  const int64_t head = (int64_t)(-(uintptr_t)at % REDIST_PRIV_LINE) / unit;
+  return head > 0 ? redist_priv_min(head, most) : most;
+}
+
+/* Converts n contiguous elements and streams them, whole lines at a time. */
+REDIST_PRIV_APART void redist_priv_stream_converted(const redist_priv_policy *a, int64_t n,
+                                                    const char *from, char *to) {
+  enum { BYTES = 2048 };
+  char buffer[BYTES];
+  int64_t some = redist_priv_to_line(to, a->there, BYTES / a->there);
+  for (; n > 0; n -= some, some = BYTES / a->there) {
+    some = redist_priv_min(some, n);
+    a->function(from, buffer, some, a->context);
+    redist_priv_stream(to, buffer, some * a->there, 0);
+    from += some * a->element;
+    to += some * a->there;
+  }
+}
+
 /* Writes a row of chunks of `bytes` contiguous bytes. */
 REDIST_PRIV void redist_priv_write(const redist_priv_policy *a, int stream, redist_priv_loop row,
                                    int64_t bytes, const char *from, char *to) {
   for (; row.n > 0; row.n--, from += row.from, to += row.to)
-    if (a->function != NULL)
+    if (a->function != NULL && !(stream && a->converts))
       a->function(from, to, bytes / a->element, a->context);
+    else if (a->function != NULL)
+      redist_priv_stream_converted(a, bytes / a->element, from, to);
     else if (stream)
       redist_priv_stream(to, from, bytes, row.from);
     else
@@ -3321,12 +3358,13 @@ REDIST_PRIV void redist_priv_write(const redist_priv_policy *a, int stream, redi
    written in long pieces. Strips that are combined use a larger buffer, to read the destination in
    long pieces, too. */
 REDIST_PRIV_COLD void redist_priv_choose_tiles(redist_priv_step *s, int stream) {
-  const int64_t unit = s->unit, pitch = s->outer.to;
-  const int contiguous = s->inner.to == unit;
+  const int64_t unit = redist_priv_max(s->unit, s->there), pitch = s->outer.to;
+  const int contiguous = s->inner.to == s->there;
   redist_priv_tiling *t = &s->tiling;
   int64_t across;
-  t->strips =
-      t->turned && contiguous && s->outer.from == unit && (unit == 4 || unit == 8 || unit == 16);
+  t->contiguous = (char)contiguous;
+  t->strips = t->turned && contiguous && s->outer.from == s->unit &&
+              (s->unit == 4 || s->unit == 8 || s->unit == 16);
   t->stream = stream && contiguous;
   t->buffered = t->combine || (t->strips ? t->stream && pitch % 16 != 0 : contiguous);
   t->far |= stream || s->outer.n * s->inner.n * unit > REDIST_PRIV_NEAR;
@@ -3351,6 +3389,7 @@ REDIST_PRIV_COLD void redist_priv_choose_kind(redist_priv_step *s, int stream) {
   const int combine = s->tiling.combine;
   s->kind = s->offsets > 0                                       ? REDIST_PRIV_OFFSETS
             : (combine || stream) && s->unit >= REDIST_PRIV_LONG ? REDIST_PRIV_ROWS
+            : combine == 2 && !s->tiling.turned && !stream       ? REDIST_PRIV_CONVERTED
             : s->tiling.turned || combine ||
                     (stream && s->inner.to == s->unit && s->inner.n * s->unit >= REDIST_PRIV_LONG)
                 ? REDIST_PRIV_TILES
@@ -3358,25 +3397,28 @@ REDIST_PRIV_COLD void redist_priv_choose_kind(redist_priv_step *s, int stream) {
   redist_priv_choose_tiles(s, stream);
   REDIST_ASSERT(s->kind != REDIST_PRIV_TILES || (s->tiling.wide > 0 && s->tiling.tall > 0));
   if (s->kind == REDIST_PRIV_OFFSETS) s->tiling.stream = (char)(stream && s->buffered > 0);
+  if (s->kind == REDIST_PRIV_ROWS) s->tiling.stream = (char)stream;
 }
 
-/* Combines an assembled tile with a non-contiguous destination, through a second tile. */
+/* Combines an assembled tile with a non-contiguous destination, or converts it, through a second
+   tile. */
 REDIST_PRIV void redist_priv_combine_tile(const redist_priv_policy *a, int64_t unit,
                                           const redist_priv_plane *p,
                                           const redist_priv_tile *tile) {
-  const int64_t row = p->inner.n * unit;
+  const int64_t n = unit / a->element, bytes = n * a->there, row = p->inner.n * bytes;
   redist_priv_tile there;
   redist_priv_plane in = {{p->outer.n, p->outer.to, row},
-                          {p->inner.n, p->inner.to, unit},
+                          {p->inner.n, p->inner.to, bytes},
                           p->to,
                           there.bytes};
   redist_priv_plane out = {{p->outer.n, row, p->outer.to},
-                           {p->inner.n, unit, p->inner.to},
+                           {p->inner.n, bytes, p->inner.to},
                            there.bytes,
                            p->to};
-  redist_priv_copy_units(unit, &in);
-  a->function(tile->bytes, there.bytes, p->outer.n * row / a->element, a->context);
-  redist_priv_copy_units(unit, &out);
+  REDIST_ASSERT(p->outer.n * row <= (int64_t)sizeof there);
+  if (!a->converts) redist_priv_copy_units(bytes, &in);
+  a->function(tile->bytes, there.bytes, p->outer.n * p->inner.n * n, a->context);
+  redist_priv_copy_units(bytes, &out);
 }
 
 /* Copies a tile, shorter at the edges, through a buffer. */
@@ -3391,15 +3433,16 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
                           at};
   redist_priv_plane across = {in.inner, in.outer, p->from, at};
   redist_priv_loop rows = {p->outer.n, bytes, p->outer.to};
+  const int reads = a->function != NULL && !a->converts && t->contiguous;
   int64_t k, line;
-  for (k = 0; a->function != NULL && t->far && p->inner.to == unit && k < p->outer.n; k++)
-    for (line = 0; line < bytes; line += REDIST_PRIV_LINE)
+  for (k = 0; reads && t->far && k < p->outer.n; k++)
+    for (line = 0; line < p->inner.n * p->inner.to; line += REDIST_PRIV_LINE)
       REDIST_PRIV_PREFETCH(p->to, k * p->outer.to + line);
   if (t->strips)
     redist_priv_transpose(unit, t->far, 0, &in);
   else
     redist_priv_copy_units(unit, p->outer.n > 1 ? &across : &in);
-  if (p->inner.to == unit)
+  if (t->contiguous)
     redist_priv_write(a, t->stream, rows, bytes, at, p->to);
   else
     redist_priv_combine_tile(a, unit, p, tile);
@@ -3419,12 +3462,6 @@ REDIST_PRIV_APART void redist_priv_copy_large(const redist_priv_tiling *t,
                                               const redist_priv_plane *p) {
   redist_priv_tile tile[REDIST_PRIV_TILE_BUFFERS];
   redist_priv_copy_buffered(t, a, unit, p, tile);
-}
-
-/* How many units lead to the next cache line, at most `most`; `most` when `at` begins a line. */
-REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64_t most) {
-  const int64_t head = (int64_t)(-(uintptr_t)at % REDIST_PRIV_LINE) / unit;
-  return head > 0 ? redist_priv_min(head, most) : most;
 }
 
 /* Two loops in tiles, forwards along the source and one page of it at a time, so that the
@@ -3465,8 +3502,31 @@ REDIST_PRIV_APART void redist_priv_copy_tiles(redist_priv_tiling t, const redist
 
 /* The default store policy: overwrite, elements of so many bytes. */
 REDIST_PRIV_FAST redist_priv_policy redist_priv_replacing(int64_t element_bytes) {
-  const redist_priv_policy policy = {NULL, NULL, element_bytes, 0};
+  const redist_priv_policy policy = {NULL, NULL, element_bytes, element_bytes, 0, 0};
   return policy;
+}
+
+/* The context of redist_priv_combine_converted: converts numbers, then combines elements. */
+typedef struct {
+  redist_priv_policy convert, combine;
+} redist_priv_conversion;
+
+REDIST_PRIV void redist_priv_combine_converted(const void *from, void *to, int64_t n,
+                                               void *context) {
+  const redist_priv_policy *convert = &((const redist_priv_conversion *)context)->convert,
+                           *combine = &((const redist_priv_conversion *)context)->combine;
+  const int64_t numbers = combine->element / convert->there;
+  const char *at = (const char *)from;
+  char *there = (char *)to;
+  redist_priv_tile tile;
+  int64_t some;
+  for (; n > 0; n -= some) {
+    some = redist_priv_min(n, REDIST_PRIV_TILE_BUFFER / combine->element);
+    convert->function(at, tile.bytes, some * numbers, convert->context);
+    combine->function(tile.bytes, there, some, combine->context);
+    at += some * numbers * convert->element;
+    there += some * combine->element;
+  }
 }
 
 /* to = beta to + alpha from, of n real or complex numbers. */
@@ -3542,7 +3602,7 @@ typedef struct {
 /* A compiled copy: step[first], ..., of a pool, all begin `from` and `to` bytes further on. */
 typedef struct {
   int64_t first, steps, from, to;
-  int64_t bytes; /* that it copies */
+  int64_t bytes; /* that it copies, on the side where they are fewer */
   int64_t array; /* of a plan's several arrays: which */
 } redist_priv_program;
 
@@ -3571,9 +3631,9 @@ typedef struct {
 /* What is copied, and how. */
 typedef struct {
   int side[2];
-  int64_t element; /* bytes */
-  int combine;     /* a function combines */
-  int stream;      /* by non-temporal stores */
+  int64_t element[2]; /* bytes on each side */
+  int combine;        /* a function combines, or (2) converts */
+  int stream;         /* by non-temporal stores */
 } redist_priv_manner;
 
 typedef struct {
@@ -3658,7 +3718,7 @@ REDIST_PRIV_COLD int redist_priv_table_of(redist_priv_compiler *c, const redist_
                                           int64_t n, redist_priv_loop period, int64_t begin,
                                           int64_t end, int others, redist_priv_option *table) {
   redist_priv_pool *p = c->pool;
-  const int64_t first = p->offsets, element = c->manner.element;
+  const int64_t first = p->offsets, element = c->manner.element[1];
   redist_priv_offset *offset;
   int64_t k;
   int gaps, code = REDIST_OK;
@@ -3735,7 +3795,7 @@ REDIST_PRIV_COLD int redist_priv_list_options(redist_priv_compiler *c, const red
   const redist_priv_manner *w = &c->manner;
   const int inner = redist_priv_fastest(m, w->side[1]);
   const int tables = inner == redist_priv_fastest(m, w->side[0]) &&
-                     (w->element == 4 || w->element == 8 || w->element == 16);
+                     (w->element[0] == 4 || w->element[0] == 8 || w->element[0] == 16);
   int64_t r;
   int d, k, packed, code = REDIST_OK;
   for (d = 0; d < m->ndim && code == REDIST_OK; d++) {
@@ -3746,7 +3806,7 @@ REDIST_PRIV_COLD int redist_priv_list_options(redist_priv_compiler *c, const red
     c->end = begin == NULL ? list->elements : end[d];
     for (k = 0; k < 2; k++) {
       packed = w->side[k] == REDIST_PRIV_PACKED;
-      c->bytes[k] = m->stride[w->side[k]][d] * w->element;
+      c->bytes[k] = m->stride[w->side[k]][d] * w->element[k];
       shift[k] = packed ? c->begin * c->bytes[k] : 0;
     }
     memset(&c->next, 0, sizeof c->next);
@@ -3794,8 +3854,9 @@ REDIST_PRIV_COLD void redist_priv_merge_loops(redist_priv_step *s, redist_priv_l
     }
   }
   s->loops = n;
-  if (n > 0 && s->offsets == 0 && loops[n - 1].from == s->unit && loops[n - 1].to == s->unit) {
+  if (n > 0 && s->offsets == 0 && loops[n - 1].from == s->unit && loops[n - 1].to == s->there) {
     s->unit *= loops[n - 1].n;
+    s->there *= loops[n - 1].n;
     s->loops--;
   }
 }
@@ -3832,7 +3893,8 @@ REDIST_PRIV_COLD int redist_priv_add_step(redist_priv_compiler *c, int ndim, con
   memset(&s, 0, sizeof s);
   s.from = from;
   s.to = to;
-  s.unit = w->element;
+  s.unit = w->element[0];
+  s.there = w->element[1];
   for (d = 0; d < ndim; d++) {
     const redist_priv_option *o = &c->option[chosen[d]];
     s.from += o->from;
@@ -3845,7 +3907,7 @@ REDIST_PRIV_COLD int redist_priv_add_step(redist_priv_compiler *c, int ndim, con
     for (k = 0; k < REDIST_PRIV_LEVELS; k++) redist_priv_insert_loop(&s, loops, o->loop[k]);
   }
   redist_priv_merge_loops(&s, loops);
-  if (s.loops > 1 && s.offsets == 0 && s.unit == w->element && s.unit < REDIST_PRIV_LINE)
+  if (s.loops > 1 && s.offsets == 0 && s.unit == w->element[0] && s.unit < REDIST_PRIV_LINE)
     turned = redist_priv_turn_loops(&s, loops);
   s.inner = s.loops > 0 ? loops[s.loops - 1] : once;
   s.outer = s.loops > 1 ? loops[s.loops - 2] : once;
@@ -3869,7 +3931,8 @@ REDIST_PRIV_COLD int64_t redist_priv_bytes_of_steps(const redist_priv_pool *pool
   int l;
   for (k = first; k < first + steps; k++, bytes += each) {
     const redist_priv_step *s = &pool->step[k];
-    each = s->outer.n * s->inner.n * s->unit * redist_priv_max(s->offsets, 1);
+    each = s->outer.n * s->inner.n * redist_priv_min(s->unit, s->there) *
+           redist_priv_max(s->offsets, 1);
     for (l = 0; l < s->loops; l++) each *= pool->loop[s->first + l].n;
   }
   return bytes;
@@ -3894,10 +3957,10 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_pool *pool, const redist_pr
     m.stride[REDIST_PRIV_PACKED][d] = m.elements;
     m.elements *= begin == NULL ? m.axis[d]->elements : end[d] - begin[d];
   }
-  for (k = 0; k < 2; k++) at[k] = m.origin[manner.side[k]] * manner.element;
+  for (k = 0; k < 2; k++) at[k] = m.origin[manner.side[k]] * manner.element[k];
   program->first = pool->steps;
   program->from = program->to = program->array = 0;
-  program->bytes = m.elements * manner.element;
+  program->bytes = m.elements * redist_priv_min(manner.element[0], manner.element[1]);
   code = redist_priv_list_options(&c, &m, begin, end);
   memcpy(chosen, c.first, sizeof chosen);
   for (d = 0; d >= 0 && code == REDIST_OK && m.elements > 0;) {
@@ -3984,10 +4047,86 @@ REDIST_PRIV void redist_priv_copy_table(int64_t unit, const redist_priv_offset *
   }
 }
 
-/* The same through a tile that is then streamed: the table fills its destination without gaps. */
-REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redist_priv_offset *at,
+/* Functions that convert n numbers, of any alignment; where it is known that they are 16, compilers
+   make vectors of them. */
+#define REDIST_PRIV_CONVERT(name, source, target)                                     \
+  REDIST_PRIV_INLINE void name##_some(const char *REDIST_PRIV_RESTRICT from,          \
+                                      char *REDIST_PRIV_RESTRICT to, int64_t n) {     \
+    int64_t k;                                                                        \
+    for (k = 0; k < n; k++) {                                                         \
+      source x;                                                                       \
+      target y;                                                                       \
+      memcpy(&x, from + k * (int64_t)sizeof x, sizeof x);                             \
+      y = (target)(float)x;                                                           \
+      memcpy(to + k * (int64_t)sizeof y, &y, sizeof y);                               \
+    }                                                                                 \
+  }                                                                                   \
+  REDIST_PRIV void name(const void *from, void *to, int64_t n, void *context) {       \
+    const char *at = (const char *)from;                                              \
+    char *there = (char *)to;                                                         \
+    (void)context;                                                                    \
+    for (; n >= 16; n -= 16, at += 16 * sizeof(source), there += 16 * sizeof(target)) \
+      name##_some(at, there, 16);                                                     \
+    name##_some(at, there, n);                                                        \
+  }
+
+REDIST_PRIV_CONVERT(redist_priv_narrow, double, float)
+REDIST_PRIV_CONVERT(redist_priv_widen, float, double)
+REDIST_PRIV_CONVERT(redist_priv_round, double, double)
+
+/* Loops around the conversion of n numbers: of units, and of the units of a table. */
+#define REDIST_PRIV_CONVERT_UNITS(name, numbers)                \
+  for (j = 0; j < p.outer.n; j++)                               \
+    for (i = 0; i < p.inner.n; i++)                             \
+      name##_some(p.from + j * p.outer.from + i * p.inner.from, \
+                  p.to + j * p.outer.to + i * p.inner.to, numbers);
+#define REDIST_PRIV_CONVERT_TABLE(name, numbers)                               \
+  for (j = 0; j < p.outer.n; j++)                                              \
+    for (i = 0; i < p.inner.n; i++)                                            \
+      for (k = 0; k < units; k++)                                              \
+        name##_some(p.from + j * p.outer.from + i * p.inner.from + at[k].from, \
+                    p.to + j * p.outer.to + i * p.inner.to + at[k].to, numbers);
+
+#define REDIST_PRIV_CONVERT_BY(loops, conversion, name) \
+  case conversion:                                      \
+    if (n == 1) {                                       \
+      loops(name, 1)                                    \
+    } else if (n == 2) {                                \
+      loops(name, 2)                                    \
+    } else {                                            \
+      loops(name, n)                                    \
+    }                                                   \
+    break;
+#define REDIST_PRIV_CONVERT_ALL(loops)                                    \
+  switch (a->converts) {                                                  \
+    REDIST_PRIV_CONVERT_BY(loops, REDIST_PRIV_NARROW, redist_priv_narrow) \
+    REDIST_PRIV_CONVERT_BY(loops, REDIST_PRIV_WIDEN, redist_priv_widen)   \
+    REDIST_PRIV_CONVERT_BY(loops, REDIST_PRIV_ROUND, redist_priv_round)   \
+  }
+
+REDIST_PRIV_APART void redist_priv_convert_units(const redist_priv_policy *a, int64_t unit,
+                                                 const redist_priv_plane *plane) {
+  const redist_priv_plane p = *plane;
+  const int64_t n = unit / a->element;
+  int64_t i, j;
+  REDIST_PRIV_CONVERT_ALL(REDIST_PRIV_CONVERT_UNITS)
+}
+
+REDIST_PRIV_APART void redist_priv_convert_table(const redist_priv_policy *a, int64_t unit,
+                                                 const redist_priv_offset *at, int64_t units,
+                                                 const redist_priv_plane *plane) {
+  const redist_priv_plane p = *plane;
+  const int64_t n = unit / a->element;
+  int64_t i, j, k;
+  REDIST_PRIV_CONVERT_ALL(REDIST_PRIV_CONVERT_TABLE)
+}
+
+/* Copies a table for each iteration of a plane through a tile that is then streamed: the table
+   fills its destination without gaps. */
+REDIST_PRIV void redist_priv_stream_table(const redist_priv_policy *a, const redist_priv_step *s,
+                                          const redist_priv_offset *at,
                                           const redist_priv_plane *p) {
-  const int64_t bytes = s->offsets * s->unit;
+  const int64_t bytes = s->offsets * s->there;
   /* rows follow each other: lines are streamed whole */
   const int across = p->inner.n == 1 && p->outer.to == bytes;
   const redist_priv_loop outer = across ? p->inner : p->outer, inner = across ? p->outer : p->inner;
@@ -3999,7 +4138,10 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redis
     for (i = 0; i < inner.n; i += chunk.inner.n) {
       chunk.inner.n = redist_priv_min(inner.to == bytes ? s->buffered : 1, inner.n - i);
       chunk.from = p->from + j * outer.from + i * inner.from;
-      redist_priv_copy_table(s->unit, at, s->offsets, &chunk);
+      if (a->converts)
+        redist_priv_convert_table(a, s->unit, at, s->offsets, &chunk);
+      else
+        redist_priv_copy_table(s->unit, at, s->offsets, &chunk);
       redist_priv_stream(p->to + j * outer.to + i * inner.to, tile.bytes, chunk.inner.n * bytes, 0);
     }
 }
@@ -4028,17 +4170,17 @@ REDIST_PRIV_APART void redist_priv_pass_table(int64_t unit, const int64_t *offse
 REDIST_PRIV void redist_priv_combine_units(const redist_priv_policy *a, int64_t unit,
                                            const redist_priv_offset *at, int64_t n,
                                            redist_priv_loop rows, const char *from, char *to) {
-  const int64_t bytes = n * unit;
+  const int64_t each = unit / a->element, bytes = each * a->there;
   redist_priv_tile there, arrived;
   int64_t k = 0;
   do {
     redist_priv_pass_table(unit, &at->from, n, (char *)(uintptr_t)from + k * rows.from,
-                           arrived.bytes + k * bytes, 0);
-    redist_priv_pass_table(unit, &at->to, n, to + k * rows.to, there.bytes + k * bytes, 0);
+                           arrived.bytes + k * n * unit, 0);
+    redist_priv_pass_table(bytes, &at->to, n, to + k * rows.to, there.bytes + k * n * bytes, 0);
   } while (++k < rows.n);
-  a->function(arrived.bytes, there.bytes, rows.n * bytes / a->element, a->context);
+  a->function(arrived.bytes, there.bytes, rows.n * n * each, a->context);
   for (k = 0; k < rows.n; k++)
-    redist_priv_pass_table(unit, &at->to, n, to + k * rows.to, there.bytes + k * bytes, 1);
+    redist_priv_pass_table(bytes, &at->to, n, to + k * rows.to, there.bytes + k * n * bytes, 1);
 }
 
 /* The same for each iteration of a plane: as much at a time as fits a tile. */
@@ -4046,7 +4188,8 @@ REDIST_PRIV_APART void redist_priv_combine_table(const redist_priv_policy *a,
                                                  const redist_priv_step *s,
                                                  const redist_priv_offset *at,
                                                  const redist_priv_plane *p) {
-  const int64_t most = REDIST_PRIV_TILE_BUFFER / s->unit, units = redist_priv_min(s->offsets, most);
+  const int64_t most = REDIST_PRIV_TILE_BUFFER / redist_priv_max(s->unit, s->there),
+                units = redist_priv_min(s->offsets, most);
   redist_priv_loop rows = p->inner;
   int64_t i, j, k;
   for (j = 0; j < p->outer.n; j++)
@@ -4070,12 +4213,16 @@ REDIST_PRIV void redist_priv_copy_plane(const redist_priv_pool *pool, const redi
     redist_priv_copy_tiles(s->tiling, a, s->unit, p);
   } else if (s->kind == REDIST_PRIV_ROWS) {
     for (j = 0; j < p->outer.n; j++)
-      redist_priv_write(a, a->function == NULL, p->inner, s->unit, p->from + j * p->outer.from,
+      redist_priv_write(a, s->tiling.stream, p->inner, s->unit, p->from + j * p->outer.from,
                         p->to + j * p->outer.to);
-  } else if (a->function != NULL) {
+  } else if (s->kind == REDIST_PRIV_CONVERTED) {
+    redist_priv_convert_units(a, s->unit, p);
+  } else if (a->function != NULL && !a->converts) {
     redist_priv_combine_table(a, s, at, p);
   } else if (s->tiling.stream) {
-    redist_priv_stream_table(s, at, p);
+    redist_priv_stream_table(a, s, at, p);
+  } else if (a->converts) {
+    redist_priv_convert_table(a, s->unit, at, s->offsets, p);
   } else {
     redist_priv_copy_table(s->unit, at, s->offsets, p);
   }
@@ -4128,7 +4275,7 @@ REDIST_PRIV void redist_priv_take_share(redist_priv_step *s, redist_priv_loop *l
         : t + 1 == all ? s->unit
                        : s->unit / grain * (t + 1) / all * grain;
   s->from += best != NULL ? begin * best->from : begin;
-  s->to += best != NULL ? begin * best->to : begin;
+  s->to += best != NULL ? begin * best->to : begin / a->element * a->there;
   *(best != NULL ? &best->n : &s->unit) = end - begin;
 }
 
@@ -4423,7 +4570,7 @@ REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m,
                                             const redist_priv_pairs *pair, int block) {
   const redist_layout *from = pair->side[REDIST_PRIV_FROM]->layout;
   redist_priv_message message = redist_priv_message_of(pair->n, pair->message, block, from);
-  redist_priv_manner manner = {{REDIST_PRIV_FROM, REDIST_PRIV_TO}, 0, 0, 0};
+  redist_priv_manner manner = {{REDIST_PRIV_FROM, REDIST_PRIV_TO}, {0, 0}, 0, 0};
   redist_priv_storage storage;
   redist_priv_pool pool;
   redist_priv_program program;
@@ -4435,7 +4582,7 @@ REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m,
     redist_priv_store(&message, side, &storage);
   }
   redist_priv_slow_to_fast(from, from->memory_order, order);
-  manner.element = m->policy.element;
+  manner.element[0] = manner.element[1] = m->policy.element;
   manner.combine = m->policy.function != NULL;
   manner.stream = storage.size * m->policy.element >= REDIST_STREAM_BYTES;
   memset(&pool, 0, sizeof pool);
@@ -4474,8 +4621,10 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
                                      const redist_layout *to, void *const *to_arrays,
                                      size_t element_bytes, redist_combine *combine, void *context) {
   redist_layout source;
-  redist_priv_mover m = {from_arrays, to_arrays, {combine, context, (int64_t)element_bytes, 0}};
+  redist_priv_mover m = {from_arrays, to_arrays, redist_priv_replacing((int64_t)element_bytes)};
   int code = redist_priv_check_pair(from, to, combine != NULL, &source);
+  m.policy.function = combine;
+  m.policy.context = context;
   if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
     code = REDIST_ERR_ARGUMENT;
   if (code == REDIST_OK) code = redist_priv_check_arrays(from, from_arrays);

@@ -241,6 +241,9 @@ enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
    size. */
 typedef enum { REDIST_ESTIMATE = 0, REDIST_MEASURE } redist_effort;
 
+/* How elements travel: as they are, or as float. */
+typedef enum { REDIST_WIRE_EXACT = 0, REDIST_WIRE_FLOAT } redist_wire;
+
 /* A prepared redistribution, made by redist_plan_create. What it contains is private. */
 typedef struct redist_plan redist_plan;
 /* Shared memory of a node's ranks, made by redist_arena_create. What it contains is private. */
@@ -277,6 +280,13 @@ typedef struct {
      again. Arrays of double, float, int and int64_t must be aligned as C has them, too. Starting
      then waits for all ranks, which start their plans in the same order */
   int checked;
+  /* REDIST_WIRE_FLOAT: elements of double, or of double complex, travel as float, so that messages
+     are half as long. Every element is rounded as C converts it, once, before it is sent, combined
+     or copied on its rank: results are the same bits whatever the distribution, the method and the
+     number of ranks. In place, elements that are not copied are not rounded. Of several parts,
+     those of other types travel as they are; one at least must be of doubles. Not with
+     REDIST_ALLTOALLW, which is replaced */
+  redist_wire wire;
   /* the function that combines arriving elements with the destination's (redist_combine_op,
      redist_combine_axpby, or your own); NULL: they replace these. Given on all ranks, or none; not
      with fixed arrays; in place, only for views with identical strides. REDIST_MEASURE calls it on
@@ -294,7 +304,8 @@ typedef struct {
 typedef struct {
   redist_method method;
   int64_t sends, receives;                         /* messages to and from other ranks       */
-  int64_t bytes_sent, bytes_received, bytes_local; /* per execution, all arrays              */
+  int64_t bytes_sent, bytes_received, bytes_local; /* per execution, all arrays; the first two as
+                                                      they travel (options.wire) */
   int64_t buffer_bytes;                            /* staging memory that the plan holds     */
   /* of shared memory, the plan's or the arena's; buffer_bytes includes its rings */
   int64_t shared_bytes;
@@ -947,15 +958,25 @@ typedef struct {
   int64_t bytes; /* of one array of each part, as they lie in staging memory */
 } redist_priv_local;
 
+/* How elements are copied: from array to array; into packed memory; from there into an array. */
+enum redist_priv_stores {
+  REDIST_PRIV_ACROSS,
+  REDIST_PRIV_PACKING,
+  REDIST_PRIV_UNPACKING,
+  REDIST_PRIV_STORES
+};
+
 /* The private form of a redist_part; a plan for one array, or several alike, has one. */
 typedef struct {
-  redist_layout *from, *to; /* allocated for ndim axes only */
-  MPI_Datatype element;     /* valid during creation only */
-  int64_t element_bytes;
+  redist_layout *from, *to;            /* allocated for ndim axes only */
+  MPI_Datatype element;                /* valid during creation only */
+  int64_t element_bytes, packed_bytes; /* of an element in an array, and in a message */
   /* axes of the source from slow to fast: of packed elements, and of pieces */
   int order[REDIST_MAX_DIMS];
-  redist_priv_policy policy;          /* how elements come to the destination */
-  redist_priv_directory directory[2]; /* valid during creation only */
+  redist_priv_policy policy; /* how elements come to the destination, if not converted */
+  redist_priv_policy store[REDIST_PRIV_STORES]; /* how copies store elements, converted or not */
+  redist_priv_conversion conversion[REDIST_PRIV_STORES]; /* the contexts of those that combine */
+  redist_priv_directory directory[2];                    /* valid during creation only */
   redist_priv_half half[2];
   int64_t local, rest; /* elements that stay on this rank; those that must be copied in place */
 } redist_priv_part;
@@ -1379,6 +1400,7 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
                                      "node_ranks",
                                      "timed",
                                      "checked",
+                                     "wire",
                                      "executions",
                                      "cost.per_message, as bits,",
                                      "cost.per_byte, as bits,"};
@@ -1395,6 +1417,7 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
                           o->node_ranks,
                           o->timed != 0,
                           o->checked != 0,
+                          (int64_t)o->wire,
                           o->executions};
   int k;
   memcpy(&value[NAMES - 2], costs, sizeof costs);
@@ -1675,6 +1698,27 @@ REDIST_PRIV_COLD const char *redist_priv_left_out(int method) {
   }
 }
 
+/* The doubles of an element that is a double or a double complex; 0: it is of another type. */
+REDIST_PRIV_COLD int redist_priv_doubles_of(MPI_Datatype element) {
+  if (element == MPI_DOUBLE || element == MPI_DOUBLE_PRECISION || element == MPI_REAL8) return 1;
+  return element == MPI_C_DOUBLE_COMPLEX || element == MPI_CXX_DOUBLE_COMPLEX ||
+                 element == MPI_DOUBLE_COMPLEX || element == MPI_COMPLEX16
+             ? 2
+             : 0;
+}
+
+REDIST_PRIV_COLD void redist_priv_check_wire(const redist_plan *p, redist_priv_error *v) {
+  int k, doubles = 0;
+  for (k = 0; k < p->parts; k++) doubles += redist_priv_doubles_of(p->part[k].element);
+  if (p->options.wire != REDIST_WIRE_EXACT && p->options.wire != REDIST_WIRE_FLOAT)
+    redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.wire is %d", (int)p->options.wire);
+  if (p->options.wire == REDIST_WIRE_FLOAT && doubles == 0)
+    redist_priv_fail(v, REDIST_ERR_TYPE,
+                     "options.wire is REDIST_WIRE_FLOAT, but no elements are of double or double "
+                     "complex: %" PRId64 " bytes",
+                     p->part->element_bytes);
+}
+
 REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_error *v) {
   const redist_options *o = &p->options;
   const int method = (int)o->method, fixed = o->fixed_from != NULL || o->fixed_to != NULL;
@@ -1686,6 +1730,7 @@ REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_erro
     redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.method is %d, which is no method", method);
   if (o->effort != REDIST_ESTIMATE && o->effort != REDIST_MEASURE)
     redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.effort is %d", (int)o->effort);
+  redist_priv_check_wire(p, v);
   if (o->arrays < 0 || (int64_t)o->max_buffer < 0 || o->node_ranks < 0 || o->executions < 0)
     redist_priv_fail(v, REDIST_ERR_ARGUMENT,
                      "options.arrays is %d, max_buffer %" PRId64
@@ -1808,8 +1853,15 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int64_
 /* How a part's elements are copied from one side to another. */
 REDIST_PRIV_COLD redist_priv_manner redist_priv_manner_of(const redist_priv_part *part, int from,
                                                           int to, int stream) {
-  const int combine = to == REDIST_PRIV_TO && part->policy.function != NULL;
-  const redist_priv_manner manner = {{from, to}, part->element_bytes, combine, stream};
+  const enum redist_priv_stores store = from == REDIST_PRIV_PACKED ? REDIST_PRIV_UNPACKING
+                                        : to == REDIST_PRIV_PACKED ? REDIST_PRIV_PACKING
+                                                                   : REDIST_PRIV_ACROSS;
+  const redist_priv_manner manner = {
+      {from, to},
+      {store == REDIST_PRIV_UNPACKING ? part->packed_bytes : part->element_bytes,
+       store == REDIST_PRIV_PACKING ? part->packed_bytes : part->element_bytes},
+      part->store[store].converts ? 2 : part->store[store].function != NULL,
+      stream};
   return manner;
 }
 
@@ -1962,7 +2014,7 @@ REDIST_PRIV_COLD int redist_priv_keep_products(redist_plan *p, redist_priv_part 
     redist_priv_message m = redist_priv_product_message(p, product);
     redist_priv_store(&m, REDIST_PRIV_TO, &there->storage);
     if (m.elements > 0) code = redist_priv_keep(p, part, m);
-    p->local.bytes += redist_priv_round_up(m.elements * part->element_bytes, REDIST_PRIV_LINE);
+    p->local.bytes += redist_priv_round_up(m.elements * part->packed_bytes, REDIST_PRIV_LINE);
   }
   return code;
 }
@@ -1973,7 +2025,7 @@ REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, const redist_priv_
   const int images = redist_priv_blocks_of(&part->half[product->own].peers[product->held]);
   int code = REDIST_OK;
   for (; product->number < images && code == REDIST_OK; product->number++) {
-    product->bytes = redist_priv_product_message(p, product).elements * part->element_bytes;
+    product->bytes = redist_priv_product_message(p, product).elements * part->packed_bytes;
     if (product->bytes > 0)
       code = REDIST_PRIV_APPEND(p->product, p->products, p->product_room, *product);
   }
@@ -1983,6 +2035,7 @@ REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, const redist_priv_
 /* Adds the blocks of a part's message: for every array, all products from `first` on. */
 REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *peer, int64_t first) {
   redist_priv_block block = {0, 0, 0, 0};
+  const redist_priv_part *part = &p->part[p->product[first].part];
   const int arrays = p->parts > 1 ? 1 : p->arrays;
   int a;
   for (a = 0; a < arrays; a++)
@@ -1993,6 +2046,7 @@ REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *pe
       REDIST_ASSERT(block.bytes > 0);
       peer->bytes = block.at + block.bytes;
       p->side[peer->own].bytes += block.bytes;
+      p->side[peer->own].touched += block.bytes / part->packed_bytes * part->element_bytes;
       peer->blocks++;
       if (REDIST_PRIV_APPEND(p->block, p->blocks, p->block_room, block) != REDIST_OK)
         return REDIST_ERR_MEMORY;
@@ -2116,11 +2170,10 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own) {
   return code;
 }
 
-/* How many bytes of a side an execution touches: messages, and what is local unless it stays in
-   place. */
+/* How many bytes of a side an execution touches: messages, which are known, and what is local
+   unless it stays in place. */
 REDIST_PRIV_COLD void redist_priv_measure_side(redist_plan *p, redist_priv_side *s) {
   int a;
-  s->touched = s->bytes;
   for (a = 0; a < p->arrays; a++) {
     const redist_priv_part *part = redist_priv_part_of(p, a);
     s->touched += (p->options.in_place ? part->rest : part->local) * part->element_bytes;
@@ -2182,9 +2235,9 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_arr
     redist_priv_peer *peer = &s->peer[k];
     const redist_priv_product *product = &p->product[p->block[peer->block].product];
     const redist_priv_message m = redist_priv_product_message(p, product);
-    peer->direct = peer->blocks > 1
-                       ? -1
-                       : redist_priv_contiguous(&m, own) * p->part[product->part].element_bytes;
+    const redist_priv_part *part = &p->part[product->part];
+    const int whole = peer->blocks == 1 && part->store[REDIST_PRIV_PACKING].function == NULL;
+    peer->direct = whole ? redist_priv_contiguous(&m, own) * part->element_bytes : -1;
     peer->staged = REDIST_PRIV_IN_ARRAY;
     if (peer->near || in_array == REDIST_PRIV_ALL || (contiguous && peer->direct >= 0)) continue;
     peer->staged = staging->bytes;
@@ -2209,19 +2262,18 @@ REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own) {
   return p->arrays > 1 ? MPI_BOTTOM : redist_priv_given(p, own, 0);
 }
 
-/* Runs copies between arrays, or to or from packed memory. arrives: combining where parts do. */
+/* Runs copies between arrays, or to or from packed memory. */
 REDIST_PRIV void redist_priv_run_copies(const redist_plan *p, const redist_priv_program *c,
-                                        int64_t n, int arrives, redist_priv_base from,
-                                        redist_priv_base to) {
-  const redist_priv_policy replacing = redist_priv_replacing(1), *a = &replacing;
+                                        int64_t n, enum redist_priv_stores store,
+                                        redist_priv_base from, redist_priv_base to) {
   int64_t alike;
   for (; n > 0; n -= alike, c += alike) {
     alike = redist_priv_alike(&p->pool, c, n);
-    if (arrives) a = &redist_priv_part_of(p, (int)c->array)->policy;
     if (alike > 1)
       redist_priv_copy_alike(&p->pool, c, alike, from, to);
     else
-      redist_priv_copy(&p->pool, c, a, redist_priv_base_of(from, c), redist_priv_base_of(to, c));
+      redist_priv_copy(&p->pool, c, &redist_priv_part_of(p, (int)c->array)->store[store],
+                       redist_priv_base_of(from, c), redist_priv_base_of(to, c));
   }
 }
 
@@ -2241,19 +2293,22 @@ REDIST_PRIV redist_priv_base redist_priv_packed(const char *memory) {
 REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int together, int half,
                                              const char *packed) {
   const redist_priv_copies *list = &p->local.copies[together][half];
-  const int arrives = packed == NULL || half == 1;
+  const enum redist_priv_stores store = packed == NULL ? REDIST_PRIV_ACROSS
+                                        : half == 0    ? REDIST_PRIV_PACKING
+                                                       : REDIST_PRIV_UNPACKING;
   const int repeated = p->parts > 1 ? 1 : p->arrays; /* the list, for one array after another */
   redist_priv_base from, to;
   int64_t begin, end;
   int a;
   for (a = 0; a < repeated; a++) {
     from = half == 1 ? redist_priv_packed(packed) : redist_priv_arrays(p, REDIST_PRIV_FROM, a);
-    to = arrives ? redist_priv_arrays(p, REDIST_PRIV_TO, a) : redist_priv_packed(packed);
+    to = store == REDIST_PRIV_PACKING ? redist_priv_packed(packed)
+                                      : redist_priv_arrays(p, REDIST_PRIV_TO, a);
     for (begin = end = 0; end <= list->n && list->n > 0; end++) {
       const int64_t array = end < list->n ? a + list->copy[end].array : 0;
       if (end < list->n && (p->pointers[array] == p->pointers[p->arrays + array]) == together)
         continue;
-      redist_priv_run_copies(p, list->copy + begin, end - begin, arrives, from, to);
+      redist_priv_run_copies(p, list->copy + begin, end - begin, store, from, to);
       begin = end + 1;
     }
     if (packed != NULL) packed += p->local.bytes;
@@ -2286,11 +2341,11 @@ REDIST_PRIV_APART void redist_priv_copy_local(redist_plan *p) {
 REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_priv_part *part, const redist_priv_message *m,
                                          redist_priv_cutting c, int64_t *size) {
   int axes[REDIST_MAX_DIMS], i, wide;
-  int64_t bricks = 1, room = redist_priv_max(c.bytes / part->element_bytes, 1), width;
+  int64_t bricks = 1, room = redist_priv_max(c.bytes / part->packed_bytes, 1), width;
   redist_priv_slow_to_fast(part->to, part->to->memory_order, axes);
   for (i = 0, wide = axes[0]; i < m->ndim; i++)
     wide = m->axis[axes[i]]->elements > 1 ? axes[i] : wide;
-  width = redist_priv_min(redist_priv_max(c.wide / part->element_bytes, 1), room);
+  width = redist_priv_min(redist_priv_max(c.wide / part->packed_bytes, 1), room);
   width = redist_priv_min(width, m->axis[wide]->elements);
   room /= width;
   for (i = m->ndim - 1; i >= 0; i--) {
@@ -2372,7 +2427,7 @@ REDIST_PRIV_COLD int redist_priv_list_block(redist_plan *p, redist_priv_listing 
   if (!again) product->copy = p->copies.n;
   do {
     memset(&copy, 0, sizeof copy);
-    copy.bytes = part->element_bytes;
+    copy.bytes = part->packed_bytes;
     for (d = 0; d < m.ndim; d++) copy.bytes *= end[d] - begin[d];
     if (l->compiles && again)
       copy = p->copies.copy[k++];
@@ -2431,7 +2486,8 @@ REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_
   const int arrives = peer->own == REDIST_PRIV_TO;
   const double began = redist_priv_now(p);
   REDIST_ASSERT(piece < p->pieces && listed->first + listed->copies <= p->copies.n);
-  redist_priv_run_copies(p, p->copies.copy + listed->first, listed->copies, arrives,
+  redist_priv_run_copies(p, p->copies.copy + listed->first, listed->copies,
+                         arrives ? REDIST_PRIV_UNPACKING : REDIST_PRIV_PACKING,
                          arrives ? memory : arrays, arrives ? arrays : memory);
   redist_priv_add_copying(p, began);
 }
@@ -3921,8 +3977,8 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
   for (a = 0; a < (p->parts > 1 ? 1 : p->arrays); a++) {
     base[peer->own] = redist_priv_arrays(p, peer->own, a);
     base[!peer->own] = redist_priv_arrays(p, 2, a);
-    redist_priv_run_copies(p, p->copies.copy + peer->direct_first, peer->direct_copies, 1,
-                           base[REDIST_PRIV_FROM], base[REDIST_PRIV_TO]);
+    redist_priv_run_copies(p, p->copies.copy + peer->direct_first, peer->direct_copies,
+                           REDIST_PRIV_ACROSS, base[REDIST_PRIV_FROM], base[REDIST_PRIV_TO]);
   }
   redist_priv_add_copying(p, began);
 }
@@ -4501,7 +4557,7 @@ REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_l
   redist_priv_load busiest;
   if (redist_priv_busiest(from, to, &busiest) != REDIST_OK) return -1;
   n.latency /= near ? REDIST_PRIV_NEARER : 1;
-  n.cost.per_byte *= (double)(p->part->element_bytes * p->arrays) / (near ? (double)p->node : 1);
+  n.cost.per_byte *= (double)(p->part->packed_bytes * p->arrays) / (near ? (double)p->node : 1);
   return redist_priv_transfer(&n, (double)busiest.messages, (double)busiest.elements);
 }
 
@@ -4553,9 +4609,8 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *betwe
   redist_layout grid;
   double seconds = 0, passing;
   if (code != REDIST_OK) return code;
-  code =
-      redist_priv_phases(p->part->from, p->part->to, (size_t)(p->part->element_bytes * p->arrays),
-                         &p->network.cost, p->network.latency, most, between, &stops);
+  code = redist_priv_phases(p->part->from, p->part->to, (size_t)(p->part->packed_bytes * p->arrays),
+                            &p->network.cost, p->network.latency, most, between, &stops);
   c->phases = code == REDIST_OK ? stops + 1 : 0;
   for (k = 0; k < c->phases; k++)
     seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, between, k),
@@ -4784,15 +4839,16 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(const redist_plan *p, MPI_Comm co
   }
 }
 
-/* Whether a method is correct with this MPI library: in Open MPI 4.1.4, strided types of single
-   bytes overwrite other elements. */
+/* Whether a method is correct with this plan and MPI library: datatypes do not convert; in Open MPI
+   4.1.4, strided ones of single bytes overwrite other elements. */
 REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method method) {
-#if !defined OPEN_MPI
-  method = REDIST_AUTO;
+  int k, sound = p->options.wire == REDIST_WIRE_EXACT;
+#if defined OPEN_MPI
+  for (k = 0; k < p->parts; k++) sound &= p->part[k].element_bytes != 1;
+#else
+  (void)k;
 #endif
-  int k, single = 0;
-  for (k = 0; k < p->parts; k++) single |= p->part[k].element_bytes == 1;
-  return method != REDIST_ALLTOALLW || !single;
+  return method != REDIST_ALLTOALLW || sound;
 }
 
 #ifdef REDIST_PRIV_CHOOSES
@@ -5189,6 +5245,33 @@ REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout) {
   return ghosts;
 }
 
+/* Decides how a part's elements travel, and how copies store them. */
+REDIST_PRIV_COLD void redist_priv_set_stores(const redist_plan *p, redist_priv_part *part) {
+  static const redist_priv_policy convert[REDIST_PRIV_STORES] = {
+      {redist_priv_round, NULL, sizeof(double), sizeof(double), 0, REDIST_PRIV_ROUND},
+      {redist_priv_narrow, NULL, sizeof(double), sizeof(float), 0, REDIST_PRIV_NARROW},
+      {redist_priv_widen, NULL, sizeof(float), sizeof(double), 0, REDIST_PRIV_WIDEN}};
+  const int doubles =
+      p->options.wire == REDIST_WIRE_FLOAT ? redist_priv_doubles_of(part->element) : 0;
+  int k;
+  part->packed_bytes = doubles > 0 ? doubles * (int)sizeof(float) : part->element_bytes;
+  for (k = 0; k < REDIST_PRIV_STORES; k++) {
+    redist_priv_policy *store = &part->store[k];
+    *store = part->policy;
+    if (k == REDIST_PRIV_PACKING) store->function = NULL;
+    if (doubles == 0) continue;
+    if (store->function == NULL) {
+      *store = convert[k];
+      continue;
+    }
+    part->conversion[k].convert = convert[k];
+    part->conversion[k].combine = part->policy;
+    store->function = redist_priv_combine_converted;
+    store->context = &part->conversion[k];
+    if (k == REDIST_PRIV_UNPACKING) store->element = part->packed_bytes;
+  }
+}
+
 /* Derives a part's store policy, and what follows from it. In place, nothing is overwritten early
    between layouts that differ in ghosts only, one of which has none (for this rank's lengths). */
 REDIST_PRIV_COLD void redist_priv_set_policy(redist_plan *p, redist_priv_part *part) {
@@ -5200,6 +5283,7 @@ REDIST_PRIV_COLD void redist_priv_set_policy(redist_plan *p, redist_priv_part *p
   if (part->policy.function == redist_combine_op && MPI_Query_thread(&level) != MPI_SUCCESS)
     level = MPI_THREAD_SINGLE; /* it calls MPI, which OpenMP's threads may be forbidden */
   part->policy.alone = level < MPI_THREAD_MULTIPLE;
+  redist_priv_set_stores(p, part);
   redist_priv_slow_to_fast(part->from, part->from->memory_order, part->order);
   p->combines |= combines;
   p->ordered |= combines && (from_ghosts || several);
@@ -5758,7 +5842,8 @@ REDIST_PRIV_COLD void redist_priv_print_parts(const redist_plan *p, FILE *file) 
   for (k = 0; k < p->parts; k++) {
     const redist_priv_part *part = &p->part[k];
     if (p->parts > 1) fprintf(file, "\n  part %-5d", k);
-    fprintf(file, " of %" PRId64 "-byte elements%s", part->element_bytes,
+    fprintf(file, " of %" PRId64 "-byte elements%s%s", part->element_bytes,
+            part->packed_bytes < part->element_bytes ? ", which travel as float" : "",
             part->policy.function != NULL ? ", combined" : "");
     fprintf(file, "\n  from      ");
     redist_layout_print(part->from, file);

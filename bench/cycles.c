@@ -231,13 +231,19 @@ static void subarrays_finish(entry *e) {
 
 /* ---- contestants ---- */
 
-enum { ARENA = 1000, TIMED };
+enum { WIRE = 900, ARENA = 1000, TIMED, ARENA_WIRE };
 
 static int method_prepare(entry *e, int method) {
   enum { WARM = 8 }; /* executions after which all pages of staging memory have been touched */
   redist_options options;
   memset(&options, 0, sizeof options);
-  options.method = method >= ARENA ? REDIST_AUTO : (redist_method)method;
+  options.method = method >= WIRE ? REDIST_AUTO : (redist_method)method;
+#ifndef NO_WIRE
+  if (method == WIRE || method == ARENA_WIRE) {
+    if (e->contest->by_hand.element != sizeof(double)) return 0;
+    options.wire = REDIST_WIRE_FLOAT;
+  }
+#endif
 #ifndef NO_TIMED
   options.timed = method == TIMED;
 #endif
@@ -320,6 +326,11 @@ static const participant participants[] = {
     {{"adopted", REDIST_AUTO, 1, adopted_prepare, redist_run, adopted_finish}, EITHER},
 #endif
     {METHOD("malloc", REDIST_AUTO), EITHER},
+#ifndef NO_WIRE
+    /* options.wire, which rounds: only by --only */
+    {{"malloc, wire", WIRE, 0, method_prepare, redist_run, redist_finish}, ASKED},
+    {{"arena, wire", ARENA_WIRE, 0, method_prepare, redist_run, redist_finish}, ASKED},
+#endif
     {METHOD("shared", REDIST_SHARED), EITHER},
     {METHOD("point_to_point", REDIST_POINT_TO_POINT), EITHER},
     {METHOD("scheduled", REDIST_SCHEDULED), EITHER},

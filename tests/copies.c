@@ -91,7 +91,7 @@ static void draw(test_random *r, copy_case *c) {
   draw_window(r, c);
   test_shuffle(r, c->order, c->m.ndim);
   memcpy(c->manner.side, sides[test_between(r, 0, 3)], sizeof c->manner.side);
-  c->manner.element = bytes[test_between(r, 0, 8)];
+  c->manner.element[0] = c->manner.element[1] = bytes[test_between(r, 0, 8)];
   c->manner.combine = test_one_in(r, 3);
   c->manner.stream = test_one_in(r, 2);
   c->m.origin[REDIST_PRIV_PACKED] = test_between(r, 0, 3);
@@ -140,7 +140,7 @@ static void add_bytes(const void *from, void *to, int64_t n, void *context) {
 }
 
 static void copy_one_by_one(const copy_case *c, const unsigned char *from, unsigned char *to) {
-  const int64_t bytes = c->manner.element;
+  const int64_t bytes = c->manner.element[0];
   int64_t *table[2][DIMS], at[DIMS], k;
   int d, s;
   for (s = 0; s < 2; s++)
@@ -180,10 +180,10 @@ static void check(int number) {
   unsigned char *memory[3], *from, *to, *wanted;
   int code, d, s;
   draw(&r, &c);
-  for (s = 0; s < 2; s++) size[s] = (size_t)(c.cells[c.manner.side[s]] * c.manner.element) + 64;
+  for (s = 0; s < 2; s++) size[s] = (size_t)(c.cells[c.manner.side[s]] * c.manner.element[0]) + 64;
   for (s = 0; s < 3; s++) memory[s] = malloc(size[s > 0] + 64);
   from = memory[0];
-  to = memory[1] + test_between(&r, 0, 3) * (c.manner.element % 8 == 0 ? 8 : 1);
+  to = memory[1] + test_between(&r, 0, 3) * (c.manner.element[0] % 8 == 0 ? 8 : 1);
   wanted = memory[2];
   fill(&r, from, size[0]);
   fill(&r, to, size[1]);
@@ -192,13 +192,17 @@ static void check(int number) {
   memset(&pool, 0, sizeof pool);
   code = redist_priv_compile(&pool, &c.m, c.order, c.begin, c.end, c.manner, &program);
   if (code == REDIST_OK) {
-    const redist_priv_policy policy = {c.manner.combine ? add_bytes : NULL, &c.manner.element,
-                                       c.manner.element, 0};
+    const redist_priv_policy policy = {c.manner.combine ? add_bytes : NULL,
+                                       &c.manner.element[0],
+                                       c.manner.element[0],
+                                       c.manner.element[0],
+                                       0,
+                                       0};
     redist_priv_copy(&pool, &program, &policy, (const char *)from, (char *)to);
   }
   test_case(code == REDIST_OK && memcmp(to, wanted, size[1]) == 0,
             "case %d: %d axes, %ld elements of %ld bytes, sides %d to %d%s%s: code %d", number,
-            c.m.ndim, (long)c.m.elements, (long)c.manner.element, c.manner.side[0],
+            c.m.ndim, (long)c.m.elements, (long)c.manner.element[0], c.manner.side[0],
             c.manner.side[1], c.manner.stream ? ", streamed" : "",
             c.manner.combine ? ", combined" : "", code);
   redist_priv_pool_free(&pool);
