@@ -3029,6 +3029,11 @@ typedef struct {
 
 /* Conversions of numbers: double to float, float to double, double to float and back. */
 enum redist_priv_conversions { REDIST_PRIV_NARROW = 1, REDIST_PRIV_WIDEN, REDIST_PRIV_ROUND };
+#ifdef REDIST_SMALL
+#define REDIST_PRIV_CONVERTS(conversion) 0 /* in the way of functions that combine */
+#else
+#define REDIST_PRIV_CONVERTS(conversion) REDIST_PRIV_##conversion
+#endif
 
 /* Two nested loops, and where they begin. */
 typedef struct {
@@ -3366,7 +3371,8 @@ REDIST_PRIV_COLD void redist_priv_choose_tiles(redist_priv_step *s, int stream) 
   t->strips = t->turned && contiguous && s->outer.from == s->unit &&
               (s->unit == 4 || s->unit == 8 || s->unit == 16);
   t->stream = stream && contiguous;
-  t->buffered = t->combine || (t->strips ? t->stream && pitch % 16 != 0 : contiguous);
+  t->buffered =
+      t->combine == 1 || (t->strips ? t->combine || (t->stream && pitch % 16 != 0) : contiguous);
   t->far |= stream || s->outer.n * s->inner.n * unit > REDIST_PRIV_NEAR;
   across = !t->turned   ? unit
            : !t->strips ? (int64_t)REDIST_PRIV_WIDTH
@@ -3387,21 +3393,21 @@ REDIST_PRIV_COLD void redist_priv_choose_tiles(redist_priv_step *s, int stream) 
 /* Decides how a step is copied, by non-temporal stores or not. */
 REDIST_PRIV_COLD void redist_priv_choose_kind(redist_priv_step *s, int stream) {
   const int combine = s->tiling.combine;
-  s->kind = s->offsets > 0                                       ? REDIST_PRIV_OFFSETS
-            : (combine || stream) && s->unit >= REDIST_PRIV_LONG ? REDIST_PRIV_ROWS
-            : combine == 2 && !s->tiling.turned && !stream       ? REDIST_PRIV_CONVERTED
-            : s->tiling.turned || combine ||
-                    (stream && s->inner.to == s->unit && s->inner.n * s->unit >= REDIST_PRIV_LONG)
-                ? REDIST_PRIV_TILES
-                : REDIST_PRIV_UNITS;
+  const int long_rows =
+      stream && s->inner.to == s->there && s->inner.n * s->there >= REDIST_PRIV_LONG;
+  s->kind = s->offsets > 0                                                 ? REDIST_PRIV_OFFSETS
+            : (combine || stream) && s->unit >= REDIST_PRIV_LONG           ? REDIST_PRIV_ROWS
+            : s->tiling.turned || combine == 1 || long_rows                ? REDIST_PRIV_TILES
+            : !combine                                                     ? REDIST_PRIV_UNITS
+            : redist_priv_max(s->unit, s->there) > 2 * (int)sizeof(double) ? REDIST_PRIV_ROWS
+                                                                           : REDIST_PRIV_CONVERTED;
   redist_priv_choose_tiles(s, stream);
   REDIST_ASSERT(s->kind != REDIST_PRIV_TILES || (s->tiling.wide > 0 && s->tiling.tall > 0));
   if (s->kind == REDIST_PRIV_OFFSETS) s->tiling.stream = (char)(stream && s->buffered > 0);
-  if (s->kind == REDIST_PRIV_ROWS) s->tiling.stream = (char)stream;
+  if (s->kind == REDIST_PRIV_ROWS) s->tiling.stream = stream && s->unit >= REDIST_PRIV_LONG;
 }
 
-/* Combines an assembled tile with a non-contiguous destination, or converts it, through a second
-   tile. */
+/* Combines an assembled tile with a non-contiguous destination, through a second tile. */
 REDIST_PRIV void redist_priv_combine_tile(const redist_priv_policy *a, int64_t unit,
                                           const redist_priv_plane *p,
                                           const redist_priv_tile *tile) {
@@ -3416,7 +3422,7 @@ REDIST_PRIV void redist_priv_combine_tile(const redist_priv_policy *a, int64_t u
                            there.bytes,
                            p->to};
   REDIST_ASSERT(p->outer.n * row <= (int64_t)sizeof there);
-  if (!a->converts) redist_priv_copy_units(bytes, &in);
+  redist_priv_copy_units(bytes, &in);
   a->function(tile->bytes, there.bytes, p->outer.n * p->inner.n * n, a->context);
   redist_priv_copy_units(bytes, &out);
 }
@@ -3464,6 +3470,76 @@ REDIST_PRIV_APART void redist_priv_copy_large(const redist_priv_tiling *t,
   redist_priv_copy_buffered(t, a, unit, p, tile);
 }
 
+/* Functions that convert n numbers, of any alignment; where it is known that they are 16, compilers
+   make vectors of them. */
+#define REDIST_PRIV_CONVERT(name, source, target)                                     \
+  REDIST_PRIV_INLINE void name##_some(const char *REDIST_PRIV_RESTRICT from,          \
+                                      char *REDIST_PRIV_RESTRICT to, int64_t n) {     \
+    int64_t k;                                                                        \
+    for (k = 0; k < n; k++) {                                                         \
+      source x;                                                                       \
+      target y;                                                                       \
+      memcpy(&x, from + k * (int64_t)sizeof x, sizeof x);                             \
+      y = (target)(float)x;                                                           \
+      memcpy(to + k * (int64_t)sizeof y, &y, sizeof y);                               \
+    }                                                                                 \
+  }                                                                                   \
+  REDIST_PRIV void name(const void *from, void *to, int64_t n, void *context) {       \
+    const char *at = (const char *)from;                                              \
+    char *there = (char *)to;                                                         \
+    (void)context;                                                                    \
+    for (; n >= 16; n -= 16, at += 16 * sizeof(source), there += 16 * sizeof(target)) \
+      name##_some(at, there, 16);                                                     \
+    name##_some(at, there, n);                                                        \
+  }
+
+REDIST_PRIV_CONVERT(redist_priv_narrow, double, float)
+REDIST_PRIV_CONVERT(redist_priv_widen, float, double)
+REDIST_PRIV_CONVERT(redist_priv_round, double, double)
+
+#ifndef REDIST_SMALL
+
+/* Loops around the conversion of units, or of those of a table: of one number, or of two. */
+#define REDIST_PRIV_CONVERT_UNITS(name, numbers)                \
+  for (j = 0; j < p.outer.n; j++)                               \
+    for (i = 0; i < p.inner.n; i++)                             \
+      name##_some(p.from + j * p.outer.from + i * p.inner.from, \
+                  p.to + j * p.outer.to + i * p.inner.to, numbers);
+#define REDIST_PRIV_CONVERT_TABLE(name, numbers)                               \
+  for (j = 0; j < p.outer.n; j++)                                              \
+    for (i = 0; i < p.inner.n; i++)                                            \
+      for (k = 0; k < units; k++)                                              \
+        name##_some(p.from + j * p.outer.from + i * p.inner.from + at[k].from, \
+                    p.to + j * p.outer.to + i * p.inner.to + at[k].to, numbers);
+
+#define REDIST_PRIV_CONVERT_BY(loops, conversion, name) \
+  case conversion:                                      \
+    if (n == 1) {                                       \
+      loops(name, 1)                                    \
+    } else {                                            \
+      loops(name, 2)                                    \
+    }                                                   \
+    break;
+#define REDIST_PRIV_CONVERT_ALL(loops)                                    \
+  switch (a->converts) {                                                  \
+    REDIST_PRIV_CONVERT_BY(loops, REDIST_PRIV_NARROW, redist_priv_narrow) \
+    REDIST_PRIV_CONVERT_BY(loops, REDIST_PRIV_WIDEN, redist_priv_widen)   \
+    REDIST_PRIV_CONVERT_BY(loops, REDIST_PRIV_ROUND, redist_priv_round)   \
+  }
+
+REDIST_PRIV_APART void redist_priv_convert_units(const redist_priv_policy *a, int64_t unit,
+                                                 const redist_priv_plane *plane) {
+  const redist_priv_plane p = *plane;
+  const int64_t n = unit / a->element;
+  int64_t i, j;
+  REDIST_PRIV_CONVERT_ALL(REDIST_PRIV_CONVERT_UNITS)
+}
+
+#else
+#define redist_priv_convert_units(policy, unit, plane) ((void)0)
+#define redist_priv_convert_table(policy, unit, at, units, plane) ((void)0)
+#endif
+
 /* Two loops in tiles, forwards along the source and one page of it at a time, so that the
    destination's pages stay in the translation cache. The first tiles are small, so that the others
    begin at cache lines. Strips cannot be streamed to an address that is not a multiple of 16. */
@@ -3493,6 +3569,8 @@ REDIST_PRIV_APART void redist_priv_copy_tiles(redist_priv_tiling t, const redist
           redist_priv_copy_small(&t, a, unit, &tile);
         else if (t.strips)
           redist_priv_transpose(unit, t.far, t.stream, &tile);
+        else if (a->converts)
+          redist_priv_convert_units(a, unit, &tile);
         else
           redist_priv_copy_units(unit, &tile);
       }
@@ -4047,70 +4125,7 @@ REDIST_PRIV void redist_priv_copy_table(int64_t unit, const redist_priv_offset *
   }
 }
 
-/* Functions that convert n numbers, of any alignment; where it is known that they are 16, compilers
-   make vectors of them. */
-#define REDIST_PRIV_CONVERT(name, source, target)                                     \
-  REDIST_PRIV_INLINE void name##_some(const char *REDIST_PRIV_RESTRICT from,          \
-                                      char *REDIST_PRIV_RESTRICT to, int64_t n) {     \
-    int64_t k;                                                                        \
-    for (k = 0; k < n; k++) {                                                         \
-      source x;                                                                       \
-      target y;                                                                       \
-      memcpy(&x, from + k * (int64_t)sizeof x, sizeof x);                             \
-      y = (target)(float)x;                                                           \
-      memcpy(to + k * (int64_t)sizeof y, &y, sizeof y);                               \
-    }                                                                                 \
-  }                                                                                   \
-  REDIST_PRIV void name(const void *from, void *to, int64_t n, void *context) {       \
-    const char *at = (const char *)from;                                              \
-    char *there = (char *)to;                                                         \
-    (void)context;                                                                    \
-    for (; n >= 16; n -= 16, at += 16 * sizeof(source), there += 16 * sizeof(target)) \
-      name##_some(at, there, 16);                                                     \
-    name##_some(at, there, n);                                                        \
-  }
-
-REDIST_PRIV_CONVERT(redist_priv_narrow, double, float)
-REDIST_PRIV_CONVERT(redist_priv_widen, float, double)
-REDIST_PRIV_CONVERT(redist_priv_round, double, double)
-
-/* Loops around the conversion of n numbers: of units, and of the units of a table. */
-#define REDIST_PRIV_CONVERT_UNITS(name, numbers)                \
-  for (j = 0; j < p.outer.n; j++)                               \
-    for (i = 0; i < p.inner.n; i++)                             \
-      name##_some(p.from + j * p.outer.from + i * p.inner.from, \
-                  p.to + j * p.outer.to + i * p.inner.to, numbers);
-#define REDIST_PRIV_CONVERT_TABLE(name, numbers)                               \
-  for (j = 0; j < p.outer.n; j++)                                              \
-    for (i = 0; i < p.inner.n; i++)                                            \
-      for (k = 0; k < units; k++)                                              \
-        name##_some(p.from + j * p.outer.from + i * p.inner.from + at[k].from, \
-                    p.to + j * p.outer.to + i * p.inner.to + at[k].to, numbers);
-
-#define REDIST_PRIV_CONVERT_BY(loops, conversion, name) \
-  case conversion:                                      \
-    if (n == 1) {                                       \
-      loops(name, 1)                                    \
-    } else if (n == 2) {                                \
-      loops(name, 2)                                    \
-    } else {                                            \
-      loops(name, n)                                    \
-    }                                                   \
-    break;
-#define REDIST_PRIV_CONVERT_ALL(loops)                                    \
-  switch (a->converts) {                                                  \
-    REDIST_PRIV_CONVERT_BY(loops, REDIST_PRIV_NARROW, redist_priv_narrow) \
-    REDIST_PRIV_CONVERT_BY(loops, REDIST_PRIV_WIDEN, redist_priv_widen)   \
-    REDIST_PRIV_CONVERT_BY(loops, REDIST_PRIV_ROUND, redist_priv_round)   \
-  }
-
-REDIST_PRIV_APART void redist_priv_convert_units(const redist_priv_policy *a, int64_t unit,
-                                                 const redist_priv_plane *plane) {
-  const redist_priv_plane p = *plane;
-  const int64_t n = unit / a->element;
-  int64_t i, j;
-  REDIST_PRIV_CONVERT_ALL(REDIST_PRIV_CONVERT_UNITS)
-}
+#ifndef REDIST_SMALL
 
 REDIST_PRIV_APART void redist_priv_convert_table(const redist_priv_policy *a, int64_t unit,
                                                  const redist_priv_offset *at, int64_t units,
@@ -4120,6 +4135,7 @@ REDIST_PRIV_APART void redist_priv_convert_table(const redist_priv_policy *a, in
   int64_t i, j, k;
   REDIST_PRIV_CONVERT_ALL(REDIST_PRIV_CONVERT_TABLE)
 }
+#endif
 
 /* Copies a table for each iteration of a plane through a tile that is then streamed: the table
    fills its destination without gaps. */

@@ -5248,9 +5248,9 @@ REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout) {
 /* Decides how a part's elements travel, and how copies store them. */
 REDIST_PRIV_COLD void redist_priv_set_stores(const redist_plan *p, redist_priv_part *part) {
   static const redist_priv_policy convert[REDIST_PRIV_STORES] = {
-      {redist_priv_round, NULL, sizeof(double), sizeof(double), 0, REDIST_PRIV_ROUND},
-      {redist_priv_narrow, NULL, sizeof(double), sizeof(float), 0, REDIST_PRIV_NARROW},
-      {redist_priv_widen, NULL, sizeof(float), sizeof(double), 0, REDIST_PRIV_WIDEN}};
+      {redist_priv_round, NULL, sizeof(double), sizeof(double), 0, REDIST_PRIV_CONVERTS(ROUND)},
+      {redist_priv_narrow, NULL, sizeof(double), sizeof(float), 0, REDIST_PRIV_CONVERTS(NARROW)},
+      {redist_priv_widen, NULL, sizeof(float), sizeof(double), 0, REDIST_PRIV_CONVERTS(WIDEN)}};
   const int doubles =
       p->options.wire == REDIST_WIRE_FLOAT ? redist_priv_doubles_of(part->element) : 0;
   int k;
