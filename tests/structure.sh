@@ -82,10 +82,10 @@ compile() { # compiler standard source header flags... : an object of the same n
 compile_orders() { # compiler standard
     for header in redist.h redist_plan.h; do
         compile $1 $2 alone_$header.c $header
-        compile $1 $2 twice_$header.c $header
+        compile $1 $2 twice_$header.c $header -fsyntax-only
     done
-    compile $1 $2 forward_redist_plan.h.c redist_plan.h
-    compile $1 $2 backward_redist_plan.h.c redist_plan.h
+    compile $1 $2 forward_redist_plan.h.c redist_plan.h -fsyntax-only
+    compile $1 $2 backward_redist_plan.h.c redist_plan.h -fsyntax-only
 }
 
 compile_options() { # compiler standard
@@ -488,7 +488,7 @@ smaller_in_all() { # object bytes: of code, constants and unwind tables
 check_sizes() {
     sed 1d declared.h >static.h
     sed 's/declared.h/static.h/' plan.c >whole.c
-    for limit in -O2:94000 -O3:130000; do
+    for limit in -O2:96000 -O3:130000; do
         compile gcc c99 whole.c redist_plan.h -I. ${limit%:*}
         check "gcc ${limit%:*}: a plan in ${limit#*:} bytes" smaller whole.c.o ${limit#*:}
     done
