@@ -27,8 +27,8 @@ VERSION = $(shell sed -n 's/^.define REDIST_VERSION_[MP][A-Z]* //p' redist.h | p
 
 # Libraries that programs need (LIBS), or use where they are installed (OPTIONS), and C code that tests whether they are:
 # PROBE.
-LIBS_fft3d    = -lfftw3 -lm
-LIBS_taylor_green = $(LIBS_fft3d)
+LIBS_fft3d    = -lfftw3f -lfftw3 -lm
+LIBS_taylor_green = -lfftw3 -lm
 SCALAPACK     = -lscalapack-$(if $(findstring openmpi,$(MPICC)),openmpi,mpich)
 LIBS_pdgemr2d = $(SCALAPACK)
 LIBS_multiply = $(SCALAPACK)
@@ -40,7 +40,7 @@ LIBS_image    = -lm
 LIBS_patches  = -lm
 LIBS_stencil  = -lm
 LIBS_openmp   = -fopenmp
-LIBS_fft      = -lfftw3_mpi -lfftw3 -lm
+LIBS_fft      = -lfftw3f_mpi -lfftw3f -lfftw3_mpi -lfftw3 -lm
 LIBS_threads  = -fopenmp -lm
 OPTIONS_methods    = scalapack
 OPTIONS_halo       = scalapack
@@ -52,10 +52,10 @@ OPTIONAL_fftw_mpi  = -DHAVE_FFTW_MPI $(LIBS_fft)
 PROBE_multiply = $(PROBE_pdgemr2d)
 PROBE_ptran    = $(PROBE_pdgemr2d)
 # Debian's FFTW-MPI needs Open MPI, though it links with any MPI.
-PROBE_fft      = extern char ompi_mpi_comm_world[]; void fftw_mpi_init(void); \
-                 int main(void) { fftw_mpi_init(); return ompi_mpi_comm_world[0]; }
-PROBE_fft3d    = int fftw_cleanup(void); int main(void) { fftw_cleanup(); return 0; }
-PROBE_taylor_green = $(PROBE_fft3d)
+PROBE_fft      = extern char ompi_mpi_comm_world[]; void fftw_mpi_init(void); void fftwf_mpi_init(void); \
+                 int main(void) { fftw_mpi_init(); fftwf_mpi_init(); return ompi_mpi_comm_world[0]; }
+PROBE_fft3d    = void fftw_cleanup(void); void fftwf_cleanup(void); int main(void) { fftw_cleanup(); fftwf_cleanup(); return 0; }
+PROBE_taylor_green = void fftw_cleanup(void); int main(void) { fftw_cleanup(); return 0; }
 PROBE_scalapack = $(PROBE_pdgemr2d)
 PROBE_fftw_mpi = $(PROBE_fft)
 PROBE_openmp   = int omp_get_max_threads(void); int main(void) { return omp_get_max_threads() < 1; }

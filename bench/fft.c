@@ -12,7 +12,8 @@
    is there, and x at the end; or, afterwards, z of everything when all is there. The planner's
    effort is the same. Repetitions alternate, each timed one after an untimed one, as in a
    time step loop. A time is that of the slowest rank, and the figure is the median. The results are
-   compared.
+   compared. With --wire float, numbers travel as float (options.wire), and FFTW-MPI's transform in
+   float takes part; both errors are the largest difference over the largest value.
 
    Debian's FFTW-MPI is made for Open MPI: make build/fft MPICC=mpicc.openmpi. */
 #include <complex.h>
@@ -26,13 +27,17 @@
 
 typedef double complex number;
 
-enum { DENSE, SECTIONS, PADDED, ARRIVING, AFTERWARDS, IN_PLACE, OUT_OF_PLACE, CONTESTANTS };
+enum { DENSE, SECTIONS, PADDED, ARRIVING, AFTERWARDS, IN_PLACE, OUT_OF_PLACE, FLOATS, CONTESTANTS };
 enum { ALL, MOVING, TRANSFORMING, TIMES, PAD = 4, MOST_SECTIONS = 4 };
 
 typedef struct {
   int rank, ranks;
   int64_t n, repetitions, fewest, most;
-  int effort;          /* of FFTW's planner */
+  int effort;            /* of FFTW's planner */
+  int wire;              /* how numbers travel */
+  int contestants;       /* FLOATS only beside numbers that travel as float */
+  fftwf_complex *single; /* of FLOATS, with its plan */
+  fftwf_plan floats;
   int64_t rows, first; /* of x, as distributed */
   int64_t columns;     /* of y */
   struct {
@@ -51,7 +56,10 @@ typedef struct {
 
 static const char *const names[CONTESTANTS] = {"redist + FFTW", "in sections", "padded rows",
                                                "as it arrives", "afterwards",  "FFTW-MPI, in place",
-                                               "out of place"};
+                                               "out of place",  "in float"};
+static const option_choice wires[] = {{"exact", REDIST_WIRE_EXACT},
+                                      {"float", REDIST_WIRE_FLOAT},
+                                      {NULL, 0}};
 
 static const option_choice efforts[] = {{"estimate", FFTW_ESTIMATE},
                                         {"measure", FFTW_MEASURE},
@@ -111,6 +119,7 @@ static void create_redist(bench *b, int who) {
   const fftw_iodim64 lines[2] = {{count, n * n, n * n}, {n, last ? 1 : n, n}};
   redist_options options;
   memset(&options, 0, sizeof options);
+  options.wire = (redist_wire)b->wire;
   succeed(redist_arena_create(MPI_COMM_WORLD, slab_bytes(b, b->rows, row), &options.arena));
   b->by[who].arena = options.arena;
   b->by[who].row = row;
@@ -150,9 +159,21 @@ static void create_fftw(bench *b, int who) {
       fftw_mpi_plan_dft_3d(b->n, b->n, b->n, from, to, MPI_COMM_WORLD, FFTW_FORWARD, flags);
 }
 
+/* In place, in float; `from` and `to` are what it is filled from, and its result as doubles. */
+static void create_floats(bench *b) {
+  const size_t count = (size_t)distribute(b);
+  b->by[FLOATS].row = b->n;
+  b->by[FLOATS].from = b->by[FLOATS].to = allocate_numbers(count * sizeof(number));
+  b->single = fftwf_malloc(count * sizeof *b->single);
+  if (!b->single) give_up("not enough memory");
+  b->floats = fftwf_mpi_plan_dft_3d(b->n, b->n, b->n, b->single, b->single, MPI_COMM_WORLD,
+                                    FFTW_FORWARD, (unsigned)b->effort | FFTW_MPI_TRANSPOSED_OUT);
+}
+
 static void create(bench *b) {
   distribute(b);
-  for (int k = 0; k < CONTESTANTS; k++) (k < IN_PLACE ? create_redist : create_fftw)(b, k);
+  for (int k = 0; k < FLOATS; k++) (k < IN_PLACE ? create_redist : create_fftw)(b, k);
+  if (b->contestants > FLOATS) create_floats(b);
 }
 
 /* Transforms along z what a rank has sent. */
@@ -196,7 +217,9 @@ static void run_redist(bench *b, int who) {
 }
 
 static void run(bench *b, int who) {
-  if (b->by[who].all)
+  if (who == FLOATS)
+    fftwf_execute(b->floats);
+  else if (b->by[who].all)
     fftw_execute(b->by[who].all);
   else if (is_last(who))
     run_arriving(b, who);
@@ -205,7 +228,11 @@ static void run(bench *b, int who) {
 }
 
 static void destroy(bench *b) {
-  for (int k = 0; k < CONTESTANTS; k++) {
+  fftwf_destroy_plan(b->floats);
+  fftwf_free(b->single);
+  b->floats = NULL;
+  b->single = NULL;
+  for (int k = 0; k < b->contestants; k++) {
     fftw_destroy_plan(b->by[k].all);
     fftw_destroy_plan(b->by[k].planes);
     fftw_destroy_plan(b->by[k].arrived);
@@ -228,6 +255,8 @@ static void fill(const bench *b, int who) {
       b->by[who].from[line * b->by[who].row + z] =
           (double)(h >> 40) / 8388608.0 - 1 + I * ((double)(h >> 20 & 0xfffff) / 524288.0 - 1);
     }
+  for (int64_t i = 0; who == FLOATS && i < b->rows * b->n * b->n; i++)
+    b->single[i] = (float complex)b->by[who].from[i];
 }
 
 /* The difference of redist's result from one of FFTW-MPI's. */
@@ -240,6 +269,17 @@ static double difference(const bench *b, int redist, int fftw) {
       both[0] = fmax(both[0], cabs(b->by[redist].to[(y * b->n + z) * b->n + x] - theirs));
       both[1] = fmax(both[1], cabs(theirs));
     }
+  maxima(both, 2);
+  return both[0] / both[1];
+}
+
+/* The same for FFTW-MPI's transform in float. */
+static double difference_of_floats(const bench *b) {
+  double both[2] = {0, 0};
+  for (int64_t i = 0; i < b->columns * b->n * b->n; i++) {
+    both[0] = fmax(both[0], cabs(b->single[i] - b->by[OUT_OF_PLACE].to[i]));
+    both[1] = fmax(both[1], cabs(b->by[OUT_OF_PLACE].to[i]));
+  }
   maxima(both, 2);
   return both[0] / both[1];
 }
@@ -260,9 +300,9 @@ static void time_one(bench *b, int who, int64_t repetition) {
 static double measure(bench *b) {
   double error = 0;
   for (int64_t r = 0; r < b->repetitions; r++)
-    for (int k = 0; k < CONTESTANTS; k++) time_one(b, k, r);
+    for (int k = 0; k < b->contestants; k++) time_one(b, k, r);
   for (int k = 0; k < IN_PLACE; k++)
-    for (int other = IN_PLACE; other < CONTESTANTS; other++)
+    for (int other = IN_PLACE; other < FLOATS; other++)
       error = fmax(error, difference(b, k, other));
   return error;
 }
@@ -285,18 +325,29 @@ static void report_overlap(const bench *b, const char *cube) {
            "", 1e3 * moving, 1e3 * transforming, 1e3 * both, ratio);
 }
 
+/* How much larger the error in float is than that of numbers that travel as float. */
+static void report_floats(const bench *b, const char *cube, double error) {
+  const double floats = difference_of_floats(b);
+  figure(cube, b->ranks, 0, "error, as float", b->repetitions, error, 0, 0);
+  figure(cube, b->ranks, 0, "error in float", b->repetitions, floats, 0, 0);
+  if (b->rank == 0)
+    printf("%6s the error is %.1e, in float %.1e: %.1f times as large\n", "", error, floats,
+           floats / error);
+}
+
 /* Returns whether the results agree. */
 static int compare(bench *b) {
+  const double most = b->wire == REDIST_WIRE_FLOAT ? 1e-6 : 1e-12;
   double error, time[CONTESTANTS], ours, rival;
   char cube[32];
   create(b);
   error = measure(b);
-  for (int k = 0; k < CONTESTANTS; k++) time[k] = median(b->by[k].times[ALL], b->repetitions);
+  for (int k = 0; k < b->contestants; k++) time[k] = median(b->by[k].times[ALL], b->repetitions);
   ours = fmin(time[DENSE], time[SECTIONS]);
   rival = fmin(time[IN_PLACE], time[OUT_OF_PLACE]);
   snprintf(cube, sizeof cube, "%lld^3", (long long)b->n);
   if (b->rank == 0) printf("%6s", cube);
-  for (int k = 0; k < CONTESTANTS; k++) {
+  for (int k = 0; k < b->contestants; k++) {
     figure(cube, b->ranks, (int64_t)slab_bytes(b, b->rows, b->n), names[k], b->repetitions, time[k],
            b->by[k].times[ALL][0], time[k] / time[0]);
     if (b->rank == 0) printf(" %*.3f", k == IN_PLACE ? 20 : 14, 1e3 * time[k]);
@@ -306,10 +357,11 @@ static int compare(bench *b) {
          0);
   if (b->rank == 0)
     printf(" %7.2f %7.2f   %s (%.0e)\n", rival / ours, rival / fmin(ours, time[PADDED]),
-           error < 1e-12 ? "the same result" : "WRONG", error);
+           error < most ? "the same result" : "WRONG", error);
   report_overlap(b, cube);
+  if (b->contestants > FLOATS) report_floats(b, cube, error);
   destroy(b);
-  return error < 1e-12;
+  return error < most;
 }
 
 static int compare_all(bench *b) {
@@ -320,9 +372,10 @@ static int compare_all(bench *b) {
   if (b->rank == 0)
     printf(
         "%d ranks, milliseconds; then the faster of FFTW-MPI's over redist's fastest without and with padded rows\n"
-        "%6s %14s %14s %14s %14s %14s %20s %14s\n",
+        "%6s %14s %14s %14s %14s %14s %20s %14s %14s\n",
         b->ranks, "", names[DENSE], names[SECTIONS], names[PADDED], names[ARRIVING],
-        names[AFTERWARDS], names[IN_PLACE], names[OUT_OF_PLACE]);
+        names[AFTERWARDS], names[IN_PLACE], names[OUT_OF_PLACE],
+        b->contestants > FLOATS ? names[FLOATS] : "");
   for (b->n = b->fewest; b->n <= b->most; b->n *= 2) same = compare(b) && same;
   for (int k = 0; k < CONTESTANTS; k++)
     for (int t = 0; t < TIMES; t++) free(b->by[k].times[t]);
@@ -358,6 +411,11 @@ int main(int argc, char **argv) {
        .choice = &b.effort,
        .choices = efforts,
        .help = "FFTW's planner: estimate, measure or patient (default measure)"},
+      {.name = "--wire",
+       .argument = "NAME",
+       .choice = &b.wire,
+       .choices = wires,
+       .help = "how redist's numbers travel: exact or float (default exact)"},
       {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
       {.name = NULL}};
   int same = 1,
@@ -365,6 +423,8 @@ int main(int argc, char **argv) {
           table, argc, argv, &b.rank, &b.ranks, "fft",
           "A complex three-dimensional Fourier transform by redist and FFTW, and by FFTW-MPI.");
   fftw_mpi_init();
+  fftwf_mpi_init();
+  b.contestants = b.wire == REDIST_WIRE_FLOAT ? CONTESTANTS : FLOATS;
   if (status < 0 && b.fewest % b.ranks != 0)
     give_up("%d ranks do not divide %lld", b.ranks, (long long)b.fewest);
   if (status < 0) {

@@ -220,6 +220,7 @@ test_fft3d() {
         expect 0 'error .*: right' $ranks fft3d --nx 12 --ny 7 --nz 5
         expect 0 'error .*: right' $ranks fft3d --nx 1 --ny 31 --nz 4
         expect 0 'error .*: right' $ranks fft3d --nx 3 --ny 2 --nz 1
+        expect 0 'error .*e-08 .*: right' $ranks fft3d --nx 16 --ny 16 --nz 16 --wire float
     done
     expect 2 'fft3d: --nx needs an integer' 2 fft3d --nx 0
 }

@@ -63,6 +63,9 @@ module redist
         enumerator :: REDIST_ESTIMATE, REDIST_MEASURE
     end enum
     enum, bind(c)
+        enumerator :: REDIST_WIRE_EXACT, REDIST_WIRE_FLOAT
+    end enum
+    enum, bind(c)
         enumerator :: REDIST_FLOAT, REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, REDIST_COMPLEX_DOUBLE
     end enum
 
@@ -133,6 +136,7 @@ module redist
         integer(c_int) :: node_ranks = 0
         integer(c_int) :: timed = 0
         integer(c_int) :: checked = 0
+        integer(c_int) :: wire = REDIST_WIRE_EXACT
         type(c_funptr) :: combine = c_null_funptr
         type(c_ptr) :: context = c_null_ptr
         type(redist_cost_t) :: cost
@@ -622,7 +626,8 @@ module redist
         REDIST_ERR_TYPE, REDIST_ERR_MISMATCH, REDIST_ERR_MEMORY, REDIST_ERR_ALIAS, REDIST_ERR_BUSY, REDIST_ERR_BUFFER, &
         REDIST_ERR_MPI, REDIST_AUTO, REDIST_ALLTOALLV, REDIST_ALLTOALLW, REDIST_POINT_TO_POINT, REDIST_SCHEDULED, &
         REDIST_SHARED, REDIST_MULTIPHASE, REDIST_ROW_MAJOR, REDIST_COLUMN_MAJOR, REDIST_CLOSED, REDIST_PERIODIC, &
-        REDIST_ESTIMATE, REDIST_MEASURE, REDIST_FLOAT, REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, REDIST_COMPLEX_DOUBLE
+        REDIST_ESTIMATE, REDIST_MEASURE, REDIST_WIRE_EXACT, REDIST_WIRE_FLOAT, &
+        REDIST_FLOAT, REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, REDIST_COMPLEX_DOUBLE
     public :: redist_whole, redist_block, redist_cyclic, redist_block_cyclic, redist_balanced, redist_cuts, &
         redist_cuts_remainder_last, redist_cuts_remainder_first, redist_starting_at, redist_axis_owner, &
         redist_axis_local, redist_axis_global, redist_axis_count

@@ -21,6 +21,7 @@ from mpi4py import MPI
 Code = IntEnum("Code", "OK ARGUMENT LAYOUT SHAPE RANK OVERFLOW TYPE MISMATCH MEMORY ALIAS BUSY BUFFER MPI", start=0)
 Method = IntEnum("Method", "AUTO ALLTOALLV ALLTOALLW POINT_TO_POINT SCHEDULED SHARED MULTIPHASE", start=0)
 Effort = IntEnum("Effort", "ESTIMATE MEASURE", start=0)
+Wire = IntEnum("Wire", "EXACT FLOAT", start=0)
 
 class Error(Exception):
     """What the library refuses or cannot do, as a sentence; code: a Code."""
@@ -45,7 +46,7 @@ _Local = _struct((c_int64 * 8, "extent first end step stored at"), (c_int64, "nd
 _Part = _struct((c_char_p, "source destination"), (_Handle, "type"), (c_int, "bytes"), (c_void_p, "op axpby"),
                 (_Handle * 2, "context"))
 _Options = _struct((c_int, "method effort arrays"), (c_size_t, "max_buffer"), (c_int, "in_place"),
-                   (c_void_p, "arena fixed_from fixed_to"), (c_int, "executions node_ranks timed checked"),
+                   (c_void_p, "arena fixed_from fixed_to"), (c_int, "executions node_ranks timed checked wire"),
                    (c_void_p, "combine context"), (c_double, "per_message per_byte"), (c_void_p, "message"),
                    (c_size_t, "message_size"))
 Axpby = _struct((c_int, "_type"), (c_double * 2, "alpha beta"), (c_int, "conjugate"))  # of complex numbers as pairs

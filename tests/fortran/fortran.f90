@@ -173,8 +173,8 @@ contains
             REDIST_ERR_TYPE, REDIST_ERR_MISMATCH, REDIST_ERR_MEMORY, REDIST_ERR_ALIAS, REDIST_ERR_BUSY, &
             REDIST_ERR_BUFFER, REDIST_ERR_MPI, REDIST_AUTO, REDIST_ALLTOALLV, REDIST_ALLTOALLW, REDIST_POINT_TO_POINT, &
             REDIST_SCHEDULED, REDIST_SHARED, REDIST_MULTIPHASE, REDIST_ROW_MAJOR, REDIST_COLUMN_MAJOR, REDIST_CLOSED, &
-            REDIST_PERIODIC, REDIST_ESTIMATE, REDIST_MEASURE, REDIST_FLOAT, REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, &
-            REDIST_COMPLEX_DOUBLE, REDIST_MAX_DIMS]
+            REDIST_PERIODIC, REDIST_ESTIMATE, REDIST_MEASURE, REDIST_WIRE_EXACT, REDIST_WIRE_FLOAT, REDIST_FLOAT, &
+            REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, REDIST_COMPLEX_DOUBLE, REDIST_MAX_DIMS]
         call check(all([(all_of_them(k) == peer_constant(k), k = 1, size(all_of_them))]) .and. &
             peer_constant(size(all_of_them) + 1) == -1, 'constants are as in C')
     end subroutine
@@ -686,6 +686,7 @@ contains
         o%node_ranks = 10
         o%timed = 11
         o%checked = 12
+        o%wire = REDIST_WIRE_FLOAT
         o%combine = operation()
         o%context = transfer(address + 3, c_null_ptr)
         o%cost = redist_cost_t(1, 2)

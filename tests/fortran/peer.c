@@ -73,16 +73,38 @@ void peer_layout(int which, int p, redist_layout *layout) {
 }
 
 int peer_constant(int which) {
-  static const int all[] = {REDIST_OK,           REDIST_ERR_ARGUMENT,   REDIST_ERR_LAYOUT,
-                            REDIST_ERR_SHAPE,    REDIST_ERR_RANK,       REDIST_ERR_OVERFLOW,
-                            REDIST_ERR_TYPE,     REDIST_ERR_MISMATCH,   REDIST_ERR_MEMORY,
-                            REDIST_ERR_ALIAS,    REDIST_ERR_BUSY,       REDIST_ERR_BUFFER,
-                            REDIST_ERR_MPI,      REDIST_AUTO,           REDIST_ALLTOALLV,
-                            REDIST_ALLTOALLW,    REDIST_POINT_TO_POINT, REDIST_SCHEDULED,
-                            REDIST_SHARED,       REDIST_MULTIPHASE,     REDIST_ROW_MAJOR,
-                            REDIST_COLUMN_MAJOR, REDIST_CLOSED,         REDIST_PERIODIC,
-                            REDIST_ESTIMATE,     REDIST_MEASURE,        REDIST_FLOAT,
-                            REDIST_DOUBLE,       REDIST_COMPLEX_FLOAT,  REDIST_COMPLEX_DOUBLE,
+  static const int all[] = {REDIST_OK,
+                            REDIST_ERR_ARGUMENT,
+                            REDIST_ERR_LAYOUT,
+                            REDIST_ERR_SHAPE,
+                            REDIST_ERR_RANK,
+                            REDIST_ERR_OVERFLOW,
+                            REDIST_ERR_TYPE,
+                            REDIST_ERR_MISMATCH,
+                            REDIST_ERR_MEMORY,
+                            REDIST_ERR_ALIAS,
+                            REDIST_ERR_BUSY,
+                            REDIST_ERR_BUFFER,
+                            REDIST_ERR_MPI,
+                            REDIST_AUTO,
+                            REDIST_ALLTOALLV,
+                            REDIST_ALLTOALLW,
+                            REDIST_POINT_TO_POINT,
+                            REDIST_SCHEDULED,
+                            REDIST_SHARED,
+                            REDIST_MULTIPHASE,
+                            REDIST_ROW_MAJOR,
+                            REDIST_COLUMN_MAJOR,
+                            REDIST_CLOSED,
+                            REDIST_PERIODIC,
+                            REDIST_ESTIMATE,
+                            REDIST_MEASURE,
+                            REDIST_WIRE_EXACT,
+                            REDIST_WIRE_FLOAT,
+                            REDIST_FLOAT,
+                            REDIST_DOUBLE,
+                            REDIST_COMPLEX_FLOAT,
+                            REDIST_COMPLEX_DOUBLE,
                             REDIST_MAX_DIMS};
   return which < 1 || which > (int)(sizeof all / sizeof *all) ? -1 : all[which - 1];
 }
@@ -93,9 +115,10 @@ int peer_options(const redist_options *o, const void *arena) {
          o->in_place == 5 && o->arena != NULL && (const void *)o->arena == arena &&
          o->fixed_from == (const char *)arena + 1 && o->fixed_to == (const char *)arena + 2 &&
          o->executions == 9 && o->node_ranks == 10 && o->timed == 11 && o->checked == 12 &&
-         o->combine == redist_combine_op && o->context == (const char *)arena + 3 &&
-         o->cost.per_message > 0.9 && o->cost.per_message < 1.1 && o->cost.per_byte > 1.9 &&
-         o->cost.per_byte < 2.1 && o->message == (const char *)arena + 4 && o->message_size == 14;
+         o->wire == REDIST_WIRE_FLOAT && o->combine == redist_combine_op &&
+         o->context == (const char *)arena + 3 && o->cost.per_message > 0.9 &&
+         o->cost.per_message < 1.1 && o->cost.per_byte > 1.9 && o->cost.per_byte < 2.1 &&
+         o->message == (const char *)arena + 4 && o->message_size == 14;
 }
 
 /* The same redistribution in C, of MPI_DOUBLE_PRECISION on all ranks. */

@@ -514,6 +514,16 @@ def test_checked():
             check((b == wanted).all(), f"checked, after mistakes of rank {bad}")
 
 
+def test_wire():
+    """Doubles and complex numbers travel as floats, and are rounded once; other types are refused."""
+    for dtype, single in ("f8", "f4"), ("c16", "c8"):
+        rows, columns, a, b, wanted = rows_to_columns(WHOLE.astype(dtype) / 3)
+        with Plan(rows, columns, dtype, wire=redist.Wire.FLOAT) as plan:
+            plan(a, b := columns.zeros(rank, dtype))
+        check((b == wanted.astype(single)).all() and (b != wanted).any(), f"{dtype} as floats")
+    check(fails(Code.TYPE, "no elements are of double", Plan, rows, columns, "i4", wire=redist.Wire.FLOAT), "integers")
+
+
 def test_exceptions():
     """A `with` block that an exception leaves frees nothing, as other ranks may have none."""
     rows, columns, a, b, wanted = rows_to_columns()
