@@ -328,8 +328,8 @@ static const participant participants[] = {
     {METHOD("malloc", REDIST_AUTO), EITHER},
 #ifndef NO_WIRE
     /* options.wire, which rounds: only by --only */
-    {{"malloc, wire", WIRE, 0, method_prepare, redist_run, redist_finish}, ASKED},
-    {{"arena, wire", ARENA_WIRE, 0, method_prepare, redist_run, redist_finish}, ASKED},
+    {{"malloc wire", WIRE, 0, method_prepare, redist_run, redist_finish}, ASKED},
+    {{"arena wire", ARENA_WIRE, 0, method_prepare, redist_run, redist_finish}, ASKED},
 #endif
     {METHOD("shared", REDIST_SHARED), EITHER},
     {METHOD("point_to_point", REDIST_POINT_TO_POINT), EITHER},

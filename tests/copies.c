@@ -1,7 +1,7 @@
 /* redist tests: compiled copies: what two coordinates of random axes share, between any two of the
    source, the destination and packed memory, whole or in a window, by ordinary and non-temporal
-   stores, overwriting and combining, against a copy of one element after the other. MIT licence, see
-   LICENSE. */
+   stores, overwriting, combining, converting numbers, and both, against a copy of one element after
+   the other. MIT licence, see LICENSE. */
 #include "redist.h"
 #include "test.h"
 
@@ -11,6 +11,8 @@ typedef struct {
   redist_priv_runs axis[DIMS];
   redist_priv_message m;
   redist_priv_manner manner;
+  redist_priv_policy policy;
+  redist_priv_conversion conversion;
   int order[DIMS];
   int64_t begin[DIMS], end[DIMS];
   int64_t cells[REDIST_PRIV_SIDES]; /* of each side */
@@ -79,6 +81,39 @@ static void draw_window(test_random *r, copy_case *c) {
   }
 }
 
+/* Combines n elements of so many bytes. */
+static void add_bytes(const void *from, void *to, int64_t n, void *context) {
+  const int64_t bytes = n * *(const int64_t *)context;
+  int64_t k;
+  for (k = 0; k < bytes; k++)
+    ((unsigned char *)to)[k] =
+        (unsigned char)(((unsigned char *)to)[k] + ((const unsigned char *)from)[k]);
+}
+
+/* Lets elements of one number, or of two, be converted before they overwrite or are combined. */
+static void draw_conversion(test_random *r, copy_case *c) {
+  static const redist_priv_policy convert[] = {
+      {redist_priv_narrow, NULL, 8, 4, 0, REDIST_PRIV_NARROW},
+      {redist_priv_widen, NULL, 4, 8, 0, REDIST_PRIV_WIDEN},
+      {redist_priv_round, NULL, 8, 8, 0, REDIST_PRIV_ROUND}};
+  const redist_priv_policy *chosen = &convert[test_between(r, 0, 2)];
+  const int64_t numbers = test_between(r, 1, 2);
+  c->manner.element[0] = chosen->element * numbers;
+  c->manner.element[1] = chosen->there * numbers;
+  c->conversion.convert = c->policy = *chosen;
+  if (c->manner.combine) {
+    c->conversion.combine = redist_priv_replacing(c->manner.element[1]);
+    c->conversion.combine.function = add_bytes;
+    c->conversion.combine.context = &c->conversion.combine.there;
+    c->policy = redist_priv_replacing(c->manner.element[0]);
+    c->policy.there = c->manner.element[1];
+    c->policy.function = redist_priv_combine_converted;
+    c->policy.context = &c->conversion;
+  } else {
+    c->manner.combine = 2;
+  }
+}
+
 static void draw(test_random *r, copy_case *c) {
   static const int64_t bytes[] = {1, 4, 8, 8, 8, 12, 16, 24, 136};
   static const int sides[4][2] = {{REDIST_PRIV_FROM, REDIST_PRIV_TO},
@@ -93,6 +128,10 @@ static void draw(test_random *r, copy_case *c) {
   memcpy(c->manner.side, sides[test_between(r, 0, 3)], sizeof c->manner.side);
   c->manner.element[0] = c->manner.element[1] = bytes[test_between(r, 0, 8)];
   c->manner.combine = test_one_in(r, 3);
+  c->policy = redist_priv_replacing(c->manner.element[0]);
+  if (c->manner.combine) c->policy.function = add_bytes;
+  if (c->manner.combine) c->policy.context = &c->policy.there;
+  if (test_one_in(r, 3)) draw_conversion(r, c);
   c->manner.stream = test_one_in(r, 2);
   c->m.origin[REDIST_PRIV_PACKED] = test_between(r, 0, 3);
   c->cells[REDIST_PRIV_PACKED] = c->m.origin[REDIST_PRIV_PACKED] + c->m.elements;
@@ -131,16 +170,36 @@ static int64_t offset_of(const copy_case *c, int64_t *const *table, const int64_
   return offset;
 }
 
-static void add_bytes(const void *from, void *to, int64_t n, void *context) {
-  const int64_t bytes = n * *(const int64_t *)context;
+/* A number, double or float, as a float. */
+static float number_at(const unsigned char *from, int64_t bytes) {
+  double wide;
+  float single;
+  if (bytes == 4) {
+    memcpy(&single, from, sizeof single);
+    return single;
+  }
+  memcpy(&wide, from, sizeof wide);
+  return (float)wide;
+}
+
+/* Writes an element as it arrives, converted or not. */
+static void convert_one(const copy_case *c, const unsigned char *from, unsigned char *arrives) {
+  const redist_priv_policy *p = &c->conversion.convert;
   int64_t k;
-  for (k = 0; k < bytes; k++)
-    ((unsigned char *)to)[k] =
-        (unsigned char)(((unsigned char *)to)[k] + ((const unsigned char *)from)[k]);
+  if (p->function == NULL) memcpy(arrives, from, (size_t)c->manner.element[0]);
+  for (k = 0; p->function != NULL && k < c->manner.element[0] / p->element; k++) {
+    const float single = number_at(from + k * p->element, p->element);
+    const double wide = single;
+    if (p->there == 4)
+      memcpy(arrives + 4 * k, &single, sizeof single);
+    else
+      memcpy(arrives + 8 * k, &wide, sizeof wide);
+  }
 }
 
 static void copy_one_by_one(const copy_case *c, const unsigned char *from, unsigned char *to) {
-  const int64_t bytes = c->manner.element[0];
+  const int64_t *bytes = c->manner.element;
+  unsigned char arrives[136];
   int64_t *table[2][DIMS], at[DIMS], k;
   int d, s;
   for (s = 0; s < 2; s++)
@@ -151,13 +210,14 @@ static void copy_one_by_one(const copy_case *c, const unsigned char *from, unsig
     }
   memcpy(at, c->begin, sizeof at);
   for (d = 0; d >= 0;) {
-    const unsigned char *here = from + offset_of(c, table[0], at, c->manner.side[0]) * bytes;
-    unsigned char *there = to + offset_of(c, table[1], at, c->manner.side[1]) * bytes;
-    int64_t size = bytes;
-    if (c->manner.combine)
-      add_bytes(here, there, 1, &size);
+    const unsigned char *here = from + offset_of(c, table[0], at, c->manner.side[0]) * bytes[0];
+    unsigned char *there = to + offset_of(c, table[1], at, c->manner.side[1]) * bytes[1];
+    int64_t size = bytes[1];
+    convert_one(c, here, arrives);
+    if (c->manner.combine == 1)
+      add_bytes(arrives, there, 1, &size);
     else
-      memcpy(there, here, (size_t)bytes);
+      memcpy(there, arrives, (size_t)size);
     for (d = c->m.ndim - 1; d >= 0 && ++at[d] == c->end[d]; d--) at[d] = c->begin[d];
   }
   for (s = 0; s < 2; s++)
@@ -179,11 +239,12 @@ static void check(int number) {
   size_t size[2];
   unsigned char *memory[3], *from, *to, *wanted;
   int code, d, s;
+  memset(&c, 0, sizeof c);
   draw(&r, &c);
-  for (s = 0; s < 2; s++) size[s] = (size_t)(c.cells[c.manner.side[s]] * c.manner.element[0]) + 64;
+  for (s = 0; s < 2; s++) size[s] = (size_t)(c.cells[c.manner.side[s]] * c.manner.element[s]) + 64;
   for (s = 0; s < 3; s++) memory[s] = malloc(size[s > 0] + 64);
   from = memory[0];
-  to = memory[1] + test_between(&r, 0, 3) * (c.manner.element[0] % 8 == 0 ? 8 : 1);
+  to = memory[1] + test_between(&r, 0, 3) * (c.manner.element[1] % 8 == 0 ? 8 : 1);
   wanted = memory[2];
   fill(&r, from, size[0]);
   fill(&r, to, size[1]);
@@ -191,20 +252,13 @@ static void check(int number) {
   copy_one_by_one(&c, from, wanted);
   memset(&pool, 0, sizeof pool);
   code = redist_priv_compile(&pool, &c.m, c.order, c.begin, c.end, c.manner, &program);
-  if (code == REDIST_OK) {
-    const redist_priv_policy policy = {c.manner.combine ? add_bytes : NULL,
-                                       &c.manner.element[0],
-                                       c.manner.element[0],
-                                       c.manner.element[0],
-                                       0,
-                                       0};
-    redist_priv_copy(&pool, &program, &policy, (const char *)from, (char *)to);
-  }
+  if (code == REDIST_OK)
+    redist_priv_copy(&pool, &program, &c.policy, (const char *)from, (char *)to);
   test_case(code == REDIST_OK && memcmp(to, wanted, size[1]) == 0,
-            "case %d: %d axes, %ld elements of %ld bytes, sides %d to %d%s%s: code %d", number,
-            c.m.ndim, (long)c.m.elements, (long)c.manner.element[0], c.manner.side[0],
-            c.manner.side[1], c.manner.stream ? ", streamed" : "",
-            c.manner.combine ? ", combined" : "", code);
+            "case %d: %d axes, %ld elements of %ld and %ld bytes, sides %d to %d%s%s: code %d",
+            number, c.m.ndim, (long)c.m.elements, (long)c.manner.element[0],
+            (long)c.manner.element[1], c.manner.side[0], c.manner.side[1],
+            c.manner.stream ? ", streamed" : "", c.manner.combine == 1 ? ", combined" : "", code);
   redist_priv_pool_free(&pool);
   for (d = 0; d < c.m.ndim; d++) redist_priv_runs_free(&c.axis[d]);
   for (s = 0; s < 3; s++) free(memory[s]);
