@@ -3030,9 +3030,9 @@ typedef struct {
 /* Conversions of numbers: double to float, float to double, double to float and back. */
 enum redist_priv_conversions { REDIST_PRIV_NARROW = 1, REDIST_PRIV_WIDEN, REDIST_PRIV_ROUND };
 #ifdef REDIST_SMALL
-#define REDIST_PRIV_CONVERTS(conversion) 0 /* in the way of functions that combine */
+#define REDIST_PRIV_CONVERTS(conversion) 0 /* by functions, as elements are combined */
 #else
-#define REDIST_PRIV_CONVERTS(conversion) REDIST_PRIV_##conversion
+#define REDIST_PRIV_CONVERTS(conversion) (conversion)
 #endif
 
 /* Two nested loops, and where they begin. */
@@ -3346,7 +3346,7 @@ REDIST_PRIV_APART void redist_priv_stream_converted(const redist_priv_policy *a,
 REDIST_PRIV void redist_priv_write(const redist_priv_policy *a, int stream, redist_priv_loop row,
                                    int64_t bytes, const char *from, char *to) {
   for (; row.n > 0; row.n--, from += row.from, to += row.to)
-    if (a->function != NULL && !(stream && a->converts))
+    if (a->function != NULL && !(stream && REDIST_PRIV_CONVERTS(a->converts)))
       a->function(from, to, bytes / a->element, a->context);
     else if (a->function != NULL)
       redist_priv_stream_converted(a, bytes / a->element, from, to);
@@ -3439,7 +3439,7 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
                           at};
   redist_priv_plane across = {in.inner, in.outer, p->from, at};
   redist_priv_loop rows = {p->outer.n, bytes, p->outer.to};
-  const int reads = a->function != NULL && !a->converts && t->contiguous;
+  const int reads = a->function != NULL && !REDIST_PRIV_CONVERTS(a->converts) && t->contiguous;
   int64_t k, line;
   for (k = 0; reads && t->far && k < p->outer.n; k++)
     for (line = 0; line < p->inner.n * p->inner.to; line += REDIST_PRIV_LINE)
@@ -3497,8 +3497,6 @@ REDIST_PRIV_CONVERT(redist_priv_narrow, double, float)
 REDIST_PRIV_CONVERT(redist_priv_widen, float, double)
 REDIST_PRIV_CONVERT(redist_priv_round, double, double)
 
-#ifndef REDIST_SMALL
-
 /* Loops around the conversion of units, or of those of a table: of one number, or of two. */
 #define REDIST_PRIV_CONVERT_UNITS(name, numbers)                \
   for (j = 0; j < p.outer.n; j++)                               \
@@ -3535,11 +3533,6 @@ REDIST_PRIV_APART void redist_priv_convert_units(const redist_priv_policy *a, in
   REDIST_PRIV_CONVERT_ALL(REDIST_PRIV_CONVERT_UNITS)
 }
 
-#else
-#define redist_priv_convert_units(policy, unit, plane) ((void)0)
-#define redist_priv_convert_table(policy, unit, at, units, plane) ((void)0)
-#endif
-
 /* Two loops in tiles, forwards along the source and one page of it at a time, so that the
    destination's pages stay in the translation cache. The first tiles are small, so that the others
    begin at cache lines. Strips cannot be streamed to an address that is not a multiple of 16. */
@@ -3569,7 +3562,7 @@ REDIST_PRIV_APART void redist_priv_copy_tiles(redist_priv_tiling t, const redist
           redist_priv_copy_small(&t, a, unit, &tile);
         else if (t.strips)
           redist_priv_transpose(unit, t.far, t.stream, &tile);
-        else if (a->converts)
+        else if (REDIST_PRIV_CONVERTS(a->converts))
           redist_priv_convert_units(a, unit, &tile);
         else
           redist_priv_copy_units(unit, &tile);
@@ -4125,8 +4118,6 @@ REDIST_PRIV void redist_priv_copy_table(int64_t unit, const redist_priv_offset *
   }
 }
 
-#ifndef REDIST_SMALL
-
 REDIST_PRIV_APART void redist_priv_convert_table(const redist_priv_policy *a, int64_t unit,
                                                  const redist_priv_offset *at, int64_t units,
                                                  const redist_priv_plane *plane) {
@@ -4135,7 +4126,6 @@ REDIST_PRIV_APART void redist_priv_convert_table(const redist_priv_policy *a, in
   int64_t i, j, k;
   REDIST_PRIV_CONVERT_ALL(REDIST_PRIV_CONVERT_TABLE)
 }
-#endif
 
 /* Copies a table for each iteration of a plane through a tile that is then streamed: the table
    fills its destination without gaps. */
@@ -4154,7 +4144,7 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_policy *a, const red
     for (i = 0; i < inner.n; i += chunk.inner.n) {
       chunk.inner.n = redist_priv_min(inner.to == bytes ? s->buffered : 1, inner.n - i);
       chunk.from = p->from + j * outer.from + i * inner.from;
-      if (a->converts)
+      if (REDIST_PRIV_CONVERTS(a->converts))
         redist_priv_convert_table(a, s->unit, at, s->offsets, &chunk);
       else
         redist_priv_copy_table(s->unit, at, s->offsets, &chunk);
@@ -4231,13 +4221,13 @@ REDIST_PRIV void redist_priv_copy_plane(const redist_priv_pool *pool, const redi
     for (j = 0; j < p->outer.n; j++)
       redist_priv_write(a, s->tiling.stream, p->inner, s->unit, p->from + j * p->outer.from,
                         p->to + j * p->outer.to);
-  } else if (s->kind == REDIST_PRIV_CONVERTED) {
+  } else if (REDIST_PRIV_CONVERTS(s->kind == REDIST_PRIV_CONVERTED)) {
     redist_priv_convert_units(a, s->unit, p);
-  } else if (a->function != NULL && !a->converts) {
+  } else if (a->function != NULL && !REDIST_PRIV_CONVERTS(a->converts)) {
     redist_priv_combine_table(a, s, at, p);
   } else if (s->tiling.stream) {
     redist_priv_stream_table(a, s, at, p);
-  } else if (a->converts) {
+  } else if (REDIST_PRIV_CONVERTS(a->converts)) {
     redist_priv_convert_table(a, s->unit, at, s->offsets, p);
   } else {
     redist_priv_copy_table(s->unit, at, s->offsets, p);

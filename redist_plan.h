@@ -1714,8 +1714,8 @@ REDIST_PRIV_COLD void redist_priv_check_wire(const redist_plan *p, redist_priv_e
     redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.wire is %d", (int)p->options.wire);
   if (p->options.wire == REDIST_WIRE_FLOAT && doubles == 0)
     redist_priv_fail(v, REDIST_ERR_TYPE,
-                     "options.wire is REDIST_WIRE_FLOAT, but no elements are of double or double "
-                     "complex: %" PRId64 " bytes",
+                     "options.wire is for elements of double or double complex, not of %" PRId64
+                     " bytes",
                      p->part->element_bytes);
 }
 
@@ -5248,9 +5248,12 @@ REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout) {
 /* Decides how a part's elements travel, and how copies store them. */
 REDIST_PRIV_COLD void redist_priv_set_stores(const redist_plan *p, redist_priv_part *part) {
   static const redist_priv_policy convert[REDIST_PRIV_STORES] = {
-      {redist_priv_round, NULL, sizeof(double), sizeof(double), 0, REDIST_PRIV_CONVERTS(ROUND)},
-      {redist_priv_narrow, NULL, sizeof(double), sizeof(float), 0, REDIST_PRIV_CONVERTS(NARROW)},
-      {redist_priv_widen, NULL, sizeof(float), sizeof(double), 0, REDIST_PRIV_CONVERTS(WIDEN)}};
+      {redist_priv_round, NULL, sizeof(double), sizeof(double), 0,
+       REDIST_PRIV_CONVERTS(REDIST_PRIV_ROUND)},
+      {redist_priv_narrow, NULL, sizeof(double), sizeof(float), 0,
+       REDIST_PRIV_CONVERTS(REDIST_PRIV_NARROW)},
+      {redist_priv_widen, NULL, sizeof(float), sizeof(double), 0,
+       REDIST_PRIV_CONVERTS(REDIST_PRIV_WIDEN)}};
   const int doubles =
       p->options.wire == REDIST_WIRE_FLOAT ? redist_priv_doubles_of(part->element) : 0;
   int k;

@@ -488,12 +488,12 @@ smaller_in_all() { # object bytes: of code, constants and unwind tables
 check_sizes() {
     sed 1d declared.h >static.h
     sed 's/declared.h/static.h/' plan.c >whole.c
-    for limit in -O2:96000 -O3:130000; do
+    for limit in -O2:99000 -O3:130000; do
         compile gcc c99 whole.c redist_plan.h -I. ${limit%:*}
         check "gcc ${limit%:*}: a plan in ${limit#*:} bytes" smaller whole.c.o ${limit#*:}
     done
     compile gcc c99 whole.c redist_plan.h -I. -Os -DREDIST_SMALL
-    check 'gcc -Os, REDIST_SMALL: a plan in 54000 bytes of code' smaller whole.c.o 54000
+    check 'gcc -Os, REDIST_SMALL: a plan in 54500 bytes of code' smaller whole.c.o 54500
     check 'gcc -Os, REDIST_SMALL: a plan in 65000 bytes in all' smaller_in_all whole.c.o 65000
     check_declared gcc c99
     check 'gcc -O2: a plan declared' smaller plan.c.o 4096
