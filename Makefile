@@ -4,11 +4,12 @@
 #   make results   the tables of bench/RESULTS.md           make clean
 #   make field     the picture at the top of the README     make simulate   methods on simulated clusters (SimGrid)
 #   make fortran   the solver in Fortran on 4 ranks         make cluster    methods on emulated nodes (needs root)
+#   make python    the module for Python, in build/python
 #   make install   headers, packages, Fortran, examples     make uninstall
 #   make reference manual pages and HTML, by doxygen: before make install, which installs them, too
 #   make results BASE=COMMIT   cases whose whole cycles are slower than with another commit's headers
-# Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD; PREFIX and DESTDIR: where to install; ONLY:
-# names of tests for check, of sections for results.
+# Override on the command line: MPICC, MPIFC, MPIEXEC, CC, CFLAGS, BUILD, PYTHON, PYTHON_MPICC; PREFIX and DESTDIR: where
+# to install; ONLY: names of tests for check, of sections for results.
 
 first   = $(firstword $(foreach c,$(1),$(shell command -v $(c) 2>/dev/null)))
 MPICC  := $(call first,mpicc.mpich mpicc)
@@ -30,7 +31,7 @@ LIBS_fft3d    = -lfftw3 -lm
 LIBS_taylor_green = $(LIBS_fft3d)
 SCALAPACK     = -lscalapack-$(if $(findstring openmpi,$(MPICC)),openmpi,mpich)
 LIBS_pdgemr2d = $(SCALAPACK)
-LIBS_advise   = $(SCALAPACK)
+LIBS_multiply = $(SCALAPACK)
 LIBS_ptran    = $(SCALAPACK) -lm
 LIBS_adi      = -lm
 LIBS_balance  = -lm
@@ -49,7 +50,7 @@ OPTIONS_transposes = fftw_mpi
 OPTIONS_cycles     = scalapack fftw_mpi
 OPTIONAL_scalapack = -DHAVE_SCALAPACK $(SCALAPACK)
 OPTIONAL_fftw_mpi  = -DHAVE_FFTW_MPI $(LIBS_fft)
-PROBE_advise   = $(PROBE_pdgemr2d)
+PROBE_multiply = $(PROBE_pdgemr2d)
 PROBE_ptran    = $(PROBE_pdgemr2d)
 # Debian's FFTW-MPI needs Open MPI, though it links with any MPI.
 PROBE_fft      = extern char ompi_mpi_comm_world[]; void fftw_mpi_init(void); \
@@ -66,7 +67,9 @@ EXAMPLES = $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 TESTS    = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
 OPTIMISED = plan_random
 PIECEMEAL = plan_random plan_bits
-WINDOWED  = plan_random arenas home
+NAMED     = plan_random arenas home own_memory
+SMALL     = plan_random plan_ghosts
+LEFT_OUT  = SMALL NO_SHARED NO_COLLECTIVES NO_SCHEDULED
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 # Programs without hooks of their own are linked with one implementation; hello shows that none is needed.
 LINKED   = $(filter-out hello,$(EXAMPLES)) cart darray many_ranks pdgemr2d ptran
@@ -80,7 +83,7 @@ run: $(BUILD)/adi
 check: export MPICC := $(MPICC)
 check: export MPIEXEC := $(MPIEXEC)
 check: examples $(TESTS:%=$(BUILD)/%) $(OPTIMISED:%=$(BUILD)/%.O3) $(PIECEMEAL:%=$(BUILD)/%.pieces) \
-    $(WINDOWED:%=$(BUILD)/%.window)
+    $(NAMED:%=$(BUILD)/%.named) $(SMALL:%=$(BUILD)/%.small) $(LEFT_OUT:%=$(BUILD)/left_out.%)
 	@sh tests/run $(BUILD) $(ONLY)
 
 bench: $(BENCHES:%=$(BUILD)/%)
@@ -124,6 +127,27 @@ $(BUILD)/%_fortran: examples/fortran/redist_f.c examples/fortran/redist.f90 exam
 	else echo "fortran: skipped, no gfortran with MPI's module mpi_f08 ($(MPIFC))" >$@.skip; fi
 	@rm -f $@.probe
 
+# The library is compiled with the MPI that mpi4py uses, by PYTHON_MPICC, mpicc.openmpi (or .mpich, ...) or mpicc. The
+# first Python that has the packages does it.
+PYTHON  = python3 /usr/bin/python3
+vendor  = import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; \
+          print(MPI.get_vendor()[0].lower().replace(" ", ""))
+
+python: $(patsubst examples/%,$(BUILD)/%,$(wildcard examples/python/*.py)) $(BUILD)/python/redist_python.so
+
+$(BUILD)/python/%.py: examples/python/%.py
+	@mkdir -p $(BUILD)/python
+	@cp $< $@
+
+$(BUILD)/python/redist_python.so: examples/python/redist_python.c $(HEADERS)
+	@mkdir -p $(BUILD)/python
+	@for python in $(PYTHON) none; do $$python -c 'import numpy, mpi4py' 2>/dev/null && break; done; \
+	[ $$python != none ] || { echo 'python: skipped, no mpi4py and numpy for $(PYTHON)'; exit 0; }; \
+	mpi=$$($$python -c '$(vendor)'); \
+	for mpicc in $(PYTHON_MPICC) mpicc.$$mpi mpicc none; do command -v $$mpicc >/dev/null && break; done; \
+	[ $$mpicc != none ] || { echo "python: skipped, no mpicc of the MPI that mpi4py uses ($$mpi)"; exit 0; }; \
+	echo $$mpicc $< && $$mpicc $(STRICT) $(CFLAGS) -shared -fPIC -I. -o $@ $<
+
 reference:
 	@sh examples/packaging/reference.sh '$(BUILD)/reference'
 
@@ -132,9 +156,11 @@ share     = $(installed)/share/redist
 manuals   = $(installed)/share/man/man3
 
 install:
-	@mkdir -p '$(installed)/include' '$(installed)/share/pkgconfig' '$(share)/cmake' '$(share)/fortran' '$(share)/examples'
+	@mkdir -p '$(installed)/include' '$(installed)/share/pkgconfig' '$(share)/cmake' '$(share)/fortran' '$(share)/python' \
+	    '$(share)/examples'
 	cp $(HEADERS) '$(installed)/include'
 	cp examples/fortran/redist.f90 examples/fortran/redist_f.c '$(share)/fortran'
+	cp examples/python/*.py examples/python/redist_python.c '$(share)/python'
 	cp examples/packaging/*.cmake '$(share)/cmake'
 	cp examples/*.[ch] examples/*.gp examples/README.md examples/fortran/adi.f90 examples/fortran/waves.f90 \
 	    '$(share)/examples'
@@ -149,9 +175,14 @@ uninstall:
 	rm -rf '$(share)' '$(manuals)'/redist[._]*.3 '$(manuals)'/REDIST_*.3
 	rm -f $(HEADERS:%='$(installed)/include/%') '$(installed)/share/pkgconfig/redist.pc'
 
-$(BUILD)/redist.o: $(HEADERS)
+# The implementation for examples, and that for tests, which checks what its functions rely on.
+asserts = '-DREDIST_ASSERT(condition)=((condition) ? (void)0 : abort())'
+$(BUILD)/redist.o: OBJECT_FLAGS = $(CFLAGS)
+$(BUILD)/asserting.o: OBJECT_FLAGS = $(TEST_CFLAGS) $(asserts)
+$(BUILD)/redist.o $(BUILD)/asserting.o: $(HEADERS)
 	@mkdir -p $(BUILD)
-	@printf '#define REDIST_IMPLEMENTATION\n#include "redist_plan.h"\n' | $(MPICC) $(STRICT) $(CFLAGS) -I. -x c -c -o $@ -
+	@printf '#define REDIST_IMPLEMENTATION\n#include "redist_plan.h"\n' | \
+	    $(MPICC) $(STRICT) $(OBJECT_FLAGS) -I. -x c -c -o $@ -
 
 # A program whose library is missing is replaced by a file that says so.
 define program
@@ -166,17 +197,19 @@ $(BUILD)/$(1): $(2) $(4) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h bench
 	@rm -f $$@.probe
 endef
 declared = $(if $(filter $(1),$(LINKED)), -DREDIST_DECLARATIONS_ONLY)
-object   = $(if $(filter $(1),$(LINKED)),$(BUILD)/redist.o)
-$(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c,$(CFLAGS)$(call declared,$(p)),$(call object,$(p)))))
-asserting = $(if $(filter $(1),$(LINKED)),, '-DREDIST_ASSERT(condition)=((condition) ? (void)0 : abort())')
-$(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(TEST_CFLAGS)$(call declared,$(p))$(call asserting,$(p)),$(call object,$(p)))))
+object   = $(if $(filter $(1),$(LINKED)),$(BUILD)/$(2).o)
+$(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c,$(CFLAGS)$(call declared,$(p)),$(call object,$(p),redist))))
+asserting = $(if $(filter $(1),$(LINKED)),, $(asserts))
+$(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(TEST_CFLAGS)$(call declared,$(p))$(call asserting,$(p)),$(call object,$(p),asserting))))
 $(foreach p,$(OPTIMISED),$(eval $(call program,$(p).O3,tests/$(p).c,$(CFLAGS))))
 $(foreach p,$(PIECEMEAL),$(eval $(call program,$(p).pieces,tests/$(p).c,$(TEST_CFLAGS) \
-    -DREDIST_EAGER_BYTES=64 -DREDIST_FLIGHT_BYTES=200 -DREDIST_MAX_COUNT=1000)))
-$(foreach p,$(WINDOWED),$(eval $(call program,$(p).window,tests/$(p).c,$(TEST_CFLAGS) -DREDIST_NO_OWN_MEMORY)))
+    -DREDIST_EAGER_BYTES=64 -DREDIST_FLIGHT_BYTES=200 -DREDIST_MAX_COUNT=1000 $(asserts))))
+$(foreach p,$(NAMED),$(eval $(call program,$(p).named,tests/$(p).c,$(TEST_CFLAGS) -DREDIST_NAMED_MEMORY $(asserts))))
+$(foreach p,$(SMALL),$(eval $(call program,$(p).small,tests/$(p).c,$(TEST_CFLAGS) -DREDIST_SMALL $(asserts))))
+$(foreach m,$(LEFT_OUT),$(eval $(call program,left_out.$(m),tests/left_out.c,$(TEST_CFLAGS) -DREDIST_$(m) $(asserts))))
 $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all examples run fortran check bench results plots field simulate cluster reference install uninstall clean
+.PHONY: all examples run fortran python check bench results plots field simulate cluster reference install uninstall clean

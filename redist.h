@@ -85,12 +85,14 @@
 #include <float.h>
 #include <limits.h>
 #include <stdlib.h>
-#if defined __SSE2__
+#if defined __SSE2__ && !defined REDIST_SMALL
+#define REDIST_PRIV_SSE2 1
 #include <emmintrin.h>
 #ifndef REDIST_NO_STREAMING
 #define REDIST_PRIV_STREAMS 1
 #endif
-#elif defined __ARM_NEON && defined __aarch64__
+#elif defined __ARM_NEON && defined __aarch64__ && !defined REDIST_SMALL
+#define REDIST_PRIV_NEON 1
 #include <arm_neon.h>
 #endif
 #ifdef _OPENMP
@@ -125,7 +127,26 @@ extern "C" {
      - REDIST_DECLARATIONS_ONLY: types, macros, prototypes, and the functions of a single axis,
      inline. It compiles fast;
      - REDIST_IMPLEMENTATION, in one C file (which may define both): the public functions get
-     external linkage. It includes redist_plan.h (without MPI, redist.h) and defines all hooks. */
+     external linkage. It includes redist_plan.h (without MPI, redist.h) and defines all hooks.
+   What is not needed can be left out, in every file of a program alike:
+     - REDIST_NO_TEXT: layouts as text, and redist_plan_print, which are not declared then;
+     - REDIST_NO_SHARED, REDIST_NO_COLLECTIVES, REDIST_NO_SCHEDULED, REDIST_NO_MULTIPHASE: methods
+     of redist_plan.h. A plan that asks for one by name fails (REDIST_ERR_ARGUMENT);
+     - REDIST_SMALL: all of these, and the instructions of particular processors. Plans send
+     whole messages, for which max_buffer must have room. */
+
+#ifdef REDIST_SMALL
+#undef REDIST_NO_TEXT
+#undef REDIST_NO_SHARED
+#undef REDIST_NO_COLLECTIVES
+#undef REDIST_NO_SCHEDULED
+#undef REDIST_NO_MULTIPHASE
+#define REDIST_NO_TEXT
+#define REDIST_NO_SHARED
+#define REDIST_NO_COLLECTIVES
+#define REDIST_NO_SCHEDULED
+#define REDIST_NO_MULTIPHASE
+#endif
 
 #ifndef REDIST_MAX_DIMS
 #define REDIST_MAX_DIMS 8 /* the highest rank of an array; the same in every file of a program */
@@ -224,7 +245,7 @@ extern "C" {
   X(REDIST_ERR_SHAPE, "the source view and the destination view differ in rank or extents")    \
   X(REDIST_ERR_RANK,                                                                           \
     "a rank is negative, outside the communicator, or holds several places where it must not") \
-  X(REDIST_ERR_OVERFLOW, "more than 2^62 elements or INT_MAX places")                          \
+  X(REDIST_ERR_OVERFLOW, "2^62 elements or more, or more than INT_MAX places")                 \
   X(REDIST_ERR_TYPE, "the element datatype has gaps (its size is not its extent)")             \
   X(REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options")           \
   X(REDIST_ERR_MEMORY, "memory is exhausted, or max_buffer is too small")                      \
@@ -236,7 +257,7 @@ extern "C" {
 #define REDIST_PRIV_ERROR_NAME(name, sentence) name,
 typedef enum { REDIST_PRIV_ERRORS(REDIST_PRIV_ERROR_NAME) REDIST_PRIV_ERROR_CODES } redist_error;
 
-/* Returns the general sentence for an error code; never NULL. */
+/* Returns the general sentence for an error code, a constant text; never NULL. */
 REDIST_API const char *redist_strerror(int code);
 
 /* REDIST_VERSION of the implementation that the program is linked with. */
@@ -366,7 +387,7 @@ typedef struct {
 #define REDIST_LOCAL(i, b, p) ((i) / (b) / (p) * (b) + (i) % (b))
 #define REDIST_GLOBAL(c, l, b, p) (((l) / (b) * (p) + (c)) * (b) + (l) % (b))
 
-/* Builders of axes. n: indices, 0 <= n <= 2^62; procs: processes along the axis, >= 1. They never
+/* Builders of axes. n: indices, 0 <= n < 2^62; procs: processes along the axis, >= 1. They never
    fail: an axis built from bad numbers is empty, and redist_layout_explain gives the reason. */
 
 /* "*", in HPF collapsed: the axis is not distributed. ScaLAPACK: one process along it. */
@@ -420,20 +441,22 @@ REDIST_AXIS_API int64_t redist_axis_count(const redist_axis *x, int coord);
 /* ---------------------------------------------------------------------------- layouts and views */
 
 /* A layout of 1, 2, 3 or ndim axes, 1 <= ndim <= REDIST_MAX_DIMS: axes[ndim], the slowest-varying
-   first, as in C. The process grid is the product of the axes' processes; its places are numbered
-   row by row and live on ranks 0, 1, .... Local arrays are stored row by row without a halo. */
+   first, as in C. The list is copied, but not the cuts that its axes refer to. The process grid is
+   the product of the axes' processes, at most INT_MAX; its places are numbered row by row and live
+   on ranks 0, 1, .... Local arrays are stored row by row without a halo. The array has fewer than
+   2^62 elements, and so has each local array, ghost cells and padding included. */
 REDIST_PRIV_BUILDER redist_layout redist_layout_1d(redist_axis x);
 REDIST_PRIV_BUILDER redist_layout redist_layout_2d(redist_axis x, redist_axis y);
 REDIST_PRIV_BUILDER redist_layout redist_layout_3d(redist_axis x, redist_axis y, redist_axis z);
 REDIST_PRIV_BUILDER redist_layout redist_layout_nd(int ndim, const redist_axis *axes);
 
-/* A layout of an array of extents[ndim] in which place k owns box[k], 0 <= k < boxes. A box lies in
-   the array, or is empty: low >= high along some axis, with any values there. Every element lies in
-   exactly one box: redist_layout_explain names two boxes that overlap, or an element in none (which
-   redist_partial allows).
-   box[boxes] is kept by reference: it must outlive the layout. Boxes form no grid: along every
-   axis, a place's coordinate is its box's number; redist_grid_order has no effect. Finding peers
-   takes O(boxes). */
+/* A layout of an array of extents[ndim], each >= 0, in which place k owns box[k], 0 <= k < boxes. A
+   box lies in the array, or is empty: low >= high along some axis, with any values there. Every
+   element lies in exactly one box: redist_layout_explain names two boxes that overlap, or an
+   element in none (which redist_partial allows).
+   box[boxes], boxes >= 1, is kept by reference: it must outlive the layout; extents are copied.
+   Boxes form no grid: along every axis, a place's coordinate is its box's number; redist_grid_order
+   has no effect. Finding peers takes O(boxes). */
 REDIST_PRIV_BUILDER redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes,
                                                       const redist_box *box);
 
@@ -450,19 +473,20 @@ REDIST_PRIV_BUILDER redist_layout redist_grid_order(redist_layout layout, redist
 /* The axis that is contiguous in memory: the last (REDIST_ROW_MAJOR, the default) or the first, of
    the axes as given to redist_layout_nd, whatever views are made before or after. */
 REDIST_PRIV_BUILDER redist_layout redist_memory_order(redist_layout layout, redist_order order);
-/* Place k lives on rank first_rank + k; first_rank >= 0. */
+/* Place k lives on rank first_rank + k, 0 <= first_rank <= INT_MAX - places. Replaces
+   redist_on_ranks. */
 REDIST_PRIV_BUILDER redist_layout redist_from_rank(redist_layout layout, int first_rank);
-/* Place k lives on ranks[k] >= 0. Places are numbered row by row over the grid, or as
-   redist_grid_order says; place k of redist_layout_boxes has box k; replica c of place k is place k
-   + c * (places of the grid). A rank may hold several places, but no two replicas of one.
-   ranks[places] is kept by reference: it must outlive the layout (plans keep copies of all lists).
-   Where a rank holds several places of either layout, redist_relabel fails (REDIST_ERR_RANK), and
-   redist_phases finds no route. */
+/* Place k lives on ranks[k] >= 0. Replaces redist_from_rank. Places are numbered row by row over
+   the grid, or as redist_grid_order says; place k of redist_layout_boxes has box k; replica c of
+   place k is place k + c * (places of the grid). A rank may hold several places, but no two
+   replicas of one. ranks[places] is kept by reference: it must outlive the layout (plans keep
+   copies of all lists). Where a rank holds several places of either layout, redist_relabel fails
+   (REDIST_ERR_RANK), and redist_phases finds no route. */
 REDIST_PRIV_BUILDER redist_layout redist_on_ranks(redist_layout layout, const int *ranks);
-/* Place k, numbered as for redist_on_ranks, begins at element offsets[k] >= 0 of its rank's array,
-   which ends with the last cell of any of the rank's places. By default a rank's places lie one
-   after another in ascending order, and each takes the product of its cells along all axes, ghost
-   cells and padding included. Places may interleave, as tiles in one array do
+/* Place k, numbered as for redist_on_ranks, begins at element offsets[k] of its rank's array, 0 <=
+   offsets[k] <= 2^62, which ends with the last cell of any of the rank's places. By default a
+   rank's places lie one after another in ascending order, and each takes the product of its cells
+   along all axes, ghost cells and padding included. Places may interleave, as tiles in one array do
    (redist_with_allocated), but cells that hold elements must not coincide. A rank reads only the
    offsets of its own places, so the others may differ from rank to rank. offsets[places] is kept by
    reference, as ranks are. redist_move, which takes one array per place, ignores the offsets. */
@@ -488,10 +512,10 @@ REDIST_PRIV_BUILDER redist_layout redist_with_halo(redist_layout layout, int axi
    ignored, unless the plan combines (redist_plan.h): then they are combined into their owners'
    elements. Ghost cells of several axes form their product, so corners are included. Every
    coordinate must own one interval of the axis (block, balanced, cuts, whole, boxes), of any
-   length. Ghost cells may reach over several neighbours, and at most once around the axis on either
-   side; those of a coordinate that owns nothing lie around where its interval would begin. To fill
-   an array's ghost cells (a halo exchange), redistribute in place from its layout to the same with
-   ghosts. */
+   length. The halo, at least 1 on one side, may reach over several neighbours, on either side at
+   most the length of the axis; ghost cells of a coordinate that owns nothing lie around where its
+   interval would begin. To fill an array's ghost cells (a halo exchange), redistribute in place
+   from its layout to the same with ghosts. */
 REDIST_PRIV_BUILDER redist_layout redist_with_ghosts(redist_layout layout, int axis,
                                                      redist_edge edge);
 /* Of the ghost cells of redist_with_ghosts, only the nearest `low` and `high` in memory hold
@@ -504,10 +528,12 @@ REDIST_PRIV_BUILDER redist_layout redist_ghost_depth(redist_layout layout, int a
    owns such elements; where this layout is the source, their destinations are left unchanged. So a
    halo exchange fills only those ghost cells that lie in other boxes. */
 REDIST_PRIV_BUILDER redist_layout redist_partial(redist_layout layout);
-/* Sets how many elements the local array has along an axis (a leading dimension); it may differ
-   from rank to rank. It must cover the low halo, what the rank owns, and the high halo up to the
-   last cell that can hold an element: no cell without redist_with_ghosts, and none past a closed
-   end. 0, the default: what the rank owns and its whole halo. */
+/* Sets how many elements the local array has along an axis (a leading dimension), >= 0; it may
+   differ from rank to rank. It must cover the low halo, what the rank owns, and the high halo up to
+   the last cell that can hold an element: no cell without redist_with_ghosts, and none past a
+   closed end. 0, the default: what the rank owns and its whole halo. A length that is too small is
+   refused where arrays are used, by redist_plan_create, redist_move and redist_layout_types
+   (REDIST_ERR_LAYOUT); redist_layout_check does not know the rank. */
 REDIST_PRIV_BUILDER redist_layout redist_with_allocated(redist_layout layout, int axis,
                                                         int64_t allocated);
 /* The layout of a ScaLAPACK matrix. desc: DTYPE and CTXT (not read), M, N, MB, NB, RSRC, CSRC, LLD.
@@ -524,7 +550,7 @@ REDIST_PRIV_BUILDER redist_layout redist_flipped(redist_layout layout, int axis)
    ndim >= 2. */
 REDIST_PRIV_BUILDER redist_layout redist_rotated(redist_layout layout, int quarter_turns);
 /* A section of the axis: its index i, 0 <= i < count, is index start + i * step of the layout that
-   is passed. step is not 0, and all these indices lie in the axis. */
+   is passed. count >= 0, step is not 0, and all these indices lie in the axis. */
 REDIST_PRIV_BUILDER redist_layout redist_section(redist_layout layout, int axis, int64_t start,
                                                  int64_t count, int64_t step);
 
@@ -537,9 +563,9 @@ REDIST_API int redist_layout_check(const redist_layout *layout);
    0. */
 REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size);
 
-/* Queries of a layout. On a layout that redist_layout_check refuses, redist_layout_rank, _owner and
-   _offset return -1, the others 0; but they do not check the ranks of redist_on_ranks, nor whether
-   boxes overlap or leave out elements. */
+/* Queries of a layout. On a layout that redist_layout_check refuses, redist_layout_rank, _owner,
+   _offset and _next_place return -1, the others 0; but they do not check the ranks of
+   redist_on_ranks, nor whether boxes overlap or leave out elements. */
 
 /* Processes in the grid, times its replicas. */
 REDIST_API int redist_layout_places(const redist_layout *layout);
@@ -582,7 +608,7 @@ typedef struct {
 
 /* Writes the shape of what a rank owns, of its lowest place when it has several. 1 when it holds a
    place, else 0 (shape is not written); -1 when a section takes steps through cyclic blocks so that
-   the elements of an axis do not lie at equal distances. */
+   the elements of an axis do not lie at equal distances (its stride is 0 then). */
 REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape);
 /* Writes the shape of what one place owns, 0 <= place < redist_layout_places(layout). 1; 0 when
    there is no such place (shape is not written); -1 as redist_layout_shape. */
@@ -595,8 +621,9 @@ REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
    and to_arrays[k] are the local arrays of place k; each has as many elements, of element_bytes >=
    1 bytes, as redist_layout_local_size gives for a rank that holds no other place; NULL where a
    place holds nothing. Arrays must not overlap. Only owned elements and ghost cells of
-   redist_with_ghosts are written. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW,
-   _MEMORY. */
+   redist_with_ghosts are written.
+   REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW: nothing is written. _MEMORY: some
+   elements may be. */
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays,
                            const redist_layout *to, void *const *to_arrays, size_t element_bytes);
 
@@ -653,7 +680,8 @@ REDIST_API int redist_volume(const redist_layout *from, int rank_from, const red
    their rank (local). combining: not 0 for a plan that combines, to which all holders of the source
    contribute. total: what all holders of the destination receive, at most 2^62. O(places x axes +
    sum of the axes' runs); O(pairs of places that share elements) with replicas, ghosts, boxes or
-   several places on a rank. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+   several places on a rank. *traffic: all zero on failure. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE,
+   _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to,
                                       int combining, redist_traffic *traffic);
 
@@ -671,7 +699,8 @@ typedef struct redist_schedule redist_schedule;
    both have one interval per coordinate, or where all coordinates share elements with all. Else it
    takes O(pairs of coordinates of an axis) of memory, or O(pairs of ranks) where axes cannot be
    arranged one by one, as with replicas, boxes or several places on a rank. combining: not 0 for a
-   plan that combines. Listed ranks and cuts are kept by reference: they must outlive the schedule.
+   plan that combines. The layouts are copied; the cuts and ranks that they refer to must outlive
+   the schedule.
    *schedule: the new schedule, NULL on failure; free it with redist_schedule_free.
    REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_schedule_create(const redist_layout *from, const redist_layout *to,
@@ -683,7 +712,7 @@ REDIST_API int redist_schedule_free(redist_schedule **schedule);
 REDIST_API int redist_schedule_steps(const redist_schedule *schedule);
 /* Finds the ranks that `rank` sends to and receives from at a step, 0 <= step < steps; -1: none,
    also when `rank` holds no place. O(axes), times a logarithm where there are tables, cuts or
-   listed ranks. REDIST_ERR_ARGUMENT: NULL, or no such step. */
+   listed ranks. REDIST_ERR_ARGUMENT: NULL, or no such step; nothing is written. */
 REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step,
                                     int *send_to, int *receive_from);
 
@@ -707,37 +736,67 @@ REDIST_API int redist_cost_of(const redist_layout *from, const redist_layout *to
 
 /* The cheapest multiphase route found, by the model of redist_cost_of. The data passes through
    *stops intermediate layouts, at most `max` and never more than 7, which are written to
-   between[max] in order. *stops is 0 where the data should go directly: no route is predicted to be
-   cheaper, or a side is replicated, has ghosts or boxes, or a rank holds several places.
-   Intermediate layouts have the shape of the two views, without ghost cells. Each lives on ranks of
-   `to`, with the grid and memory order of `to`, or on those of `from` when its grid fits only
-   there. No rank holds more than twice what the fullest rank holds before or after. Lists of ranks
-   and cuts are shared by reference. Example: rows on 16 ranks become columns by way of 4 x 4
-   blocks, with 8 messages instead of 16, and twice the elements.
-   Costs a few evaluations of redist_cost_of for each phase. REDIST_ERR_ARGUMENT: NULL (between may
-   be NULL when max is 0), a bad cost, element_bytes < 1, max < 0. Else REDIST_ERR_LAYOUT, _SHAPE,
-   _RANK, _OVERFLOW, _MEMORY. *stops is 0 then. */
+   between[max] in order (others of its entries may be overwritten). *stops is 0 where the data
+   should go directly: no route is predicted to be cheaper, or a side is replicated, has ghosts or
+   boxes, or a rank holds several places. Intermediate layouts have the shape of the two views,
+   without ghost cells. Each lives on ranks of `to`, with the grid and memory order of `to`, or on
+   those of `from` when its grid fits only there. No rank holds more than twice what the fullest
+   rank holds before or after. Lists of ranks and cuts are shared by reference. Example: rows on 16
+   ranks become columns by way of 4 x 4 blocks, with 8 messages instead of 16, and twice the
+   elements. Costs a few evaluations of redist_cost_of for each phase.
+   REDIST_ERR_ARGUMENT: NULL (between may be NULL when max is 0), a bad cost, element_bytes < 1, max
+   < 0. Else REDIST_ERR_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. *stops is 0 then. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
                              size_t element_bytes, const redist_cost *cost, int max,
                              redist_layout *between, int *stops);
+
+/* Writes the layouts that the data passes through, in order, on the process grid grid[dims] to
+   sequence[most], most = 16: the callback of redist_best_grid. Returns how many it wrote; 0 where
+   this grid cannot be used, for instance because it would leave ranks without elements. Lists that
+   the layouts refer to (ranks, cuts, ...) must live until the next call, or the end of
+   redist_best_grid. context: as given to redist_best_grid. */
+typedef int redist_layouts(const int *grid, redist_layout *sequence, int most, void *context);
+
+/* Finds the best process grid by arithmetic: of all ordered factorizations of procs into dims
+   factors, procs >= 1, 1 <= dims <= REDIST_MAX_DIMS, the one whose sequence of layouts is predicted
+   to take the least time. Local: no communication, no trial; all ranks find the same grid.
+   The seconds of a sequence are the sum of redist_cost_of over its exchanges, from each layout to
+   the next. Between layouts whose shapes differ there is none: a transform that keeps fewer modes
+   than points stands in the sequence as a layout of the points and one of the modes. Of equally
+   good grids, the one whose largest factor is the smallest is taken, and of these the
+   lexicographically first.
+   layouts: called once for each grid, in lexicographic order. grid[dims]: receives the best.
+   seconds: receives those of its sequence. Example: of pencils along x, y and z on 16 ranks, 4 x 4
+   is best, since each rank sends 8 messages, its copies to itself counted, not 17.
+   Takes as long as redist_cost_of for each grid: there are 13 grids of 4,096 in 2 factors, 91 in 3.
+   On failure *seconds is -1. REDIST_ERR_ARGUMENT: NULL (only context may be NULL), out of range, a
+   bad cost, element_bytes 0; grid is untouched. Else grid is the one that failed, for which
+   redist_layout_explain may tell more: REDIST_ERR_ARGUMENT: `layouts` did not return 0 to `most`;
+   REDIST_ERR_LAYOUT: an invalid layout, or no grid can be used (then grid is the last); _RANK,
+   _OVERFLOW, _MEMORY. */
+REDIST_API int redist_best_grid(int procs, int dims, redist_layouts *layouts, void *context,
+                                size_t element_bytes, const redist_cost *cost, int *grid,
+                                double *seconds);
 
 /* ----------------------------------------------------------------------- relabelling and advice */
 
 /* Renumbers the destination so that as many elements as possible stay on their rank. Place k of
    `to` is assigned to ranks[k], a rank that either layout uses, no rank twice; then plan with
-   redist_on_ranks(to, ranks). ranks has as many entries as `to` has places. Of equally good
-   assignments, it returns one that moves the fewest places off their rank in `to` (not from 2^51
-   elements on); a current numbering that is best is returned unchanged. To renumber the source
-   instead, exchange the arguments: redist_relabel(to, from, 0, ranks), then redist_on_ranks(from,
-   ranks). node_ranks: 0 or 1.
-   Exact for any number of places: an assignment over the pairs that share elements, in time and
-   memory that grow with their number (rows to columns share with all: 4,096 places take seconds).
+   redist_on_ranks(to, ranks). ranks has as many entries as `to` has places. node_ranks > 1: rank r
+   is on node r / node_ranks, and as many elements as possible stay on their node; of these
+   assignments, it returns one that keeps the most on their rank; 0 and 1: each rank is a node. Of
+   equally good ones, it returns one that moves the fewest places off their rank in `to`; a current
+   numbering that is best is returned unchanged. To renumber the source instead, exchange the
+   arguments: redist_relabel(to, from, node_ranks, ranks), then redist_on_ranks(from, ranks).
+   Exact for any number of places: an assignment over the pairs of a place and a rank on a node that
+   it receives elements from, in time and memory that grow with their number (rows to columns
+   receive from all: 4,096 places take seconds).
    It reaches the bounds of Kalns and Ni 1995 (BLOCK of b to CYCLIC(c) on p processes keeps at most
    ceil(b/(c p)) c p of b p elements) and of Hsu et al. 2001 (CYCLIC(k r) to CYCLIC(r) on M
    processes, and back, keeps ceil(k/M) M r of a cycle of M k r). All ranks that ask find the same
    answer.
-   REDIST_ERR_ARGUMENT (NULL, node_ranks), _LAYOUT, _SHAPE, _RANK (also where a rank holds several
-   places), _OVERFLOW, _MEMORY; ranks is written on success only. */
+   REDIST_ERR_ARGUMENT (NULL, node_ranks < 0), _LAYOUT, _SHAPE, _RANK (also where a rank holds
+   several places), _OVERFLOW, _MEMORY; ranks is written on success only. */
 REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int node_ranks,
                               int *ranks);
 
@@ -796,9 +855,11 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
 
    White space may stand between any two of these; case does not matter; no clause comes twice. */
 
+#ifndef REDIST_NO_TEXT
 /* Writes a layout as text into text[size], cut short to fit and always terminated; it may be NULL
    when size is 0. Returns the length of the whole text like snprintf, or -1 for a layout that
-   redist_layout_check refuses, or that has redist_lists, which text cannot describe. */
+   redist_layout_check refuses, and an empty text, or for one that has redist_lists, which text
+   cannot describe. */
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size);
 /* Writes a layout as one line of text, in which redist_lists is `lists@procs`. REDIST_ERR_ARGUMENT
    for NULL, or what redist_layout_check says. */
@@ -818,6 +879,7 @@ REDIST_API size_t redist_layout_parse_size(const char *text);
    refuses it. */
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage,
                                    size_t storage_bytes, char *message, size_t message_size);
+#endif
 
 /* Names before 1.0: their use is an error that says today's, until 2.0. */
 #define redist_owner(...) redist_owner_is_now_redist_axis_owner
@@ -869,6 +931,7 @@ REDIST_PRIV_APART int64_t redist_priv_multiply(int64_t a, int64_t b, int64_t lim
    0 <= low <= high < m, 0 <= a < m. Euclid's algorithm on the pair (a, m). */
 REDIST_PRIV_APART int64_t redist_priv_first_in(int64_t a, int64_t m, int64_t low, int64_t high) {
   int64_t x, wraps;
+  REDIST_ASSERT(0 <= low && low <= high && high < m && 0 <= a && a < m);
   if (low == 0) return 0;
   if (a == 0) return -1;
   if (a > m - a) return redist_priv_first_in(m - a, m, m - high, m - low);
@@ -928,6 +991,7 @@ REDIST_PRIV_APART int redist_priv_append(void *array, int64_t *used, int64_t *ro
                                          const void *item, size_t bytes) {
   const int64_t more = 2 * *room + 4;
   char *old, *grown;
+  REDIST_ASSERT(*used >= 0 && *used <= *room);
   memcpy(&old, array, sizeof old);
   grown = *used < *room ? old : (char *)redist_priv_alloc(more, bytes);
   if (grown == NULL) return REDIST_ERR_MEMORY;
@@ -1112,6 +1176,7 @@ REDIST_PRIV_FAST int64_t redist_priv_block_of(const redist_axis *x, int64_t g) {
 
 /* The first block of a coordinate; its others follow in steps of procs. */
 REDIST_PRIV_FAST int64_t redist_priv_first_block(const redist_axis *x, int coord) {
+  REDIST_ASSERT(coord >= 0 && coord < x->procs);
   return coord - x->first + (coord < x->first ? x->procs : 0);
 }
 
@@ -1141,6 +1206,7 @@ REDIST_PRIV_FAST int64_t redist_priv_local_in_set(const redist_axis *x, int64_t 
    that is not scattered, how many indices below g it owns. */
 REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g) {
   int64_t mine = redist_priv_first_block(x, coord), k, inside;
+  REDIST_ASSERT(g >= 0 && g <= x->extent);
   if (redist_priv_is_scattered(x)) return redist_priv_local_in_set(x, mine, g);
   if (x->kind != REDIST_PRIV_CYCLIC) {
     const int64_t start = redist_priv_block_start(x, mine);
@@ -1891,6 +1957,7 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
 }
 
 REDIST_PRIV int redist_priv_rank_at(const redist_layout *layout, int place) {
+  REDIST_ASSERT(place >= 0 && place < redist_layout_places(layout));
   return layout->ranks != NULL ? layout->ranks[place] : layout->first_rank + place;
 }
 
@@ -2100,6 +2167,7 @@ REDIST_PRIV_COLD int redist_priv_place_of(const redist_layout *layout, const int
   redist_priv_slow_to_fast(layout, layout->grid_order, axes);
   for (k = 0; k < layout->ndim; k++)
     place = place * layout->dim[axes[k]].axis.procs + coords[axes[k]];
+  REDIST_ASSERT(place >= 0 && place < redist_priv_grid_places(layout));
   return place;
 }
 
@@ -2107,6 +2175,7 @@ REDIST_PRIV_COLD int redist_priv_place_of(const redist_layout *layout, const int
 REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int place, int *coords) {
   int axes[REDIST_MAX_DIMS];
   int k;
+  REDIST_ASSERT(place >= 0 && place < redist_layout_places(layout));
   redist_priv_slow_to_fast(layout, layout->grid_order, axes);
   for (k = layout->ndim - 1; k >= 0; k--) {
     coords[axes[k]] = place % layout->dim[axes[k]].axis.procs;
@@ -2272,6 +2341,7 @@ REDIST_PRIV_COLD redist_priv_storage redist_priv_storage_of(const redist_layout 
   while (redist_priv_next_held(layout, redist_priv_rank_at(layout, place), &held) &&
          held.place < place)
     continue;
+  REDIST_ASSERT(held.place == place);
   return held.storage;
 }
 
@@ -2303,8 +2373,11 @@ REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64
   if (!redist_priv_owner_coords(layout, index, coords, indices)) return -1;
   storage = redist_priv_storage_of(layout, redist_priv_place_of(layout, coords));
   offset = storage.origin;
-  for (d = 0; d < layout->ndim; d++)
+  for (d = 0; d < layout->ndim; d++) {
+    REDIST_ASSERT(redist_priv_below(&layout->dim[d].axis, coords[d], indices[d]) <
+                  redist_priv_size(&layout->dim[d].axis, coords[d]));
     offset += redist_priv_below(&layout->dim[d].axis, coords[d], indices[d]) * storage.stride[d];
+  }
   return offset;
 }
 
@@ -2572,6 +2645,8 @@ REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_
   near = redist_priv_mod(x->step > 0 ? low - g : g - (low + x->block - 1), cycle);
   far = near + x->block - 1;
   distance = far >= cycle ? 0 : redist_priv_first_in(step % cycle, cycle, near, far);
+  REDIST_ASSERT(distance < 0 || distance >= x->count - i ||
+                redist_axis_owner(x, i + distance) == coord);
   return distance < x->count - i ? distance : -1;
 }
 
@@ -2688,6 +2763,7 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int imag
   }
   while (i < p->period && (skip = redist_priv_distance(x, coord, i)) >= 0 && i + skip < p->period) {
     redist_priv_track next = redist_priv_block_at(x, i + skip, &cursor);
+    REDIST_ASSERT(next.start <= i + skip && i + skip < next.start + next.length);
     next.length = redist_priv_min(next.length, p->period - next.start);
     i = next.start + next.length;
     if (REDIST_PRIV_APPEND(p->track, p->tracks, p->room, next) != REDIST_OK)
@@ -2742,6 +2818,8 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
     const redist_priv_pattern *p = m->pattern[side];
     const int64_t on = i - m->track[side]->start, k = redist_priv_floor_div(on, p->period);
     const int64_t step = m->track[side]->step;
+    REDIST_ASSERT(on - k * p->period + length + (side == m->outer ? (count - 1) * distance : 0) <=
+                  m->track[side]->length);
     run.at[side] = m->track[side]->local + k * p->advance + (on - k * p->period) * step;
     run.stride[0][side] = step;
     run.stride[1][side] = count == 1 ? 0 : side == m->outer ? distance * step : p->advance;
@@ -2853,6 +2931,7 @@ REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_p
   redist_priv_meeting m;
   int64_t begin;
   int code = REDIST_OK;
+  REDIST_ASSERT(from->count == to->count);
   memset(list, 0, sizeof *list);
   if (from->tracks == 0 || to->tracks == 0) return REDIST_OK;
   m.pattern[REDIST_PRIV_FROM] = from;
@@ -3184,6 +3263,7 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
     if ((*peers == 0 || list.coord[k] != list.coord[*peers - 1]) &&
         (other->ghosts == 0 || redist_priv_holds_any(other, list.coord[k], pattern)))
       list.coord[(*peers)++] = list.coord[k];
+  REDIST_ASSERT(*peers <= other->procs);
   return code;
 }
 
@@ -3340,6 +3420,7 @@ REDIST_PRIV_COLD int redist_priv_find_overlap(const redist_layout *layout, int *
     list.n = 0;
     code =
         redist_priv_find_boxes(&tree, 1, tree.number + 2 * tree.ndim * tree.leaf[k].region, &list);
+    REDIST_ASSERT(code != REDIST_OK || list.n > 0); /* at least itself */
     for (i = 0; i < list.n && code == REDIST_OK; i++)
       if (list.coord[i] != box) {
         pair[0] = (int)redist_priv_min(box, list.coord[i]);
@@ -3616,6 +3697,7 @@ REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coo
 /* Which peer of each axis the k-th message is with, 0 <= k < messages. */
 REDIST_PRIV void redist_priv_peers_at(const redist_priv_place_peers *n, int64_t k, int64_t *peer) {
   int d;
+  REDIST_ASSERT(k >= 0 && k < n->messages);
   for (d = n->ndim - 1; d >= 0; d--) {
     peer[d] = k % n->axis[d].peers;
     k /= n->boxes ? 1 : n->axis[d].peers;
@@ -3660,6 +3742,7 @@ REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_place_p
   redist_priv_message m;
   int64_t peer[REDIST_MAX_DIMS];
   int d;
+  REDIST_ASSERT(block >= 0 && block < redist_priv_blocks_of(n));
   memset(&m, 0, sizeof m);
   m.ndim = n->ndim;
   redist_priv_peers_at(n, k, peer);
@@ -3707,7 +3790,6 @@ enum {
   /* bytes on the stack in which lines are assembled; build/transposes */
   REDIST_PRIV_TILE_BUFFER = 8192,
   REDIST_PRIV_TILE_BUFFERS = 8, /* the larger buffer for strips that are combined; build/halo */
-  REDIST_PRIV_HOT = 16384,      /* bytes that stay in the first-level cache; chosen */
   /* bytes that stay in the second-level cache: larger tiles are prefetched; chosen */
   REDIST_PRIV_NEAR = 262144,
   REDIST_PRIV_PAGE = 4096, /* bytes: the greatest width of a tile */
@@ -3728,7 +3810,7 @@ enum {
 
 /* Unaligned vectors of 16 bytes; FIRST and LAST interleave the first and the last elements, of 4 or
    8 bytes, of two vectors. */
-#if defined __SSE2__
+#if defined REDIST_PRIV_SSE2
 typedef __m128i redist_priv_vector;
 #define REDIST_PRIV_VECTORS 1
 #define REDIST_PRIV_LOAD(from) _mm_loadu_si128((const __m128i *)(const void *)(from))
@@ -3737,7 +3819,7 @@ typedef __m128i redist_priv_vector;
 #define REDIST_PRIV_LAST_4(a, b) _mm_unpackhi_epi32(a, b)
 #define REDIST_PRIV_FIRST_8(a, b) _mm_unpacklo_epi64(a, b)
 #define REDIST_PRIV_LAST_8(a, b) _mm_unpackhi_epi64(a, b)
-#elif defined __ARM_NEON && defined __aarch64__
+#elif defined REDIST_PRIV_NEON
 typedef uint8x16_t redist_priv_vector;
 #define REDIST_PRIV_VECTORS 1
 #define REDIST_PRIV_LOAD(from) vld1q_u8((const uint8_t *)(from))
@@ -4025,6 +4107,7 @@ REDIST_PRIV_COLD void redist_priv_choose_kind(redist_priv_step *s, int stream) {
                 ? REDIST_PRIV_TILES
                 : REDIST_PRIV_UNITS;
   redist_priv_choose_tiles(s, stream);
+  REDIST_ASSERT(s->kind != REDIST_PRIV_TILES || (s->tiling.wide > 0 && s->tiling.tall > 0));
   if (s->kind == REDIST_PRIV_OFFSETS)
     s->tiling.stream = (char)(stream && (s->buffered > 0 || s->unit >= REDIST_PRIV_LONG));
 }
@@ -4079,6 +4162,7 @@ REDIST_PRIV_APART void redist_priv_copy_small(const redist_priv_tiling *t,
                                               const redist_priv_policy *a, int64_t unit,
                                               const redist_priv_plane *p) {
   redist_priv_tile tile;
+  REDIST_ASSERT(p->outer.n * p->inner.n * unit <= (int64_t)sizeof tile);
   redist_priv_copy_buffered(t, a, unit, p, &tile);
 }
 
@@ -4268,6 +4352,7 @@ REDIST_PRIV_COLD void redist_priv_clip(const redist_priv_run *run, int level, in
   bound[0] = bound[1] = 0;
   bound[2] = bound[3] = n;
   if (begin <= 0 && end >= (n - 1) * stride + length) return;
+  REDIST_ASSERT(stride > 0);
   bound[0] = redist_priv_clamp(redist_priv_floor_div(begin - length, stride) + 1, 0, n);
   bound[1] = redist_priv_ceil_div(begin, stride);
   bound[2] = redist_priv_min(redist_priv_floor_div(end - length, stride) + 1, n);
@@ -4363,6 +4448,7 @@ REDIST_PRIV_COLD int redist_priv_table_of(redist_priv_compiler *c, const redist_
                                      periodic ? end : all[k].loop->n);
   }
   if (code != REDIST_OK) return code;
+  REDIST_ASSERT(p->offsets > first);
   table->offset = first;
   table->offsets = p->offsets - first;
   offset = p->offset + first;
@@ -4417,6 +4503,8 @@ REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_compiler *c, int64_t first
   }
   if (code == REDIST_OK && all > done * each)
     code = redist_priv_table_of(c, given, n, period, done, period.n, 1, &table[tables++]);
+  REDIST_ASSERT(code != REDIST_OK ||
+                table[0].loop[0].n * table[0].offsets + (tables > 1 ? table[1].offsets : 0) == all);
   memcpy(c->option + first, table, (size_t)tables * sizeof *table);
   c->options = first + tables;
   return code;
@@ -4620,6 +4708,19 @@ REDIST_PRIV_COLD int redist_priv_add_step(redist_priv_compiler *c, int ndim, con
              : code;
 }
 
+/* The bytes that steps of a pool copy: for checking. */
+REDIST_PRIV_COLD int64_t redist_priv_bytes_of_steps(const redist_priv_pool *pool, int64_t first,
+                                                    int64_t steps) {
+  int64_t bytes = 0, each, k;
+  int l;
+  for (k = first; k < first + steps; k++, bytes += each) {
+    const redist_priv_step *s = &pool->step[k];
+    each = s->outer.n * s->inner.n * s->unit * redist_priv_max(s->offsets, 1);
+    for (l = 0; l < s->loops; l++) each *= pool->loop[s->first + l].n;
+  }
+  return bytes;
+}
+
 /* Compiles the copy of a message, or of what lies in a window of it, from one of its sides to
    another. A packed side has no gaps, and its elements lie in this `order` of axes, slow to fast.
    REDIST_ERR_MEMORY. */
@@ -4652,6 +4753,8 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_pool *pool, const redist_pr
   }
   REDIST_FREE(c.option);
   program->steps = pool->steps - program->first;
+  REDIST_ASSERT(code != REDIST_OK ||
+                redist_priv_bytes_of_steps(pool, program->first, program->steps) == program->bytes);
   return code;
 }
 
@@ -4743,6 +4846,7 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_step *s, const redis
   redist_priv_tile tile;
   redist_priv_plane chunk = {{1, 0, 0}, {0, inner.from, bytes}, NULL, tile.bytes};
   int64_t i, j;
+  REDIST_ASSERT(s->buffered > 0 && s->buffered * bytes <= (int64_t)sizeof tile);
   for (j = 0; j < outer.n; j++)
     for (i = 0; i < inner.n; i += chunk.inner.n) {
       chunk.inner.n = redist_priv_min(inner.to == bytes ? s->buffered : 1, inner.n - i);
@@ -4928,6 +5032,7 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_pool *pool, const redist_pri
   int streamed = 0;
   REDIST_COPIED(p->bytes);
   if (p->steps == 0) return; /* perhaps NULL arrays, and no pool */
+  REDIST_ASSERT(from != NULL && to != NULL && p->first + p->steps <= pool->steps);
   s = pool->step + p->first;
   end = s + p->steps;
   from += p->from;
@@ -4989,7 +5094,6 @@ REDIST_PRIV_APART void redist_priv_copy_alike(const redist_priv_pool *pool,
   switch (s->unit) {
   case 4: REDIST_PRIV_COPY_ALIKE(memcpy, 4)
   case 8: REDIST_PRIV_COPY_ALIKE(memcpy, 8)
-  case 16: REDIST_PRIV_COPY_ALIKE(memcpy, 16)
   default: REDIST_PRIV_COPY_ALIKE(redist_priv_copy_row, s->unit)
   }
 }
@@ -5051,6 +5155,7 @@ REDIST_PRIV_COLD int64_t redist_priv_receiver_number(redist_priv_pairs *p, int p
   for (d = 0; p->code == REDIST_OK && d < (receivers.boxes ? 1 : receivers.ndim); d++) {
     for (at = 0; at < receivers.axis[d].peers && receivers.axis[d].coord[at] < own[d]; at++)
       continue;
+    REDIST_ASSERT(at < receivers.axis[d].peers && receivers.axis[d].coord[at] == own[d]);
     number = number * receivers.axis[d].peers + at;
   }
   redist_priv_place_peers_free(&receivers);
@@ -5137,7 +5242,7 @@ typedef struct {
 
 /* All flows, sorted by the two ranks. */
 typedef struct {
-  int by_place; /* rank[1] is the number of the destination's place instead */
+  int by_place; /* rank[0] is the number of the destination's place instead, rank[1] the sender */
   int64_t flows, room;
   redist_priv_flow *flow;
 } redist_priv_flows;
@@ -5151,8 +5256,8 @@ REDIST_PRIV_COLD int redist_priv_compare_flows(const void *a, const void *b) {
 REDIST_PRIV_COLD int redist_priv_note_flow(void *context, const redist_priv_pairs *pair) {
   redist_priv_flows *list = (redist_priv_flows *)context;
   redist_priv_flow flow;
-  flow.rank[0] = pair->rank[0];
-  flow.rank[1] = list->by_place ? pair->place[1] : pair->rank[1];
+  flow.rank[0] = list->by_place ? pair->place[1] : pair->rank[0];
+  flow.rank[1] = list->by_place ? pair->rank[0] : pair->rank[1];
   flow.elements = redist_priv_elements_of(pair);
   return flow.elements > 0 ? REDIST_PRIV_APPEND(list->flow, list->flows, list->room, flow)
                            : REDIST_OK;
@@ -5487,6 +5592,8 @@ REDIST_PRIV_COLD int redist_priv_tally_local(redist_priv_tally *t, const redist_
     for (side = 0; side < 2 && shared > 0; side++) {
       t->place[side][place[side]].messages--;
       t->place[side][place[side]].elements -= shared;
+      REDIST_ASSERT(t->place[side][place[side]].messages >= 0 &&
+                    t->place[side][place[side]].elements >= 0);
     }
   }
   REDIST_FREE(rank_places);
@@ -5581,6 +5688,8 @@ REDIST_PRIV_COLD int redist_priv_count_traffic(const redist_layout *from, const 
     if (code == REDIST_OK) redist_priv_sum_flows(&list, traffic);
     REDIST_FREE(list.flow);
   }
+  REDIST_ASSERT(code != REDIST_OK || combining || from->partial ||
+                traffic->local + traffic->moved == redist_priv_received(to));
   return code;
 }
 
@@ -5594,6 +5703,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
   code = redist_priv_received(to) < 0
              ? REDIST_ERR_OVERFLOW
              : redist_priv_count_traffic(&pair[0], &pair[1], combining, traffic);
+  if (code != REDIST_OK) memset(traffic, 0, sizeof *traffic);
   traffic->total = traffic->local + traffic->moved;
   redist_priv_close_pair(pair);
   return code;
@@ -5689,6 +5799,7 @@ REDIST_PRIV_COLD int redist_priv_walker_of(const redist_axis *const *x, redist_p
   w->common = redist_priv_gcd(w->procs, w->ratio);
   p = w->procs / w->common;
   w->inverse = p == 1 ? 0 : redist_priv_first_in(w->ratio / w->common % p, p, 1, 1);
+  REDIST_ASSERT(p == 1 || w->ratio / w->common * w->inverse % p == 1);
   w->blocks = redist_priv_blocks(small);
   return 1;
 }
@@ -5715,6 +5826,7 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_peer(const redist_priv_walker *w, in
 REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f) {
   const int64_t *n = f->degree, least = redist_priv_min(n[0], n[1]),
                 most = redist_priv_max(n[0], n[1]);
+  REDIST_ASSERT(least > 0);
   f->form = REDIST_PRIV_TABLE;
   f->base = most % least == 0 ? least : most;
   f->radix[0] = redist_priv_ceil_div(n[0], f->base);
@@ -5824,6 +5936,7 @@ REDIST_PRIV_COLD void redist_priv_add_pair(redist_priv_factor *f, const int *num
     vertex[side] = number[side] * f->radix[side] + f->table[side][number[side]].n / f->base;
     row = redist_priv_row_of(f, side, vertex[side]);
     colour[side] = (int)redist_priv_edge_at(&row, -1);
+    REDIST_ASSERT(colour[side] < f->base);
   }
   redist_priv_set_peer(&row, colour[0], vertex[1]);
   for (side = 1, at = vertex[1], peer = vertex[0]; at >= 0; side = !side) {
@@ -5847,7 +5960,10 @@ REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_flows *list, int si
   if (rows == NULL || n > INT_MAX / f->radix[side]) return REDIST_ERR_MEMORY;
   rows->edge = REDIST_PRIV_ALLOC(redist_priv_edge, list->flows);
   if (rows->edge == NULL) return REDIST_ERR_MEMORY;
-  for (k = 0; k < list->flows; k++) rows[list->flow[k].rank[side]].n++;
+  for (k = 0; k < list->flows; k++) {
+    REDIST_ASSERT(list->flow[k].rank[side] < n);
+    rows[list->flow[k].rank[side]].n++;
+  }
   for (k = 0; k < n; k++, begin += pairs) {
     pairs = rows[k].n;
     *most = redist_priv_max(*most, pairs);
@@ -6082,6 +6198,8 @@ REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, i
     return REDIST_ERR_ARGUMENT;
   *send_to = redist_priv_schedule_peer(schedule, REDIST_PRIV_FROM, rank, step);
   *receive_from = redist_priv_schedule_peer(schedule, REDIST_PRIV_TO, rank, step);
+  REDIST_ASSERT(*send_to < 0 ||
+                redist_priv_schedule_peer(schedule, REDIST_PRIV_TO, *send_to, step) == rank);
   return REDIST_OK;
 }
 
@@ -6273,6 +6391,7 @@ REDIST_PRIV_COLD void redist_priv_take_phase(redist_priv_way *way, int ndim, int
       const int scarcer = k < REDIST_PRIV_SHORTER ? !k : wanted[1] < wanted[0];
       const int64_t r = redist_priv_fair_divisor(&way[d], k, wanted[scarcer], n);
       const int64_t messages = redist_priv_messages(&way[d], k, r);
+      REDIST_ASSERT(way[d].left[k] % r == 0);
       way[d].left[k] /= r;
       for (side = 0; side < 2; side++)
         wanted[side] = redist_priv_divided(wanted[side], messages, k == side ? 0 : n);
@@ -6385,7 +6504,119 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
   return code;
 }
 
+/* The best grid: every factorization is tried. */
+
+enum { REDIST_PRIV_SEQUENCE = 16 }; /* layouts at most */
+
+typedef struct {
+  int grid[REDIST_MAX_DIMS];
+  double seconds;
+} redist_priv_grid;
+
+/* The least divisor of n above f; 0: none. */
+REDIST_PRIV_COLD int redist_priv_next_divisor(int n, int f) {
+  int64_t up = (int64_t)f + 1, down;
+  for (; up <= n / up; up++)
+    if (n % up == 0) return (int)up;
+  for (down = n / up; down > 0; down--)
+    if (n % down == 0) return (int)(n / down);
+  return 0;
+}
+
+/* The lexicographically next factorization of the same product; 0: none. */
+REDIST_PRIV_COLD int redist_priv_next_grid(int dims, int *grid) {
+  int d, next, rest = grid[dims - 1];
+  for (d = dims - 2; d >= 0; d--) {
+    grid[d + 1] = 1;
+    next = redist_priv_next_divisor(grid[d] * rest, grid[d]);
+    rest *= grid[d];
+    if (next == 0) continue;
+    grid[d] = next;
+    grid[dims - 1] = rest / next;
+    return 1;
+  }
+  return 0;
+}
+
+REDIST_PRIV_COLD int redist_priv_largest_factor(int dims, const int *grid) {
+  int d, largest = 1;
+  for (d = 0; d < dims; d++) largest = grid[d] > largest ? grid[d] : largest;
+  return largest;
+}
+
+/* Whether a try costs less, or as much, but for rounding, on a grid that is closer to a cube. */
+REDIST_PRIV_COLD int redist_priv_is_better(int dims, const redist_priv_grid *a,
+                                           const redist_priv_grid *b) {
+  const double rounding = 1e-9;
+  return a->seconds < b->seconds * (1 - rounding) ||
+         (a->seconds <= b->seconds * (1 + rounding) &&
+          redist_priv_largest_factor(dims, a->grid) < redist_priv_largest_factor(dims, b->grid));
+}
+
+/* The seconds of a sequence of layouts. Errors as redist_cost_of. */
+REDIST_PRIV_COLD int redist_priv_sequence_cost(const redist_layout *sequence, int layouts,
+                                               size_t element_bytes, const redist_cost *cost,
+                                               double *seconds) {
+  double one;
+  int k, code = layouts < 0 || layouts > REDIST_PRIV_SEQUENCE ? REDIST_ERR_ARGUMENT : REDIST_OK;
+  if (code == REDIST_OK && layouts > 0) code = redist_layout_check(sequence);
+  for (*seconds = 0, k = 1; k < layouts && code == REDIST_OK; k++) {
+    code = redist_cost_of(&sequence[k - 1], &sequence[k], element_bytes, cost, &one);
+    if (code == REDIST_OK) *seconds += one;
+    if (code == REDIST_ERR_SHAPE) code = REDIST_OK;
+  }
+  return code;
+}
+
+REDIST_API int redist_best_grid(int procs, int dims, redist_layouts *layouts, void *context,
+                                size_t element_bytes, const redist_cost *cost, int *grid,
+                                double *seconds) {
+  redist_priv_grid now, best = {{0}, -1};
+  redist_layout *sequence;
+  int d, used, more, code;
+  if (seconds != NULL) *seconds = -1;
+  if (procs < 1 || dims < 1 || dims > REDIST_MAX_DIMS || layouts == NULL || element_bytes < 1 ||
+      !redist_priv_is_cost(cost) || grid == NULL || seconds == NULL)
+    return REDIST_ERR_ARGUMENT;
+  for (d = 0; d < dims; d++) now.grid[d] = d < dims - 1 ? 1 : procs;
+  sequence = REDIST_PRIV_ALLOC(redist_layout, REDIST_PRIV_SEQUENCE);
+  code = sequence == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  for (more = 1; more && code == REDIST_OK;
+       more = code == REDIST_OK && redist_priv_next_grid(dims, now.grid)) {
+    used = layouts(now.grid, sequence, REDIST_PRIV_SEQUENCE, context);
+    code = redist_priv_sequence_cost(sequence, used, element_bytes, cost, &now.seconds);
+    if (code == REDIST_OK && used > 0 &&
+        (best.seconds < 0 || redist_priv_is_better(dims, &now, &best)))
+      best = now;
+  }
+  REDIST_FREE(sequence);
+  if (code == REDIST_OK && best.seconds < 0) code = REDIST_ERR_LAYOUT;
+  memcpy(grid, code == REDIST_OK ? best.grid : now.grid, (size_t)dims * sizeof *grid);
+  if (code == REDIST_OK) *seconds = best.seconds;
+  return code;
+}
+
 /* -------------------------------------------------------------- relabelling and advice (bodies) */
+
+/* What a place is worth on a rank: the elements that stay on its node, those that stay on the rank,
+   and 1 if that is its rank now. Compared in this order. */
+typedef struct {
+  int64_t part[3];
+} redist_priv_worth;
+
+/* a + sign * b. */
+REDIST_PRIV_COLD redist_priv_worth redist_priv_add_worth(redist_priv_worth a, int sign,
+                                                         redist_priv_worth b) {
+  int k;
+  for (k = 0; k < 3; k++) a.part[k] += sign * b.part[k];
+  return a;
+}
+
+REDIST_PRIV_COLD int redist_priv_is_less(redist_priv_worth a, redist_priv_worth b) {
+  int k = 0;
+  while (k < 2 && a.part[k] == b.part[k]) k++;
+  return a.part[k] < b.part[k];
+}
 
 /* The assignment problem: give rows columns of their own so that the sum of the weights is largest,
    which are > 0. A row may also get none. Each column has a price; it is worth its weight less its
@@ -6395,19 +6626,19 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
    their columns on (Kuhn 1955; Jonker and Volgenant 1987). */
 typedef struct {
   int column;
-  int64_t weight;
+  redist_priv_worth weight;
 } redist_priv_choice;
 
 typedef struct {
-  int64_t price, loss;           /* loss: on the best known path in search number `search` */
+  redist_priv_worth price, loss; /* loss: on the best known path in search number `search` */
   int row, via, search, settled; /* row -1: free; via: the column before it on that path; -1 */
-  int64_t weight;                /* of the row's choice */
-  int64_t tentative;             /* of the row that `via` would pass it to */
+  redist_priv_worth weight;      /* of the row's choice */
+  redist_priv_worth tentative;   /* of the row that `via` would pass it to */
 } redist_priv_column;
 
 /* An entry of the heap of columns to be settled. */
 typedef struct {
-  int64_t loss;
+  redist_priv_worth loss;
   int column;
 } redist_priv_candidate;
 
@@ -6424,7 +6655,7 @@ typedef struct {
 REDIST_PRIV_COLD int redist_priv_push(redist_priv_assignment *a, redist_priv_candidate x) {
   int64_t k = a->candidates;
   if (REDIST_PRIV_APPEND(a->heap, a->candidates, a->room, x) != REDIST_OK) return REDIST_ERR_MEMORY;
-  for (; k > 0 && a->heap[(k - 1) / 2].loss > x.loss; k = (k - 1) / 2)
+  for (; k > 0 && redist_priv_is_less(x.loss, a->heap[(k - 1) / 2].loss); k = (k - 1) / 2)
     a->heap[k] = a->heap[(k - 1) / 2];
   a->heap[k] = x;
   return REDIST_OK;
@@ -6434,8 +6665,9 @@ REDIST_PRIV_COLD redist_priv_candidate redist_priv_pop(redist_priv_assignment *a
   const redist_priv_candidate least = a->heap[0], last = a->heap[--a->candidates];
   int64_t k = 0, child;
   for (; (child = 2 * k + 1) < a->candidates; k = child) {
-    child += child + 1 < a->candidates && a->heap[child + 1].loss < a->heap[child].loss;
-    if (a->heap[child].loss >= last.loss) break;
+    child += child + 1 < a->candidates &&
+             redist_priv_is_less(a->heap[child + 1].loss, a->heap[child].loss);
+    if (!redist_priv_is_less(a->heap[child].loss, last.loss)) break;
     a->heap[k] = a->heap[child];
   }
   a->heap[k] = last;
@@ -6444,15 +6676,19 @@ REDIST_PRIV_COLD redist_priv_candidate redist_priv_pop(redist_priv_assignment *a
 
 /* Extends the paths by a row, which has column `via` (-1: the row that begins) and would lose
    `loss` there; worth: what it has now. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_extend(redist_priv_assignment *a, int row, int via, int64_t worth,
-                                        int64_t loss) {
+REDIST_PRIV_COLD int redist_priv_extend(redist_priv_assignment *a, int row, int via,
+                                        redist_priv_worth worth, redist_priv_worth loss) {
   int64_t k;
   int code = REDIST_OK;
+  loss = redist_priv_add_worth(loss, 1, worth);
   for (k = a->first[row]; k < a->first[row + 1] && code == REDIST_OK; k++) {
     redist_priv_column *c = &a->column[a->choice[k].column];
-    const redist_priv_candidate x = {loss + worth - a->choice[k].weight + c->price,
-                                     a->choice[k].column};
-    if (c->search == a->search && (c->settled || c->loss <= x.loss)) continue;
+    const redist_priv_candidate x = {
+        redist_priv_add_worth(redist_priv_add_worth(loss, -1, a->choice[k].weight), 1, c->price),
+        a->choice[k].column};
+    /* the prices are right */
+    REDIST_ASSERT(!redist_priv_is_less(redist_priv_add_worth(x.loss, 1, worth), loss));
+    if (c->search == a->search && (c->settled || !redist_priv_is_less(x.loss, c->loss))) continue;
     c->search = a->search;
     c->settled = 0;
     c->loss = x.loss;
@@ -6474,20 +6710,30 @@ REDIST_PRIV_COLD void redist_priv_pass_on(redist_priv_assignment *a, int row, in
   }
 }
 
+/* What column c is worth to a row at that weight. */
+REDIST_PRIV_COLD redist_priv_worth redist_priv_net(const redist_priv_column *c,
+                                                   redist_priv_worth weight) {
+  return redist_priv_add_worth(weight, -1, c->price);
+}
+
 /* Assigns one more row. settled[columns]: memory. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_assign_row(redist_priv_assignment *a, int row, int *settled) {
-  int64_t k, most = 0, least;
+  const redist_priv_worth nothing = {{0, 0, 0}};
+  redist_priv_worth most = nothing, least, net;
+  int64_t k;
   int n = 0, end = -1, code;
-  for (k = a->first[row]; k < a->first[row + 1]; k++)
-    most = redist_priv_max(most, a->choice[k].weight - a->column[a->choice[k].column].price);
+  for (k = a->first[row]; k < a->first[row + 1]; k++) {
+    net = redist_priv_net(&a->column[a->choice[k].column], a->choice[k].weight);
+    most = redist_priv_is_less(most, net) ? net : most;
+  }
   least = most; /* what is lost if the row does without a column */
   a->candidates = 0;
   a->search++;
-  code = redist_priv_extend(a, row, -1, most, 0);
-  while (code == REDIST_OK && a->candidates > 0 && a->heap[0].loss <= least) {
+  code = redist_priv_extend(a, row, -1, most, nothing);
+  while (code == REDIST_OK && a->candidates > 0 && !redist_priv_is_less(least, a->heap[0].loss)) {
     const redist_priv_candidate x = redist_priv_pop(a);
     redist_priv_column *c = &a->column[x.column];
-    if (c->settled || c->loss < x.loss) continue;
+    if (c->settled || redist_priv_is_less(c->loss, x.loss)) continue;
     c->settled = 1;
     settled[n++] = x.column;
     if (c->row < 0) {
@@ -6495,15 +6741,17 @@ REDIST_PRIV_COLD int redist_priv_assign_row(redist_priv_assignment *a, int row, 
       end = x.column;
       break;
     }
-    if (x.loss + c->weight - c->price < least) {
-      least = x.loss + c->weight - c->price;
+    net = redist_priv_add_worth(x.loss, 1, redist_priv_net(c, c->weight));
+    if (redist_priv_is_less(net, least)) {
+      least = net;
       end = x.column;
     }
-    code = redist_priv_extend(a, c->row, x.column, c->weight - c->price, x.loss);
+    code = redist_priv_extend(a, c->row, x.column, redist_priv_net(c, c->weight), x.loss);
   }
   while (n-- > 0) {
     redist_priv_column *c = &a->column[settled[n]];
-    c->price += redist_priv_max(least - c->loss, 0);
+    if (redist_priv_is_less(c->loss, least))
+      c->price = redist_priv_add_worth(c->price, 1, redist_priv_add_worth(least, -1, c->loss));
   }
   if (end >= 0) redist_priv_pass_on(a, row, end);
   return code;
@@ -6528,15 +6776,17 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *fi
 
 /* A destination to be renumbered: its places choose among the ranks that either layout uses. */
 typedef struct {
-  int places, ranks, favours; /* favours: a place that stays on its rank breaks ties */
-  int *rank;                  /* rank[ranks], ascending */
-  int *own;                   /* by place: the number of its rank */
-  int64_t *first;
+  int places, ranks, each; /* each: ranks of a node */
+  int *rank;               /* rank[ranks], ascending */
+  int *own;                /* by place: the number of its rank */
+  int64_t *first, choices, room;
   redist_priv_choice *choice; /* of place t: choice[first[t]], ..., choice[first[t + 1] - 1] */
 } redist_priv_relabelling;
 
 REDIST_PRIV_COLD int redist_priv_number_of(const redist_priv_relabelling *r, int rank) {
-  return (int)((const int *)redist_priv_find(r->rank, r->ranks, sizeof *r->rank, rank) - r->rank);
+  const int *own = (const int *)redist_priv_find(r->rank, r->ranks, sizeof *r->rank, rank);
+  REDIST_ASSERT(own != NULL);
+  return (int)(own - r->rank);
 }
 
 /* Lists the ranks of both layouts. REDIST_ERR_MEMORY. */
@@ -6556,40 +6806,68 @@ REDIST_PRIV_COLD int redist_priv_list_used(const redist_layout *from, const redi
   return REDIST_OK;
 }
 
-/* Makes the flows to each place its choices, and its own rank another, unless that overflows. An
-   element that stays counts places + 1, and a place that stays on its rank 1, so that it breaks
-   ties. */
-REDIST_PRIV_COLD int redist_priv_list_choices(redist_priv_relabelling *r, redist_priv_flows *list) {
-  const int64_t unit = r->favours ? r->places + 1 : 1;
-  redist_priv_flow own = {{0, 0}, 0};
+/* Adds the ranks of a node to the choices of a place. flow[n]: what the place receives from them,
+   ascending by rank[1]. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_add_choices(redist_priv_relabelling *r, int place, int node,
+                                             const redist_priv_flow *flow, int64_t n) {
+  redist_priv_choice c;
   int64_t k;
-  for (; own.rank[1] < r->places && r->favours; own.rank[1]++) {
-    own.rank[0] = r->rank[r->own[own.rank[1]]];
-    if (REDIST_PRIV_APPEND(list->flow, list->flows, list->room, own) != REDIST_OK)
-      return REDIST_ERR_MEMORY;
+  int low = 0, high = r->ranks, code = REDIST_OK;
+  memset(&c, 0, sizeof c);
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (r->rank[middle] / r->each < node)
+      low = middle + 1;
+    else
+      high = middle;
   }
-  redist_priv_merge_flows(list);
-  r->first = REDIST_PRIV_ZEROED(int64_t, (int64_t)r->places + 2);
-  r->choice = REDIST_PRIV_ALLOC(redist_priv_choice, list->flows);
-  if (r->first == NULL || r->choice == NULL) return REDIST_ERR_MEMORY;
-  for (k = 0; k < list->flows; k++) r->first[list->flow[k].rank[1] + 2]++;
-  for (k = 0; k < r->places; k++) r->first[k + 2] += r->first[k + 1];
-  for (k = 0; k < list->flows; k++) {
-    const redist_priv_flow *flow = &list->flow[k];
-    redist_priv_choice *c = &r->choice[r->first[flow->rank[1] + 1]++];
-    c->column = redist_priv_number_of(r, flow->rank[0]);
-    c->weight = flow->elements * unit + (r->favours && c->column == r->own[flow->rank[1]]);
+  for (k = 0; k < n; k++) c.weight.part[0] += flow[k].elements;
+  for (k = 0; low < r->ranks && r->rank[low] / r->each == node && code == REDIST_OK; low++) {
+    c.column = low;
+    c.weight.part[1] = k < n && flow[k].rank[1] == r->rank[low] ? flow[k++].elements : 0;
+    c.weight.part[2] = low == r->own[place];
+    if (c.weight.part[0] > 0 || c.weight.part[2] > 0)
+      code = REDIST_PRIV_APPEND(r->choice, r->choices, r->room, c);
   }
-  return REDIST_OK;
+  return code;
+}
+
+/* Makes the ranks of the nodes from which a place receives elements its choices, and those of its
+   own node. list: by place. */
+REDIST_PRIV_COLD int redist_priv_list_choices(redist_priv_relabelling *r,
+                                              const redist_priv_flows *list) {
+  int64_t n, at = 0;
+  int t, node, own, met, code = REDIST_OK;
+  r->first = REDIST_PRIV_ZEROED(int64_t, (int64_t)r->places + 1);
+  if (r->first == NULL) return REDIST_ERR_MEMORY;
+  for (t = 0; t < r->places && code == REDIST_OK; t++) {
+    own = r->rank[r->own[t]] / r->each;
+    for (met = 0; code == REDIST_OK && at < list->flows && list->flow[at].rank[0] == t; at += n) {
+      const redist_priv_flow *flow = &list->flow[at];
+      node = flow->rank[1] / r->each;
+      for (n = 1;
+           at + n < list->flows && flow[n].rank[0] == t && flow[n].rank[1] / r->each == node;)
+        n++;
+      met |= node == own;
+      code = redist_priv_add_choices(r, t, node, flow, n);
+    }
+    if (!met && code == REDIST_OK) code = redist_priv_add_choices(r, t, own, NULL, 0);
+    r->first[t + 1] = r->choices;
+  }
+  REDIST_ASSERT(code != REDIST_OK || at == list->flows);
+  return code;
 }
 
 /* What stays if each place is on the rank of this number. */
-REDIST_PRIV_COLD int64_t redist_priv_stays(const redist_priv_relabelling *r, const int *number) {
-  int64_t k, stays = 0;
+REDIST_PRIV_COLD redist_priv_worth redist_priv_stays(const redist_priv_relabelling *r,
+                                                     const int *number) {
+  redist_priv_worth stays = {{0, 0, 0}};
+  int64_t k;
   int t;
   for (t = 0; t < r->places; t++)
     for (k = r->first[t]; k < r->first[t + 1]; k++)
-      stays += r->choice[k].column == number[t] ? r->choice[k].weight : 0;
+      if (r->choice[k].column == number[t])
+        stays = redist_priv_add_worth(stays, 1, r->choice[k].weight);
   return stays;
 }
 
@@ -6609,7 +6887,8 @@ REDIST_PRIV_COLD int redist_priv_choose(const redist_priv_relabelling *r, int *n
       while (row_of[left] >= 0) left++;
       row_of[number[t] = left] = t;
     }
-  if (code == REDIST_OK && redist_priv_stays(r, number) <= redist_priv_stays(r, r->own))
+  if (code == REDIST_OK &&
+      !redist_priv_is_less(redist_priv_stays(r, r->own), redist_priv_stays(r, number)))
     memcpy(number, r->own, (size_t)r->places * sizeof *number);
   REDIST_FREE(row_of);
   return code;
@@ -6617,16 +6896,15 @@ REDIST_PRIV_COLD int redist_priv_choose(const redist_priv_relabelling *r, int *n
 
 /* redist_relabel of valid layouts, whose axes are sorted. */
 REDIST_PRIV_COLD int redist_priv_relabel(const redist_layout *from, const redist_layout *to,
-                                         int *ranks) {
+                                         int node_ranks, int *ranks) {
   redist_priv_relabelling r;
   redist_priv_flows list;
-  const int64_t received = redist_priv_received(to);
-  int t, *number, code = redist_priv_check_single(to, to);
-  if (received < 0) return REDIST_ERR_OVERFLOW;
+  int t, *number, code = REDIST_ERR_OVERFLOW;
+  if (redist_priv_received(to) >= 0) code = redist_priv_check_single(to, to);
   if (code != REDIST_OK) return code;
   memset(&r, 0, sizeof r);
   r.places = redist_layout_places(to);
-  r.favours = received <= (REDIST_PRIV_MAX_ELEMENTS - 1) / (r.places + 1) - 1;
+  r.each = (int)redist_priv_max(node_ranks, 1);
   number = REDIST_PRIV_ALLOC(int, r.places);
   code = redist_priv_list_flows(from, to, 1, 1, &list);
   if (code == REDIST_OK)
@@ -6647,10 +6925,10 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
                               int *ranks) {
   redist_layout pair[2];
   int code;
-  if (ranks == NULL || node_ranks < 0 || node_ranks > 1) return REDIST_ERR_ARGUMENT;
+  if (ranks == NULL || node_ranks < 0) return REDIST_ERR_ARGUMENT;
   code = redist_priv_open_pair(from, to, 0, pair);
   if (code != REDIST_OK) return code;
-  code = redist_priv_relabel(&pair[0], &pair[1], ranks);
+  code = redist_priv_relabel(&pair[0], &pair[1], node_ranks, ranks);
   redist_priv_close_pair(pair);
   return code;
 }
@@ -6684,6 +6962,8 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
 }
 
 /* ----------------------------------------------------------------------- text: writing (bodies) */
+
+#ifndef REDIST_NO_TEXT
 
 /* Where text is written: to a file, or to text[size]. */
 typedef struct {
@@ -7251,6 +7531,8 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
   }
   return redist_priv_tell(&r.error, message, message_size);
 }
+
+#endif /* REDIST_NO_TEXT */
 
 #endif /* REDIST_PRIV_BODIES */
 

@@ -51,17 +51,19 @@
  *       b  peers
  *       b  staging
  *       b  pieces
- *       b  reports
  *       b  REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *       b  datatypes
  *       b  MPI's collectives
  *       b  REDIST_ALLTOALLV
  *       b  REDIST_ALLTOALLW
  *       b  shared memory
+ *       b  adopted arrays
  *       b  REDIST_SHARED
  *       b  the network
  *       b  REDIST_MULTIPHASE
  *       b  choosing a method
  *     p b  plans
+ *     p b  reports
  *       b  calibrating
  *     p b  arenas
  *     p b  files
@@ -79,6 +81,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #endif
 
@@ -87,17 +90,25 @@
 #define REDIST_YIELD() ((void)sched_yield()) /* yields the processor while waiting */
 #endif
 
-/* REDIST_NO_MULTIPHASE and REDIST_NO_SCHEDULED leave a method out: plans that ask for it fail.
-   REDIST_NO_OWN_MEMORY: the ranks of a node share memory by MPI_Win_allocate_shared only. */
+/* REDIST_NAMED_MEMORY: files in shared memory have names, as where /proc does not show them. */
 #if defined __linux__ && (defined __GNUC__ || defined __clang__) && !defined SMPI_H && \
-    !defined REDIST_NO_OWN_MEMORY
-#if defined O_TMPFILE && defined O_CLOEXEC
-#define REDIST_PRIV_OWN_MEMORY O_TMPFILE /* how its files are opened */
-#define REDIST_PRIV_CLOEXEC O_CLOEXEC
-#elif defined __O_TMPFILE && defined __O_CLOEXEC /* glibc with -std=c99 */
-#define REDIST_PRIV_OWN_MEMORY __O_TMPFILE
-#define REDIST_PRIV_CLOEXEC __O_CLOEXEC
+    !defined REDIST_NO_SHARED
+#define REDIST_PRIV_SHARES /* ranks of a node share memory */
+#if defined __O_CLOEXEC    /* glibc, with -std=c99 under this name only */
+#define REDIST_PRIV_FLAG(name) __O_##name
+#else
+#define REDIST_PRIV_FLAG(name) O_##name
 #endif
+#if (defined __O_TMPFILE || defined O_TMPFILE) && !defined REDIST_NAMED_MEMORY
+#define REDIST_PRIV_UNNAMED REDIST_PRIV_FLAG(TMPFILE)
+#else
+#define REDIST_PRIV_UNNAMED 0 /* opening a directory for writing fails */
+#endif
+#endif
+
+#if defined REDIST_PRIV_SHARES || !defined REDIST_NO_COLLECTIVES || \
+    !defined REDIST_NO_SCHEDULED || !defined REDIST_NO_MULTIPHASE
+#define REDIST_PRIV_CHOOSES /* between several methods */
 #endif
 
 #ifndef REDIST_MAX_COUNT
@@ -236,7 +247,9 @@ typedef struct redist_plan redist_plan;
 typedef struct redist_arena redist_arena;
 
 /* Options of a plan: all zero is the default. Every rank passes the same ones, except fixed_from,
-   fixed_to, context, message. */
+   fixed_to, context, message. All numbers are >= 0, and costs finite. They are copied; what they
+   point to must live as long as the plan, but for message, which is written by
+   redist_plan_create. */
 typedef struct {
   redist_method method;
   redist_effort effort;
@@ -266,8 +279,8 @@ typedef struct {
   int checked;
   /* the function that combines arriving elements with the destination's (redist_combine_op,
      redist_combine_axpby, or your own); NULL: they replace these. Given on all ranks, or none; not
-     with fixed arrays; in place, only for views with identical strides. *context must live as long
-     as the plan; REDIST_MEASURE calls the function on scratch arrays while the plan is made */
+     with fixed arrays; in place, only for views with identical strides. REDIST_MEASURE calls it on
+     scratch arrays while the plan is made */
   redist_combine *combine;
   void *context;
   /* cost of a message and a byte; zero: measured where REDIST_AUTO, or a chain, needs it */
@@ -297,18 +310,18 @@ typedef struct {
 /* ---------------------------------------------------------------------------------------- plans */
 
 /* Plans the redistribution of arrays from one layout to another, whose views have the same shape.
-   Collective over comm (an intracommunicator), which is duplicated.
+   Collective over comm (an intracommunicator), which is duplicated and may be freed after the call.
    from, to: valid layouts on ranks of comm; the lists that they refer to (cuts, ranks, offsets,
        boxes) may be freed after the call, for the plan has copies. Every rank passes the same
        layouts; only lengths given by redist_with_allocated and offsets may differ. A rank's places
        must not share cells that hold elements (REDIST_ERR_LAYOUT).
    element: a datatype without gaps (size = extent); it may be freed after the call.
    options: NULL for defaults.
-   *plan: the new plan, NULL on failure.
+   *plan: the new plan, NULL on failure; free it with redist_plan_free.
    Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods; not O(elements). MPI
-   libraries have only some thousands of communicators. A plan holds one, and another where it
-   shares memory through an MPI window; a chain of REDIST_MULTIPHASE one, and those of its plans. A
-   plan in an arena holds none, or one if it uses MPI's collectives or fewer ranks than the arena.
+   libraries have only some thousands of communicators. A plan holds one; a chain of
+   REDIST_MULTIPHASE also those of its plans; a plan in an arena none, or one if it uses MPI's
+   collectives or fewer ranks than the arena.
    Errors, the same on every rank: REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _TYPE,
    _MISMATCH, _MEMORY, _MPI. A bad communicator is reported on the calling rank only. Errors of MPI
    on comm itself, while it is duplicated, go to its error handler. */
@@ -370,7 +383,8 @@ REDIST_API void redist_combine_op(const void *from, void *to, int64_t n, void *c
 
 /* Moves one array: redist_start, then redist_wait. Collective over the plan's communicator.
    from, to: local arrays of redist_layout_local_size elements; NULL on ranks that own nothing
-       there.
+       there. They overlap only with options.in_place; where cells may interleave
+       (redist_with_allocated, redist_at_offsets), only the caller can tell.
    REDIST_ERR_ARGUMENT (NULL, or a plan for several arrays), _ALIAS, _BUSY, _BUFFER: this rank has
    sent nothing, and redist_plan_message gives the reason. The other ranks are not told: those that
    need its elements wait until it calls again with correct arguments; with options.checked all
@@ -379,28 +393,43 @@ REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
 
 /* Starts moving one array. Collective, but does not wait for other ranks. Until redist_wait
    returns, or redist_test sets *done, the source is read-only and the destination must not be
-   accessed. Several plans may be started at a time, in any order. Waiting for one progresses only
-   that one (in an arena: all), so ranks that wait for different plans may deadlock. Wait for them
-   in the same order on all ranks, or by redist_wait_all or redist_test_all, or call redist_test for
-   all of them round-robin. Small messages may get through in any order; do not rely on it. Errors
-   as redist_execute: where a rank's arguments are refused, nothing is started, and other ranks may
-   stay in redist_wait until that rank has started with correct ones. */
+   accessed, except what redist_next_arrival names. Several plans may be started at a time, in any
+   order. Waiting for one progresses only that one (in an arena: all), so ranks that wait for
+   different plans may deadlock. Wait for them in the same order on all ranks, or by redist_wait_all
+   or redist_test_all, or call redist_test for all of them round-robin. Small messages may get
+   through in any order; do not rely on it. Errors as redist_execute: where a rank's arguments are
+   refused, nothing is started, and other ranks may stay in redist_wait until that rank has started
+   with correct ones. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
-/* Progresses a started execution. Local. *done = 1 when it is complete, as after redist_wait; else
-   0. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI. */
+/* Progresses a started execution. Local. *done = 1 when it is complete, as after redist_wait; else,
+   and on failure, 0. REDIST_ERR_ARGUMENT, _BUSY (nothing is started), _MPI (the plan may only be
+   freed). */
 REDIST_API int redist_test(redist_plan *plan, int *done);
 
 /* Completes a started execution, yielding the processor while it waits. Collective: ranks wait for
    several started plans in the same order, unless the plans are in one arena. REDIST_ERR_ARGUMENT,
-   _BUSY (nothing is started), _MPI. */
+   _BUSY (nothing is started), _MPI (the plan may only be freed). */
 REDIST_API int redist_wait(redist_plan *plan);
+
+/* Names a source rank whose elements are all in place on this rank, while others may be on their
+   way, so that work can begin on them. Each is named once an execution, in the order of arrival.
+   Progresses a started execution, as redist_test does, but does not end it: redist_wait or
+   redist_test does, and ranks not yet named can be named after that. Local.
+   *rank: a rank of the plan's communicator, whose elements in all arrays or parts are now in the
+       destination, or combined with it; this rank, too, if elements stay on it. -1: no further rank
+       has arrived yet; after the end of the execution: all are named; on failure.
+   The elements of a named rank may be accessed; but in place those that belong to the source, too,
+   stay read-only until the end, as do elements that other ranks combine with. Messages by MPI's
+   collectives, and by REDIST_MULTIPHASE, all arrive at the end.
+   REDIST_ERR_ARGUMENT, _BUSY (never started), _MPI (which ends the execution). */
+REDIST_API int redist_next_arrival(redist_plan *plan, int *rank);
 
 /* Progress several started plans, plan[plans], plans >= 0, which each rank may list in any order:
    redist_test_all sets *done = 1 when all are complete, else 0; redist_wait_all returns when they
    are. Plans that are not started, or are complete, count as done. Returns the first error in list
    order; incomplete plans stay started. redist_test_all is local, redist_wait_all collective.
-   REDIST_ERR_ARGUMENT (nothing progresses), _MPI. */
+   REDIST_ERR_ARGUMENT (nothing progresses, *done is not written), _MPI. */
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done);
 REDIST_API int redist_wait_all(int plans, redist_plan *const *plan);
 
@@ -411,35 +440,40 @@ REDIST_API int redist_wait_all(int plans, redist_plan *const *plan);
 REDIST_API int redist_execute_many(redist_plan *plan, const void *const *from, void *const *to);
 REDIST_API int redist_start_many(redist_plan *plan, const void *const *from, void *const *to);
 
-/* Frees a plan and sets *plan to NULL; does nothing if it is NULL. Collective. REDIST_ERR_ARGUMENT,
-   _BUSY (started). */
+/* Frees a plan and sets *plan to NULL; does nothing if it is NULL. Collective.
+   REDIST_ERR_ARGUMENT (`plan` is NULL), _BUSY (started): the plan lives on. */
 REDIST_API int redist_plan_free(redist_plan **plan);
 
 /* Why a call for the plan last failed, as a sentence ("the plan moves 2 arrays: call
-   redist_execute_many"), or "". The text belongs to the plan and lasts until the next failure.
+   redist_execute_many"), or "". The text belongs to the plan and lasts until its next failure.
    Never NULL. Local. */
 REDIST_API const char *redist_plan_message(const redist_plan *plan);
 
-/* What an execution does on this rank, and the time of all so far. Local. REDIST_ERR_ARGUMENT. */
+/* Writes what an execution does on this rank, and the time of all so far. Local.
+   REDIST_ERR_ARGUMENT: NULL; nothing is written. */
 REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 
+/* Measures what a message and a byte cost between the ranks of comm (an intracommunicator). All
+   ranks exchange small and large messages in pairs at once, so that the ranks of a node share its
+   links; where there are several nodes, most pairs are on two. The slowest pair counts. Takes some
+   milliseconds. Collective.
+   *cost: the same on every rank, both members > 0; not written on failure.
+   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported
+   on the calling rank only. */
+REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
+
+/* -------------------------------------------------------------------------------------- reports */
+
+#ifndef REDIST_NO_TEXT
 /* Rank 0 writes one report for all ranks to file, which the others may pass as NULL: the layouts
    (redist_layout_parse reads them), the method and the reason for it, the seconds of every method
    where they were predicted, or measured by REDIST_MEASURE, the costs of messages on which
    predictions rest (given, measured or assumed), messages, bytes, staging memory, steps, phases,
    and the fastest execution so far. With options.timed also the time spent copying and waiting: the
    mean of the ranks, and the slowest. Collective.
-   REDIST_ERR_ARGUMENT, _MPI. */
+   REDIST_ERR_ARGUMENT (NULL; for file, on rank 0 only), _MPI. */
 REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
-
-/* Measures what a message and a byte cost between the ranks of comm (an intracommunicator). All
-   ranks exchange small and large messages in pairs at once, so that the ranks of a node share its
-   links; where there are several nodes, most pairs are on two. The slowest pair counts. Takes some
-   milliseconds. Collective.
-   *cost: the same on every rank; both members > 0.
-   The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported
-   on the calling rank only. */
-REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
+#endif
 
 /* --------------------------------------------------------------------------------------- arenas */
 
@@ -447,11 +481,12 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
    arena (options.arena) copy arrays that lie in it straight from the sender's to the receiver's.
    Other arrays go through rings, for which the arena holds REDIST_RING_BYTES per rank besides
    `bytes`. Such a plan needs no MPI set-up: it takes its rings from the arena, or sends messages
-   when no room is left. If it is for the same ranks, it uses the arena's two communicators; only
+   when no room is left. If it is for the same ranks, it uses the arena's communicator; only
    MPI's collectives need one more, and REDIST_AUTO measures the network between nodes only once.
    Waiting for one of an arena's plans progresses all that are started, so ranks may wait for them
    in different orders. Where shared memory is missing or too small, arrays are in ordinary memory.
    Only one thread at a time may use an arena and its plans. All pages are committed at creation.
+   An arena keeps one file open for each rank of the node, to adopt arrays.
    Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on
    failure.
    A NULL pointer or a bad communicator is reported on the calling rank only (REDIST_ERR_ARGUMENT);
@@ -459,12 +494,39 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
    bits), _MPI. */
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena);
 
-/* Allocates the next `bytes` of this rank's arena, aligned to 64 bytes; NULL when it is full. The
-   arena owns the memory. Local. */
+/* Allocates the next `bytes` of this rank's arena, aligned to 64 bytes; NULL when fewer are left.
+   The arena owns the memory, which lasts until redist_arena_free. Local. */
 REDIST_API void *redist_arena_alloc(redist_arena *arena, size_t bytes);
 
-/* Frees an arena and sets *arena to NULL; does nothing if it is NULL. Collective.
-   REDIST_ERR_ARGUMENT, _BUSY (free its plans first). */
+/* Makes an array that exists part of the arena, where it is: from malloc, from ALLOCATE, static, or
+   in a COMMON block. Plans of the arena then copy straight to and from it, as if
+   redist_arena_alloc had given it. Its pages, rounded outwards, become shared memory; what is in
+   them stays. Takes about 1 ms a MB, once. Several adopted arrays may share a page, or overlap.
+   While this call, redist_arena_release or redist_arena_free runs, no other thread may write to
+   these pages, nor, in the first and the last of them, to what lies beside the array: for a small
+   array from malloc, the heap. While the array is adopted, processes made by fork write to the same
+   memory. Free it, or change its size, only after redist_arena_release, which would otherwise
+   access memory that is gone. Not for arrays on the stack, in another arena, or in memory that MPI,
+   a device or a file has mapped or registered. Collective over the arena's ranks, while none of its
+   plans is started.
+   array: this rank's.
+   bytes: its size, >= 0. 0: this rank adopts nothing.
+   The same on every rank, and nothing has changed: REDIST_ERR_ARGUMENT (NULL; in the arena; adopted
+   already), _BUSY (a plan is started), _MEMORY (shared memory is missing or too small: plans then
+   use rings), _MPI. A NULL arena is reported on the calling rank only. */
+REDIST_API int redist_arena_adopt(redist_arena *arena, void *array, size_t bytes);
+
+/* Makes an adopted array private again; its contents and its address stay. Collective over the
+   arena's ranks, while none of its plans is started.
+   array: what this rank gave to redist_arena_adopt; NULL where it adopted nothing.
+   The same on every rank: REDIST_ERR_ARGUMENT (not adopted), _MISMATCH (ranks give arrays of
+   different calls of redist_arena_adopt), _BUSY (a plan is started), _MPI. A NULL arena is reported
+   on the calling rank only. */
+REDIST_API int redist_arena_release(redist_arena *arena, void *array);
+
+/* Frees an arena, with its memory, after releasing the arrays that it has adopted, and sets *arena
+   to NULL; does nothing if it is NULL. Collective. REDIST_ERR_ARGUMENT (`arena` is NULL), _BUSY
+   (free its plans first): the arena lives on. */
 REDIST_API int redist_arena_free(redist_arena **arena);
 
 /* ---------------------------------------------------------------------------------------- files */
@@ -560,7 +622,6 @@ typedef struct {
   int64_t own_comm;       /* the arena's communicator cannot be used */
   /* agreed on, as allocated lengths may differ but both ends of a message lay out its ring */
   int64_t overwrites;
-  int64_t scattered; /* a message is scattered over the lines of an array */
 } redist_priv_facts;
 
 /* Agrees on the error of the lowest failing rank and on the maxima of values[n]. Collective.
@@ -655,7 +716,14 @@ typedef struct {
   /* for probes: where its lines are in its segment, and the rounds it has finished, from
      REDIST_PRIV_LAST_ROUND times the number of the home's probe on */
   int64_t lines, flag;
+  int64_t address, bytes; /* the pages of the array that the rank adopts */
 } redist_priv_notice;
+
+/* Where an array lies in its rank's shared memory: so many bytes from the beginning of a range: 0,
+   the segment, or k, the pages of the array adopted k-th. */
+typedef struct {
+  int64_t range, at;
+} redist_priv_spot;
 
 /* The board at the beginning of a rank's block of shared memory for a plan. The rank's slots
    follow, each with its ring. */
@@ -664,9 +732,9 @@ typedef struct {
   int64_t announced;
   char announced_line[REDIST_PRIV_LINE - sizeof(int64_t)];
   int64_t piece; /* bytes of its pieces */
-  /* array[2 * arrays]: this execution's arrays, relative to the board; then first[2 * parts], the
-     first place of each half, and their number; then the places */
-  int64_t array[2];
+  /* array[2 * arrays]: where this execution's arrays are; then first[2 * parts], the first place of
+     each half, and their number; then the places */
+  redist_priv_spot array[2];
 } redist_priv_board;
 
 /* How messages are cut into pieces: bricks of at most `bytes`, and of at least `wide` bytes along
@@ -780,25 +848,39 @@ typedef struct {
   int shares;                       /* memory with this one */
   int file;                         /* its segment's, open until that is mapped; or -1 */
   int64_t place;                    /* this rank's number among its members */
+  char *segment;                    /* where its segment begins here; NULL: not mapped */
   size_t bytes;                     /* mapped from the file */
   redist_priv_identity identity[2]; /* by this rank, by that one */
   MPI_Request request[2];
 } redist_priv_member;
+
+/* Whole pages of memory. */
+typedef struct {
+  char *at;
+  size_t bytes;
+} redist_priv_pages;
+
+/* An array that each member of an arena's home has adopted, or not. */
+typedef struct {
+  char *array; /* this rank's */
+  size_t bytes;
+  char *until;              /* this rank's pages are shared up to here */
+  redist_priv_pages *pages; /* pages[size]: those of the members' arrays, here; NULL: released */
+} redist_priv_adopted;
 
 /* A home: memory that ranks of a node share, for plans. Its members, sorted by rank, are this rank
    and a plan's peers, or an arena's whole node. Each has a segment (drawn at "shared memory"). */
 typedef struct {
   MPI_Comm comm;   /* the plan's or the arena's */
   int64_t machine; /* redist_priv_machine */
-  int windowed;    /* there is a window, and its ranks' communicator */
-  MPI_Comm node;
-  MPI_Win window;
-  int rank, size; /* this rank's number among the members; size 0: no home */
+  int named;       /* the files of segments have names until all members have opened them */
+  int rank, size;  /* this rank's number among the members; size 0: no home */
   redist_priv_member *member;
-  char **segment;                  /* segment[size]: where each member's begins here */
   int64_t begin, end;              /* of the room, in an arena the same on every rank */
   struct redist_priv_rings *first; /* blocks in use, by address */
-  int64_t probes;                  /* so far */
+  int64_t adoptions, adoption_room;
+  redist_priv_adopted *adopted; /* adopted[adoptions] */
+  int64_t probes;               /* so far */
   int64_t distance; /* nanoseconds of a flag there and back between cores; 0: not known */
   /* percent: the time to fetch lines that another core has just written over that of lines that it
      streamed; 0 where cores are so close that it need not be measured */
@@ -819,10 +901,12 @@ typedef struct redist_priv_rings {
   redist_priv_channel channel[1]; /* channel[channels], first those that receive */
 } redist_priv_rings;
 
+/* A code of opening a home, worse than all errors: the system refuses files without names. */
+enum { REDIST_PRIV_REFUSED = 1000 };
+
 /* What REDIST_SHARED knows before it opens, and whether it has opened. */
 typedef struct {
-  redist_priv_home home; /* of a plan without an arena */
-  int refused;           /* the system refused the library's own shared memory: use an MPI window */
+  redist_priv_home home;    /* of a plan without an arena */
   redist_priv_rings *rings; /* NULL: it is not open */
 } redist_priv_sharing;
 
@@ -879,13 +963,14 @@ typedef struct {
 /* One way to exchange. Functions return redist_error; they find everything in the plan. */
 typedef struct {
   redist_method method;
-  /* tried where this one fails; REDIST_AUTO: redist_priv_by_messages */
-  redist_method fallback;
   const char *name;
-  int (*open)(redist_plan *); /* collective; or NULL */
+  int (*prepare)(redist_plan *); /* before the ranks first agree; local; or NULL */
+  int (*open)(redist_plan *);    /* collective; or NULL */
   /* decides what a side stages, and its bytes; or NULL */
   int (*plan_staging)(redist_plan *, int own);
   int (*create)(redist_plan *); /* after staging memory is allocated; local; or NULL */
+  /* after all ranks have created; collective, but it may fail on some ranks only; or NULL */
+  int (*connect)(redist_plan *);
   int (*start)(redist_plan *);
   int (*test)(redist_plan *, int *done);
   void (*destroy)(redist_plan *); /* also if incomplete */
@@ -997,7 +1082,10 @@ struct redist_plan {
   /* pointers[3 * arrays]: of the execution in progress, the source first; then those of another
      rank, while they are copied from or to */
   const void **pointers;
-  int checked;                /* these arrays have been checked */
+  int checked; /* these arrays have been checked */
+  /* source ranks whose elements are in place, of which redist_next_arrival has named some */
+  int *arrival;
+  int64_t arrivals, named;
   redist_priv_extent *extent; /* extent[2 * arrays]: for checking them */
   const redist_priv_transport *transport;
   redist_priv_facts agreed; /* of all ranks */
@@ -1030,6 +1118,7 @@ REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a) {
 
 /* The part of the a-th array. */
 REDIST_PRIV redist_priv_part *redist_priv_part_of(const redist_plan *p, int a) {
+  REDIST_ASSERT(a >= 0 && a < p->arrays);
   return &p->part[p->parts > 1 ? a : 0];
 }
 
@@ -1039,6 +1128,22 @@ REDIST_PRIV const char *redist_priv_side_name(int side) {
 
 /* NULL for a method that does not exist, REDIST_AUTO included. */
 REDIST_PRIV const redist_priv_transport *redist_priv_transport_of(int method);
+
+/* The faster of REDIST_POINT_TO_POINT and REDIST_SCHEDULED for a plan's messages, as predicted. */
+REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p);
+
+/* Whether cores are taken to share no cache; also where it is not known: if wrong, messages take up
+   to 1.3 times as long, while the opposite mistake costs long ones a factor of 3. */
+REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h) {
+  return h->fetching > REDIST_PRIV_FAR;
+}
+
+/* Frees the list of a home's members. */
+REDIST_PRIV_COLD void redist_priv_forget_members(redist_priv_home *h) {
+  REDIST_FREE(h->member);
+  h->member = NULL;
+  h->size = 0;
+}
 
 /* Records why a call for the plan fails, in place of an earlier failure. Returns the code. */
 REDIST_PRIV_COLD int redist_priv_refuse(redist_plan *p, int code, const char *sentence, ...) {
@@ -1078,13 +1183,33 @@ REDIST_PRIV_FAST void redist_priv_enter(redist_plan *p) {
 }
 
 REDIST_PRIV_FAST void redist_priv_leave(redist_plan *p) {
+  REDIST_ASSERT(p->clock == NULL || p->clock->depth > 0);
   if (p->clock != NULL && --p->clock->depth == 0)
     p->clock->inside += MPI_Wtime() - p->clock->entered;
+}
+
+/* All elements of a source rank are in place. */
+REDIST_PRIV_FAST void redist_priv_arrive(redist_plan *p, int rank) {
+  REDIST_ASSERT(p->arrivals <= p->side[REDIST_PRIV_TO].peers);
+  p->arrival[p->arrivals++] = rank;
+}
+
+/* All messages are unpacked. */
+REDIST_PRIV_COLD void redist_priv_arrive_all(redist_plan *p) {
+  const redist_priv_side *s = &p->side[REDIST_PRIV_TO];
+  int64_t k;
+  for (k = 0; k < s->peers; k++) redist_priv_arrive(p, s->peer[k].rank);
+}
+
+/* What is local is copied. */
+REDIST_PRIV_FAST void redist_priv_arrive_local(redist_plan *p) {
+  if (p->local.bytes > 0) redist_priv_arrive(p, p->rank);
 }
 
 /* Begins an execution, whose arrays are known. */
 REDIST_PRIV int redist_priv_begin(redist_plan *p) {
   REDIST_ASSERT(!p->failed && !p->active && p->transport != NULL);
+  p->arrivals = p->named = 0;
   p->began = MPI_Wtime();
   p->active = REDIST_PRIV_ACTIVE;
   return redist_priv_end_failed(p, p->transport->start(p));
@@ -1098,6 +1223,7 @@ REDIST_PRIV int redist_priv_test(redist_plan *p, int *done) {
   code = redist_priv_end_failed(p, p->transport->test(p, done));
   redist_priv_leave(p);
   if (code != REDIST_OK || !*done) return code;
+  REDIST_ASSERT(p->arrivals == p->side[REDIST_PRIV_TO].peers + (p->local.bytes > 0));
   seconds = MPI_Wtime() - p->began;
   p->fastest = p->executions == 0 || seconds < p->fastest ? seconds : p->fastest;
   p->executions++;
@@ -1125,26 +1251,23 @@ REDIST_PRIV_FAST uint64_t redist_priv_hash(uint64_t hash, int64_t word) {
   return hash ^ hash >> 32;
 }
 
-/* A number that almost surely differs between machines, and between containers that share neither
-   memory nor process numbers. Ranks with the same number try whether they really share memory. */
+/* A number that almost surely differs between machines, and between containers that share no
+   memory. Ranks with the same number try whether they really share it. */
 REDIST_PRIV_COLD int64_t redist_priv_machine(void) {
   char name[MPI_MAX_PROCESSOR_NAME];
   uint64_t hash = 0;
   int k, length = 0;
   MPI_Get_processor_name(name, &length);
   for (k = 0; k < length; k++) hash = redist_priv_hash(hash, name[k]);
-#ifdef REDIST_PRIV_OWN_MEMORY
+#ifdef REDIST_PRIV_SHARES
   {
-    struct stat memory, processes;
+    struct stat memory;
     int64_t boot[4] = {0};
-    const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | REDIST_PRIV_CLOEXEC);
+    const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | REDIST_PRIV_FLAG(CLOEXEC));
     if (file >= 0 && read(file, boot, sizeof boot) < 0) boot[0] = 0;
     if (file >= 0) close(file);
     for (k = 0; k < 4; k++) hash = redist_priv_hash(hash, boot[k]);
     hash = redist_priv_hash(hash, stat("/dev/shm", &memory) == 0 ? (int64_t)memory.st_dev : 0);
-    hash = redist_priv_hash(hash, stat("/proc/self/ns/pid", &processes) == 0
-                                      ? (int64_t)processes.st_ino
-                                      : 0);
   }
 #endif
   return (int64_t)(hash >> 2);
@@ -1544,14 +1667,35 @@ REDIST_PRIV_COLD int redist_priv_check_element(MPI_Datatype element, redist_priv
   return size;
 }
 
+/* The macro that leaves a method out; NULL: none does. */
+REDIST_PRIV_COLD const char *redist_priv_left_out(int method) {
+  switch (method) {
+#ifdef REDIST_NO_SHARED
+  case REDIST_SHARED: return "REDIST_NO_SHARED";
+#endif
+#ifdef REDIST_NO_COLLECTIVES
+  case REDIST_ALLTOALLV:
+  case REDIST_ALLTOALLW: return "REDIST_NO_COLLECTIVES";
+#endif
+#ifdef REDIST_NO_SCHEDULED
+  case REDIST_SCHEDULED: return "REDIST_NO_SCHEDULED";
+#endif
+#ifdef REDIST_NO_MULTIPHASE
+  case REDIST_MULTIPHASE: return "REDIST_NO_MULTIPHASE";
+#endif
+  default: return NULL;
+  }
+}
+
 REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_error *v) {
   const redist_options *o = &p->options;
   const int method = (int)o->method, fixed = o->fixed_from != NULL || o->fixed_to != NULL;
-  if (method != REDIST_AUTO && redist_priv_transport_of(method) == NULL)
-    redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.method is %d, which %s", method,
-                     method == REDIST_SCHEDULED    ? "REDIST_NO_SCHEDULED leaves out"
-                     : method == REDIST_MULTIPHASE ? "REDIST_NO_MULTIPHASE leaves out"
-                                                   : "is no method");
+  const char *macro = redist_priv_left_out(method);
+  if (macro != NULL)
+    redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.method is %d, which %s leaves out", method,
+                     macro);
+  if (method < 0 || method >= REDIST_PRIV_METHODS)
+    redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.method is %d, which is no method", method);
   if (o->effort != REDIST_ESTIMATE && o->effort != REDIST_MEASURE)
     redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.effort is %d", (int)o->effort);
   if (o->arrays < 0 || (int64_t)o->max_buffer < 0 || o->node_ranks < 0 || o->executions < 0)
@@ -1618,6 +1762,7 @@ REDIST_PRIV redist_priv_message redist_priv_product_message(const redist_plan *p
   const redist_priv_half *half = &part->half[product->own];
   redist_priv_message m = redist_priv_message_of(&half->peers[product->held], product->message,
                                                  product->number, part->from);
+  REDIST_ASSERT(product->held < half->found);
   redist_priv_store(&m, product->own, &half->place[product->held].storage);
   return m;
 }
@@ -1798,7 +1943,9 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
   if (apart || !same) return redist_priv_add_local(p, part, &m, 1, 1);
   for (d = 0; d < m.ndim; d++) base[REDIST_PRIV_TO][d] -= base[REDIST_PRIV_FROM][d];
   code = redist_priv_add_local(p, part, &m, 1, 0);
-  return code == REDIST_OK ? redist_priv_add_moves(p, part, m, base[REDIST_PRIV_TO]) : code;
+  if (code == REDIST_OK) code = redist_priv_add_moves(p, part, m, base[REDIST_PRIV_TO]);
+  REDIST_ASSERT(part->rest <= part->local);
+  return code;
 }
 
 /* What one of this rank's places exchanges with another place. Sorted as blocks are. */
@@ -1832,6 +1979,7 @@ REDIST_PRIV_COLD int redist_priv_keep_products(redist_plan *p, redist_priv_part 
       (const redist_priv_held_place *)redist_priv_find(to->place, to->places, sizeof *there,
                                                        product->place[REDIST_PRIV_TO]);
   int code = REDIST_OK;
+  REDIST_ASSERT(there != NULL);
   for (; product->number < images && code == REDIST_OK; product->number++) {
     redist_priv_message m = redist_priv_product_message(p, product);
     redist_priv_store(&m, REDIST_PRIV_TO, &there->storage);
@@ -1864,6 +2012,7 @@ REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *pe
       block.array = p->parts > 1 ? p->product[first].part : a;
       block.at = redist_priv_round_up(peer->bytes, p->alignment);
       block.bytes = p->product[block.product].bytes;
+      REDIST_ASSERT(block.bytes > 0);
       peer->bytes = block.at + block.bytes;
       p->side[peer->own].bytes += block.bytes;
       peer->blocks++;
@@ -1902,6 +2051,7 @@ REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, const redist_priv_ship
   while (*at < list->shipments && list->shipment[*at].rank == rank && code == REDIST_OK)
     code = redist_priv_add_part(p, list, at, &peer);
   if (code != REDIST_OK || peer.blocks == 0) return code;
+  REDIST_ASSERT(p->side[own].peers == 0 || p->peer[p->peers - 1].rank < rank);
   p->side[own].peers++;
   return REDIST_PRIV_APPEND(p->peer, p->peers, p->peer_room, peer);
 }
@@ -2030,6 +2180,8 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
   for (k = 0; k < 2 && code == REDIST_OK && p->side[REDIST_PRIV_TO].streams; k++)
     redist_priv_stream_copies(p, &p->local.copies[k][p->overwritten], 0);
   p->kept = p->pool;
+  p->arrival = REDIST_PRIV_ALLOC(int, p->side[REDIST_PRIV_TO].peers + 1);
+  if (code == REDIST_OK && p->arrival == NULL) code = REDIST_ERR_MEMORY;
   return code;
 }
 
@@ -2119,7 +2271,7 @@ REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int together,
   for (a = 0; a < repeated; a++) {
     from = half == 1 ? redist_priv_packed(packed) : redist_priv_arrays(p, REDIST_PRIV_FROM, a);
     to = arrives ? redist_priv_arrays(p, REDIST_PRIV_TO, a) : redist_priv_packed(packed);
-    for (begin = end = 0; end <= list->n; end++) {
+    for (begin = end = 0; end <= list->n && list->n > 0; end++) {
       const int64_t array = end < list->n ? a + list->copy[end].array : 0;
       if (end < list->n && (p->pointers[array] == p->pointers[p->arrays + array]) == together)
         continue;
@@ -2131,7 +2283,7 @@ REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int together,
 }
 
 /* Copies what is local, after everything else has been packed. */
-REDIST_PRIV_APART void redist_priv_copy_local(const redist_plan *p) {
+REDIST_PRIV_APART void redist_priv_copy_local(redist_plan *p) {
   const char *packed = p->overwritten ? p->staging[REDIST_PRIV_PACKED].memory : NULL;
   const double began = redist_priv_now(p);
   int half, together;
@@ -2139,6 +2291,7 @@ REDIST_PRIV_APART void redist_priv_copy_local(const redist_plan *p) {
     for (together = 0; together <= (p->options.in_place != 0); together++)
       redist_priv_copy_local_half(p, together, half, packed);
   redist_priv_add_copying(p, began);
+  redist_priv_arrive_local(p);
 }
 
 /* ----------------------------------------------------------------------------- pieces (private) */
@@ -2201,9 +2354,10 @@ typedef struct {
    where it begins in the packed message. again: it has been compiled for another array. */
 REDIST_PRIV_COLD int redist_priv_list_copy(redist_plan *p, redist_priv_listing *l, int64_t at,
                                            int brick, int again, redist_priv_program *copy) {
-  redist_priv_piece *last = p->piece + p->pieces - 1, next = {0, 0, 0, 0};
+  redist_priv_piece *last = p->pieces > l->first ? &p->piece[p->pieces - 1] : NULL,
+                    next = {0, 0, 0, 0};
   const int fits =
-      !brick && !l->cut && p->pieces > l->first && at + copy->bytes - last->at <= l->cutting.bytes;
+      !brick && !l->cut && last != NULL && at + copy->bytes - last->at <= l->cutting.bytes;
   int code = REDIST_OK;
   next.at = at;
   next.first = p->copies.n;
@@ -2212,6 +2366,7 @@ REDIST_PRIV_COLD int redist_priv_list_copy(redist_plan *p, redist_priv_listing *
   last = &p->piece[p->pieces - 1];
   l->cut = brick;
   last->bytes = at + copy->bytes - last->at;
+  REDIST_ASSERT(last->bytes <= l->cutting.bytes);
   *(l->peer->own == REDIST_PRIV_FROM ? &copy->to : &copy->from) += at - last->at;
   if (!l->compiles) return REDIST_OK;
   last->copies++;
@@ -2251,6 +2406,7 @@ REDIST_PRIV_COLD int redist_priv_list_block(redist_plan *p, redist_priv_listing 
     if (!again && code == REDIST_OK) product->shift = at - p->piece[p->pieces - 1].at;
     at += copy.bytes;
   } while (code == REDIST_OK && redist_priv_next_brick(part, &m, size, begin, end));
+  REDIST_ASSERT(code != REDIST_OK || at == block->at + block->bytes);
   return code;
 }
 
@@ -2272,6 +2428,8 @@ REDIST_PRIV_COLD int redist_priv_list_pieces(redist_plan *p, const redist_priv_p
   l.copy = p->copies.n;
   for (k = 0; k < peer->blocks && code == REDIST_OK; k++)
     code = redist_priv_list_block(p, &l, &p->block[peer->block + k]);
+  REDIST_ASSERT(code != REDIST_OK ||
+                p->piece[p->pieces - 1].at + p->piece[p->pieces - 1].bytes == peer->bytes);
   return code;
 }
 
@@ -2279,6 +2437,7 @@ REDIST_PRIV_COLD int redist_priv_list_pieces(redist_plan *p, const redist_priv_p
 REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p,
                                                    const redist_priv_peer *peer, int64_t k) {
   redist_priv_piece piece = {0, 0, 0, 0};
+  REDIST_ASSERT(k >= 0 && k < peer->pieces);
   if (peer->step == 0) return p->piece[peer->listed + k];
   piece.at = k * peer->step;
   piece.bytes = redist_priv_min(peer->step, peer->bytes - piece.at);
@@ -2293,6 +2452,7 @@ REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_
                          memory = redist_priv_packed(packed);
   const int arrives = peer->own == REDIST_PRIV_TO;
   const double began = redist_priv_now(p);
+  REDIST_ASSERT(piece < p->pieces && listed->first + listed->copies <= p->copies.n);
   redist_priv_run_copies(p, p->copies.copy + listed->first, listed->copies, arrives,
                          arrives ? memory : arrays, arrives ? arrays : memory);
   redist_priv_add_copying(p, began);
@@ -2300,6 +2460,7 @@ REDIST_PRIV void redist_priv_copy_piece(const redist_plan *p, const redist_priv_
 
 /* Packs a whole message into its staging memory, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_staged(const redist_plan *p, const redist_priv_peer *peer) {
+  REDIST_ASSERT(peer->staged >= 0 && peer->staged + peer->bytes <= p->staging[peer->own].bytes);
   redist_priv_copy_piece(p, peer, peer->whole, p->staging[peer->own].memory + peer->staged);
 }
 
@@ -2309,29 +2470,6 @@ REDIST_PRIV void redist_priv_copy_all_staged(const redist_plan *p, int own) {
   int64_t k;
   for (k = 0; k < s->peers; k++)
     if (s->peer[k].staged >= 0) redist_priv_copy_staged(p, &s->peer[k]);
-}
-
-/* ---------------------------------------------------------------------------- reports (private) */
-
-REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats) {
-  const redist_priv_chain *c = &p->state.chain;
-  int k;
-  stats->buffer_bytes += redist_priv_buffer_bytes(p);
-  stats->shared_bytes += p->sharing.rings != NULL ? p->sharing.rings->bytes : 0;
-  if (p->transport->method == REDIST_MULTIPHASE) {
-    for (k = 0; k < c->phases; k++) redist_priv_add_stats(c->phase[k], stats);
-    return;
-  }
-  stats->sends += p->side[REDIST_PRIV_FROM].peers;
-  stats->receives += p->side[REDIST_PRIV_TO].peers;
-  stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
-  stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
-  for (k = 0; k < p->arrays; k++)
-    stats->bytes_local +=
-        redist_priv_part_of(p, k)->local * redist_priv_part_of(p, k)->element_bytes;
-  stats->steps +=
-      p->transport->method == REDIST_SCHEDULED ? (int)redist_priv_max(p->state.lanes.steps, 1) : 1;
-  stats->phases++;
 }
 
 /* ----------------------------------------- REDIST_POINT_TO_POINT and REDIST_SCHEDULED (private) */
@@ -2375,15 +2513,21 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p) {
   p->state.lanes.steps = s.steps;
   for (own = 0; own < 2 && code == REDIST_OK; own++) {
     const redist_priv_side *side = &p->side[own];
-    for (peer = side->peer; peer < side->peer + side->peers; peer++) peer->order = peer->rank;
+    for (peer = side->peer; peer < side->peer + side->peers; peer++) {
+      peer->order = peer->rank;
+      peer->pending = -1;
+    }
     qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
     for (turn = 0; turn < s.steps; turn++) {
       rank = redist_priv_arranged_peer(p, &s, own, (int)((int64_t)turn * stride % s.steps));
       peer = (redist_priv_peer *)redist_priv_find(side->peer, side->peers, sizeof *peer, rank);
+      REDIST_ASSERT(peer == NULL || peer->pending < 0); /* they meet once, */
       if (peer != NULL) peer->pending = turn;
     }
-    for (peer = side->peer; peer < side->peer + side->peers; peer++)
+    for (peer = side->peer; peer < side->peer + side->peers; peer++) {
+      REDIST_ASSERT(peer->pending >= 0); /* and do meet */
       peer->order = (int)peer->pending;
+    }
     qsort(side->peer, (size_t)side->peers, sizeof *peer, redist_priv_compare_ints);
   }
   redist_priv_schedule_close(&s);
@@ -2444,6 +2588,7 @@ REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own) {
     if (s->peer[k].staged >= 0)
       place = redist_priv_max(place, redist_priv_round_up(s->peer[k].bytes, REDIST_PRIV_LINE));
   lane->places = whole || l->by_pieces ? s->peers : redist_priv_min(room / place, s->peers);
+  REDIST_ASSERT(s->peers == 0 || lane->places > 0);
   for (k = 0; k < s->peers && !whole; k++)
     if (s->peer[k].staged >= 0)
       s->peer[k].staged = l->by_pieces ? (int64_t)REDIST_PRIV_BY_PIECES : k % lane->places * place;
@@ -2462,6 +2607,10 @@ REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t k) {
   const redist_priv_flight *flight = &p->state.lanes.flight[k];
   const redist_priv_peer *peer = flight->peer;
   char *staged = p->staging[peer->own].memory;
+  REDIST_ASSERT(peer->staged != REDIST_PRIV_BY_PIECES ||
+                (k - p->state.lanes.lane[peer->own].first) * p->state.lanes.slot +
+                        redist_priv_piece_of(p, peer, flight->piece).bytes <=
+                    p->staging[peer->own].bytes);
   if (peer->staged == REDIST_PRIV_BY_PIECES)
     return staged + (k - p->state.lanes.lane[peer->own].first) * p->state.lanes.slot;
   return redist_priv_piece_of(p, peer, flight->piece).at +
@@ -2619,6 +2768,7 @@ REDIST_PRIV void redist_priv_land(redist_plan *p, int64_t k) {
     redist_priv_copy_piece(p, peer, peer->listed + flight->piece, redist_priv_flight_memory(p, k));
   else if (peer->own == REDIST_PRIV_TO && peer->staged >= 0 && peer->pending == 0)
     redist_priv_copy_staged(p, peer);
+  if (peer->own == REDIST_PRIV_TO && peer->pending == 0) redist_priv_arrive(p, peer->rank);
 }
 
 /* Frees the completed flights of a lane, in order. */
@@ -2670,7 +2820,7 @@ REDIST_PRIV_COLD void redist_priv_lanes_destroy(redist_plan *p) {
   REDIST_FREE(l->status);
 }
 
-/* ------------------------------------------------------------------ MPI's collectives (private) */
+/* -------------------------------------------------------------------------- datatypes (private) */
 
 /* Allocates types[n], all MPI_BYTE; NULL when memory is exhausted. */
 REDIST_PRIV_COLD MPI_Datatype *redist_priv_types(int64_t n) {
@@ -2695,143 +2845,6 @@ REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code,
   *type = *made;
   return REDIST_OK;
 }
-
-/* Frees requests first: some MPI libraries still read the types of a persistent collective. */
-REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p) {
-  redist_priv_collective *c = &p->state.collective;
-  int own;
-  if (c->before != NULL) redist_priv_drop(&c->request, 0);
-  for (own = 0; own < 2; own++) {
-    redist_priv_types_free(c->table[own].types, c->types);
-    REDIST_FREE(c->table[own].counts);
-  }
-  REDIST_FREE(c->member);
-  REDIST_FREE(c->counts);
-  REDIST_FREE(c->before);
-}
-
-/* MPI matches collectives by their order, and ranks may start plans in different orders. So a plan
-   that borrows the arena's communicator gets its own. Collective; the same answer on all ranks. */
-REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p) {
-  MPI_Comm own = MPI_COMM_NULL;
-  int code;
-  if (!p->borrows) return REDIST_OK;
-  code = redist_priv_worst(p->comm, redist_priv_duplicate(p->comm, &own));
-  if (code == REDIST_OK) {
-    p->comm = own;
-    p->borrows = 0;
-  } else if (own != MPI_COMM_NULL) {
-    MPI_Comm_free(&own);
-  }
-  return code;
-}
-
-REDIST_PRIV_COLD int redist_priv_collective_test(redist_plan *p, int *done) {
-  if (MPI_Test(&p->state.collective.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-    return REDIST_ERR_MPI;
-  if (*done) redist_priv_copy_all_staged(p, REDIST_PRIV_TO);
-  return REDIST_OK;
-}
-
-/* The datatype of several arrays at their addresses, for one peer. */
-REDIST_PRIV_COLD int redist_priv_address_type(const redist_plan *p, const MPI_Aint *at,
-                                              const MPI_Datatype *each, MPI_Datatype *type) {
-  const redist_priv_collective *c = &p->state.collective;
-  MPI_Datatype made = MPI_DATATYPE_NULL;
-  int a, code;
-  if (p->parts == 1) {
-    code = MPI_Type_create_hindexed_block(p->arrays, 1, at, *each, &made);
-  } else {
-    for (a = 0; a < p->arrays; a++) {
-      c->member[a] = each[(int64_t)a * p->size];
-      c->counts[a] = c->member[a] != MPI_BYTE;
-    }
-    code = MPI_Type_create_struct(p->arrays, c->counts, at, c->member, &made);
-  }
-  code = redist_priv_become(type, code, &made);
-  return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
-}
-
-/* Makes the datatypes of several arrays, unless the arrays are those of the last execution. */
-REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own) {
-  redist_priv_collective *c = &p->state.collective;
-  redist_priv_table *t = &c->table[own];
-  const size_t bytes = (size_t)p->arrays * sizeof *c->before;
-  const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
-  int64_t k;
-  int code = REDIST_OK;
-  if (t->each == t->types || memcmp(now, before, bytes) == 0) return REDIST_OK;
-  for (k = 0; k < p->side[own].peers && code == REDIST_OK; k++) {
-    const int rank = p->side[own].peer[k].rank;
-    code = redist_priv_address_type(p, (const MPI_Aint *)(const void *)now, &t->each[rank],
-                                    &t->types[rank]);
-  }
-  if (code == REDIST_OK) memcpy(before, now, bytes);
-  return code;
-}
-
-/* Whether a collective's buffers and counts are known when the plan is made, on all ranks. */
-REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p) {
-  const int fixed = !p->agreed.unfixed[0] && !p->agreed.unfixed[1];
-  return MPI_VERSION >= 4 && (p->transport->method == REDIST_ALLTOALLV ||
-                              (p->transport->method == REDIST_ALLTOALLW && fixed));
-}
-
-/* Starts a nonblocking collective, or with MPI-4 makes the persistent one. Collective. */
-REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p) {
-  redist_priv_collective *c = &p->state.collective;
-  const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
-  const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
-  void *to = redist_priv_memory(p, REDIST_PRIV_TO);
-  int code;
-  if (c->request != MPI_REQUEST_NULL) code = MPI_Start(&c->request);
-#if MPI_VERSION >= 4
-  else if (c->unit_bytes > 0)
-    code = MPI_Alltoallv_init(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets,
-                              *t->types, p->comm, MPI_INFO_NULL, &c->request);
-  else if (redist_priv_collective_persists(p))
-    code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets,
-                              t->types, p->comm, MPI_INFO_NULL, &c->request);
-#else
-  else if (c->unit_bytes > 0)
-    code = MPI_Ialltoallv(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets,
-                          *t->types, p->comm, &c->request);
-#endif
-  else
-    code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets,
-                          t->types, p->comm, &c->request);
-  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-}
-
-/* In place, local elements must be packed before the first message arrives in the array. */
-REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p) {
-  int own, code = REDIST_OK;
-  redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
-  for (own = 0; own < 2 && code == REDIST_OK; own++) code = redist_priv_address_types(p, own);
-  if (p->overwrites) redist_priv_copy_local(p);
-  if (code == REDIST_OK) code = redist_priv_collective_post(p);
-  if (!p->overwrites) redist_priv_copy_local(p);
-  return code;
-}
-
-/* ------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
-
-/* MPI's counts and offsets are ints. So that larger messages fit, they are counted in units of
-   several bytes and padded to whole units. MPI takes one buffer for all messages of a side: the
-   array itself, if it is fixed and every message is contiguous in it, else staging memory. */
-REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own) {
-  redist_priv_collective *c = &p->state.collective;
-  const int64_t largest = p->agreed.largest;
-  for (c->unit_bytes = 1; largest / c->unit_bytes > REDIST_MAX_COUNT - p->size; c->unit_bytes *= 2)
-    if (c->unit_bytes > largest) return REDIST_ERR_OVERFLOW;
-  if (!p->agreed.unfixed[own] && !p->options.in_place && c->unit_bytes == 1) {
-    redist_priv_stage_peers(p, own, REDIST_PRIV_CONTIGUOUS, 1);
-    if (p->staging[own].bytes == 0) return REDIST_OK;
-  }
-  return redist_priv_stage_peers(p, own, REDIST_PRIV_NONE, c->unit_bytes);
-}
-
-/* ------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
 
 REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes) {
   MPI_Datatype made = MPI_DATATYPE_NULL;
@@ -2960,6 +2973,154 @@ REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_pr
   return redist_priv_concatenate(type, types, n, code);
 }
 
+/* ------------------------------------------------------------------ MPI's collectives (private) */
+
+#ifndef REDIST_NO_COLLECTIVES
+
+/* Frees requests first: some MPI libraries still read the types of a persistent collective. */
+REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p) {
+  redist_priv_collective *c = &p->state.collective;
+  int own;
+  if (c->before != NULL) redist_priv_drop(&c->request, 0);
+  for (own = 0; own < 2; own++) {
+    redist_priv_types_free(c->table[own].types, c->types);
+    REDIST_FREE(c->table[own].counts);
+  }
+  REDIST_FREE(c->member);
+  REDIST_FREE(c->counts);
+  REDIST_FREE(c->before);
+}
+
+/* MPI matches collectives by their order, and ranks may start plans in different orders. So a plan
+   that borrows the arena's communicator gets its own. Collective; the same answer on all ranks. */
+REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p) {
+  MPI_Comm own = MPI_COMM_NULL;
+  int code;
+  if (!p->borrows) return REDIST_OK;
+  code = redist_priv_worst(p->comm, redist_priv_duplicate(p->comm, &own));
+  if (code == REDIST_OK) {
+    p->comm = own;
+    p->borrows = 0;
+  } else if (own != MPI_COMM_NULL) {
+    MPI_Comm_free(&own);
+  }
+  return code;
+}
+
+REDIST_PRIV_COLD int redist_priv_collective_test(redist_plan *p, int *done) {
+  if (MPI_Test(&p->state.collective.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    return REDIST_ERR_MPI;
+  if (!*done) return REDIST_OK;
+  redist_priv_copy_all_staged(p, REDIST_PRIV_TO);
+  redist_priv_arrive_all(p);
+  return REDIST_OK;
+}
+
+/* The datatype of several arrays at their addresses, for one peer. */
+REDIST_PRIV_COLD int redist_priv_address_type(const redist_plan *p, const MPI_Aint *at,
+                                              const MPI_Datatype *each, MPI_Datatype *type) {
+  const redist_priv_collective *c = &p->state.collective;
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  int a, code;
+  if (p->parts == 1) {
+    code = MPI_Type_create_hindexed_block(p->arrays, 1, at, *each, &made);
+  } else {
+    for (a = 0; a < p->arrays; a++) {
+      c->member[a] = each[(int64_t)a * p->size];
+      c->counts[a] = c->member[a] != MPI_BYTE;
+    }
+    code = MPI_Type_create_struct(p->arrays, c->counts, at, c->member, &made);
+  }
+  code = redist_priv_become(type, code, &made);
+  return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
+}
+
+/* Makes the datatypes of several arrays, unless the arrays are those of the last execution. */
+REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own) {
+  redist_priv_collective *c = &p->state.collective;
+  redist_priv_table *t = &c->table[own];
+  const size_t bytes = (size_t)p->arrays * sizeof *c->before;
+  const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
+  int64_t k;
+  int code = REDIST_OK;
+  if (t->each == t->types || memcmp(now, before, bytes) == 0) return REDIST_OK;
+  for (k = 0; k < p->side[own].peers && code == REDIST_OK; k++) {
+    const int rank = p->side[own].peer[k].rank;
+    code = redist_priv_address_type(p, (const MPI_Aint *)(const void *)now, &t->each[rank],
+                                    &t->types[rank]);
+  }
+  if (code == REDIST_OK) memcpy(before, now, bytes);
+  return code;
+}
+
+/* Whether a collective's buffers and counts are known when the plan is made, on all ranks. */
+REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p) {
+  const int fixed = !p->agreed.unfixed[0] && !p->agreed.unfixed[1];
+  return MPI_VERSION >= 4 && (p->transport->method == REDIST_ALLTOALLV ||
+                              (p->transport->method == REDIST_ALLTOALLW && fixed));
+}
+
+/* Starts a nonblocking collective, or with MPI-4 makes the persistent one. Collective. */
+REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p) {
+  redist_priv_collective *c = &p->state.collective;
+  const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
+  const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
+  void *to = redist_priv_memory(p, REDIST_PRIV_TO);
+  int code;
+  if (c->request != MPI_REQUEST_NULL) code = MPI_Start(&c->request);
+#if MPI_VERSION >= 4
+  else if (c->unit_bytes > 0)
+    code = MPI_Alltoallv_init(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets,
+                              *t->types, p->comm, MPI_INFO_NULL, &c->request);
+  else if (redist_priv_collective_persists(p))
+    code = MPI_Alltoallw_init(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets,
+                              t->types, p->comm, MPI_INFO_NULL, &c->request);
+#else
+  else if (c->unit_bytes > 0)
+    code = MPI_Ialltoallv(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets,
+                          *t->types, p->comm, &c->request);
+#endif
+  else
+    code = MPI_Ialltoallw(from, f->counts, f->offsets, f->types, to, t->counts, t->offsets,
+                          t->types, p->comm, &c->request);
+  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* Makes a persistent collective, where it can be. Collective. */
+REDIST_PRIV_COLD int redist_priv_collective_connect(redist_plan *p) {
+  return redist_priv_collective_persists(p) ? redist_priv_collective_post(p) : (int)REDIST_OK;
+}
+
+/* In place, local elements must be packed before the first message arrives in the array. */
+REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p) {
+  int own, code = REDIST_OK;
+  redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
+  for (own = 0; own < 2 && code == REDIST_OK; own++) code = redist_priv_address_types(p, own);
+  if (p->overwrites) redist_priv_copy_local(p);
+  if (code == REDIST_OK) code = redist_priv_collective_post(p);
+  if (!p->overwrites) redist_priv_copy_local(p);
+  return code;
+}
+
+/* ------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
+
+/* MPI's counts and offsets are ints. So that larger messages fit, they are counted in units of
+   several bytes and padded to whole units. MPI takes one buffer for all messages of a side: the
+   array itself, if it is fixed and every message is contiguous in it, else staging memory. */
+REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own) {
+  redist_priv_collective *c = &p->state.collective;
+  const int64_t largest = p->agreed.largest;
+  for (c->unit_bytes = 1; largest / c->unit_bytes > REDIST_MAX_COUNT - p->size; c->unit_bytes *= 2)
+    if (c->unit_bytes > largest) return REDIST_ERR_OVERFLOW;
+  if (!p->agreed.unfixed[own] && !p->options.in_place && c->unit_bytes == 1) {
+    redist_priv_stage_peers(p, own, REDIST_PRIV_CONTIGUOUS, 1);
+    if (p->staging[own].bytes == 0) return REDIST_OK;
+  }
+  return redist_priv_stage_peers(p, own, REDIST_PRIV_NONE, c->unit_bytes);
+}
+
+/* ------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
+
 /* Replaces *type, one element, by all elements of a product on one side, run by run, so that both
    ends agree on their order. */
 REDIST_PRIV_COLD int redist_priv_follow_product(const redist_plan *p,
@@ -3038,6 +3199,8 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
     const int64_t at = peer->staged >= 0 ? peer->staged : peer->direct;
     const int last = peer->staged >= 0 ? -1 : p->parts - 1;
     redist_priv_table *t = &c->table[peer->own];
+    REDIST_ASSERT(c->unit_bytes == 0 ||
+                  (at >= 0 && at % c->unit_bytes == 0 && at / c->unit_bytes <= REDIST_MAX_COUNT));
     t->counts[peer->rank] =
         c->unit_bytes > 0 ? (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes) : 1;
     t->offsets[peer->rank] = c->unit_bytes > 0 ? (int)(at / c->unit_bytes) : 0;
@@ -3048,97 +3211,75 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
   return code;
 }
 
+#endif
+
 /* ---------------------------------------------------------------------- shared memory (private) */
 
 /* Ranks of a node should exchange through memory, not messages, but neither MPI nor the system
-   shares a rank's arrays. So every member of a home makes a segment for the others: a file without
-   a name, which they map, or its share of an MPI window. Only an arena's segments hold arrays, and
-   blocks of several plans.
+   shares a rank's arrays. So every member of a home makes a segment for the others: a file in
+   memory, which they map. Only an arena's segments hold arrays, and blocks of several plans.
 
        a notice to each member | lines  | block of a plan             | block ... | arrays
        board, slot, way, flags | probed | board | slot ring | slot ...|           |
 
+   The file has no name: the others open it as /proc shows it, and it vanishes when nobody has it
+   open or mapped, however its ranks end. Where the system refuses that on any rank, all begin again
+   with files that have names, until all have opened them; where it refuses that too, with messages.
    All ranks write their blocks and notices; they agree; all read their peers' (connect); they
    agree. Only then may a rank free the plan and write something else there. */
 
-#if (defined __GNUC__ || defined __clang__) && \
-    !defined SMPI_H /* in SMPI 3.32, the ranks' shares of a window overlap */
-#define REDIST_PRIV_ATOMICS 1
+#ifdef REDIST_PRIV_SHARES
+
 #ifndef REDIST_PRIV_ACQUIRE /* tests put their own in their place */
 #define REDIST_PRIV_ACQUIRE(pointer) __atomic_load_n(pointer, __ATOMIC_ACQUIRE)
 #define REDIST_PRIV_RELEASE(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
 #endif
-#else
-#define REDIST_PRIV_ATOMICS 0 /* no shared memory then: plans fall back to messages */
-#define REDIST_PRIV_ACQUIRE(pointer) (*(pointer))
-#define REDIST_PRIV_RELEASE(pointer, value) (*(pointer) = (value))
-#endif
 
-/* Whether shared memory seems to have so much room; untouched pages count as free. Writing a file
-   beyond the process's limit would kill it by a signal. */
-REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes) {
-#if defined __linux__
-  struct statvfs memory;
-  struct rlimit longest;
-  if (getrlimit(RLIMIT_FSIZE, &longest) == 0 && (uint64_t)bytes > (uint64_t)longest.rlim_cur)
-    return 0;
-  if (statvfs("/dev/shm", &memory) == 0)
-    return (uint64_t)bytes + 1048576 <= (uint64_t)memory.f_bavail * (uint64_t)memory.f_frsize;
-#endif
-  return bytes >= 0;
+enum { REDIST_PRIV_PATH = 64 /* bytes of a file's path */ };
+
+/* Where other ranks find the file of a segment. */
+REDIST_PRIV_COLD void redist_priv_path_of(const redist_priv_home *h,
+                                          const redist_priv_identity *identity, char *path) {
+  if (h->named)
+    snprintf(path, REDIST_PRIV_PATH, "/dev/shm/redist-%016" PRIx64, (uint64_t)identity->token);
+  else
+    snprintf(path, REDIST_PRIV_PATH, "/proc/%" PRId64 "/fd/%" PRId64, identity->process,
+             identity->file);
 }
 
-/* Commits the pages of fresh memory, all zero; 0 where that fails. Some MPI libraries allocate more
-   than there is; then touching a page kills the process. If the system writes the page, as it reads
-   from a file, that merely fails. */
-REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes) {
-  FILE *zeros = fopen("/dev/zero", "rb");
-  size_t zeroed;
-  if (zeros == NULL) {
-#if defined __linux__
-    return 0;
-#endif
-    memset(memory, 0, bytes);
-    return 1;
-  }
-  setvbuf(zeros, NULL, _IONBF, 0);
-  zeroed = fread(memory, 1, bytes, zeros);
-  fclose(zeros);
-  return zeroed == bytes;
+/* This rank's file loses its name, if it has one. */
+REDIST_PRIV_COLD void redist_priv_drop_name(const redist_priv_home *h) {
+  char path[REDIST_PRIV_PATH];
+  redist_priv_path_of(h, &h->member[h->rank].identity[0], path);
+  if (h->named) unlink(path);
 }
 
-/* Frees a home, also one that was not opened. All ranks of the node have a window, or none. */
-REDIST_PRIV_COLD void redist_priv_home_close(redist_priv_home *h) {
-  MPI_Request request;
-#ifdef REDIST_PRIV_OWN_MEMORY
+/* Closes the file of a member. */
+REDIST_PRIV_COLD void redist_priv_close_file(redist_priv_home *h, int r) {
+  redist_priv_member *m = &h->member[r];
+  if (m->file < 0) return;
+  if (r == h->rank) redist_priv_drop_name(h);
+  close(m->file);
+  m->file = -1;
+}
+
+/* Gives back what was opened in a home; its members stay listed. */
+REDIST_PRIV_COLD void redist_priv_home_release(redist_priv_home *h) {
   int r;
   for (r = 0; r < h->size; r++) {
-    if (h->member[r].bytes > 0) munmap(h->segment[r] - REDIST_PRIV_LINE, h->member[r].bytes);
-    if (h->member[r].file >= 0) close(h->member[r].file);
+    redist_priv_member *m = &h->member[r];
+    if (m->segment != NULL) munmap(m->segment - REDIST_PRIV_LINE, m->bytes);
+    m->segment = NULL;
+    redist_priv_close_file(h, r);
   }
-#endif
-  if (h->windowed && h->window != MPI_WIN_NULL) {
-    /* freeing a window waits, perhaps without yielding */
-    redist_priv_await(MPI_Ibarrier(h->node, &request), &request);
-    MPI_Win_unlock_all(h->window);
-    MPI_Win_free(&h->window);
-  }
-  if (h->windowed) MPI_Comm_free(&h->node);
-  REDIST_FREE(h->segment);
-  REDIST_FREE(h->member);
-  h->segment = NULL;
-  h->member = NULL;
-  h->size = h->windowed = 0;
 }
 
-/* Allocates n members; closed again when memory is exhausted. */
+/* Allocates n members; none when memory is exhausted. */
 REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n) {
   int r;
   h->member = REDIST_PRIV_ZEROED(redist_priv_member, n);
-  h->segment = REDIST_PRIV_ZEROED(char *, n);
-  h->size = h->member == NULL || h->segment == NULL ? 0 : n;
+  h->size = h->member == NULL ? 0 : n;
   for (r = 0; r < h->size; r++) h->member[r].file = -1;
-  if (h->size == 0) redist_priv_home_close(h);
   return h->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
@@ -3153,7 +3294,6 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
   redist_priv_home *h = &p->sharing.home;
   int64_t k;
   int n = 0;
-  h->machine = redist_priv_machine();
   if (p->options.arena != NULL ||
       (p->options.method != REDIST_AUTO && p->options.method != REDIST_SHARED))
     return REDIST_OK;
@@ -3167,73 +3307,9 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
       h->member[h->size++] = h->member[k];
     h->rank = h->member[k].rank == p->rank ? h->size - 1 : h->rank;
   }
+  REDIST_ASSERT(h->rank < h->size && h->member[h->rank].rank == p->rank);
   return REDIST_OK;
 }
-
-/* Finds the ranks that share memory with this one according to MPI. Fails on all ranks if MPI, or
-   `code`, fails on any; there is no home then. Collective. */
-REDIST_PRIV_COLD int redist_priv_window_find(redist_priv_home *h, int code) {
-  MPI_Group all, node;
-  int r, size;
-  redist_priv_home_close(h);
-  h->window = MPI_WIN_NULL;
-  if (!REDIST_PRIV_ATOMICS || MPI_Comm_split_type(h->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
-                                                  &h->node) != MPI_SUCCESS) {
-    code = REDIST_ERR_MPI; /* a failed call leaves no valid handle */
-  } else {
-    MPI_Comm_set_errhandler(h->node, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(h->node, &h->rank);
-    MPI_Comm_size(h->node, &size);
-    MPI_Comm_group(h->comm, &all);
-    MPI_Comm_group(h->node, &node);
-    code = code == REDIST_OK ? redist_priv_members(h, size) : code;
-    h->windowed = 1;
-    for (r = 0; r < h->size; r++) {
-      h->member[r].place = h->rank;
-      h->member[r].shares =
-          MPI_Group_translate_ranks(node, 1, &r, all, &h->member[r].rank) == MPI_SUCCESS;
-    }
-    MPI_Group_free(&all);
-    MPI_Group_free(&node);
-  }
-  code = redist_priv_worst(h->comm, code);
-  if (code != REDIST_OK) redist_priv_home_close(h);
-  return code;
-}
-
-REDIST_PRIV_COLD char *redist_priv_align(void *pointer) {
-  return (char *)pointer + -(uintptr_t)pointer % REDIST_PRIV_LINE;
-}
-
-/* Allocates a window, in which each rank's segment begins at a cache line, and commits this rank's
-   pages. If a rank fails, the others leak the window, because only all can free it. Collective over
-   the node. */
-REDIST_PRIV_COLD int redist_priv_window_open(redist_priv_home *h, int64_t bytes, MPI_Info info) {
-  MPI_Aint size;
-  void *base = NULL;
-  int r, unit, code;
-  code = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, h->node, &base, &h->window) ==
-                     MPI_SUCCESS &&
-                 MPI_Win_lock_all(MPI_MODE_NOCHECK, h->window) == MPI_SUCCESS
-             ? REDIST_OK
-             : REDIST_ERR_MEMORY;
-  code = redist_priv_worst(h->node, code);
-  if (code != REDIST_OK) h->window = MPI_WIN_NULL;
-  for (r = 0; r < h->size && code == REDIST_OK; r++) {
-    if (MPI_Win_shared_query(h->window, r, &size, &unit, &base) != MPI_SUCCESS)
-      code = REDIST_ERR_MPI;
-    h->segment[r] = redist_priv_align(base);
-  }
-  if (code == REDIST_OK &&
-      !redist_priv_touch(h->segment[h->rank], (size_t)bytes - REDIST_PRIV_LINE))
-    code = REDIST_ERR_MEMORY;
-  return redist_priv_worst(h->node, code);
-}
-
-/* the system refuses memory of the library's own: worse than all codes */
-enum { REDIST_PRIV_REFUSED = 1000 };
-
-#ifdef REDIST_PRIV_OWN_MEMORY
 
 /* Lists an arena's members: the ranks with this rank's machine number. Fails on all ranks.
    Collective. */
@@ -3254,25 +3330,31 @@ REDIST_PRIV_COLD int redist_priv_list_machine(redist_priv_home *h) {
       h->rank = r == rank ? n : h->rank;
       h->member[n++].rank = r;
     }
+  REDIST_ASSERT(code != REDIST_OK || h->member[h->rank].rank == rank);
   REDIST_FREE(machine);
   return redist_priv_worst(h->comm, code);
 }
 
-/* Makes the file that will be this rank's segment, with its token, and describes it in `identity`.
-   A file without a name vanishes when nobody has it open or mapped, however its ranks end. */
+/* Makes the file that will be this rank's segment, with its token, and describes it in
+   `identity`. */
 REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h,
                                            redist_priv_identity *identity) {
-  const int file = open("/dev/shm", REDIST_PRIV_OWN_MEMORY | O_RDWR | REDIST_PRIV_CLOEXEC, 0600);
+  char path[REDIST_PRIV_PATH] = "/dev/shm";
   struct stat s;
-  if (file < 0 || fstat(file, &s) != 0) return file;
+  int file;
   identity->machine = h->machine;
   identity->process = (int64_t)getpid();
+  identity->token =
+      (int64_t)redist_priv_hash((uint64_t)(h->machine ^ identity->process) ^ (uintptr_t)h,
+                                (int64_t)(MPI_Wtime() * 1e9));
+  if (h->named) redist_priv_path_of(h, identity, path);
+  file =
+      open(path,
+           (h->named ? O_CREAT | O_EXCL : REDIST_PRIV_UNNAMED) | O_RDWR | REDIST_PRIV_FLAG(CLOEXEC),
+           0600);
+  if (file < 0 || fstat(file, &s) != 0) return file;
   identity->device = (int64_t)s.st_dev;
   identity->inode = (int64_t)s.st_ino;
-  identity->token =
-      (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)h->machine, (int64_t)getpid()),
-                                 (int64_t)(MPI_Wtime() * 1e9)) ^
-                (uintptr_t)h);
   if (write(file, &identity->token, sizeof identity->token) == (int)sizeof identity->token)
     identity->file = file;
   return file;
@@ -3281,20 +3363,21 @@ REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h,
 /* Opens another rank's file; -1 on failure. The process number may belong to another system, and
    the path then name any file. So checks that it is the right file before it waits, writes or
    maps. */
-REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_identity *identity) {
-  char path[64];
+REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_home *h,
+                                           const redist_priv_identity *identity) {
+  char path[REDIST_PRIV_PATH];
   struct stat s;
   int64_t token = 0;
   int file, found = -1;
-  snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, identity->process, identity->file);
-  file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | REDIST_PRIV_CLOEXEC);
+  redist_priv_path_of(h, identity, path);
+  file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | REDIST_PRIV_FLAG(CLOEXEC));
   if (file < 0) return -1;
   if (fstat(file, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() &&
       (int64_t)s.st_dev == identity->device && (int64_t)s.st_ino == identity->inode &&
       s.st_size >= (int)sizeof token && read(file, &token, sizeof token) == (int)sizeof token &&
       token == identity->token) {
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    found = open(path, O_RDWR | REDIST_PRIV_CLOEXEC);
+    if (!h->named) snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    found = open(path, O_RDWR | REDIST_PRIV_FLAG(CLOEXEC));
   }
   close(file);
   return found;
@@ -3329,17 +3412,30 @@ REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h) {
   return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Finds by trying which members share memory with this rank. Unless all with this machine's number
-   do, REDIST_PRIV_REFUSED. Every member must call it, also with an error, which it returns. */
-REDIST_PRIV_COLD int redist_priv_own_find(redist_priv_home *h, int code) {
+/* Whether shared memory seems to have so much room; untouched pages count as free. Writing a file
+   beyond the process's limit would kill it by a signal. */
+REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes) {
+  struct statvfs memory;
+  struct rlimit longest;
+  if (getrlimit(RLIMIT_FSIZE, &longest) == 0 && (uint64_t)bytes > (uint64_t)longest.rlim_cur)
+    return 0;
+  return statvfs("/dev/shm", &memory) != 0 ||
+         (uint64_t)bytes + 1048576 <= (uint64_t)memory.f_bavail * (uint64_t)memory.f_frsize;
+}
+
+/* Finds by trying which members, which are listed, share memory with this rank. If the system
+   refuses that for one with this machine's number, REDIST_PRIV_REFUSED, or, where files have names,
+   REDIST_ERR_MEMORY. Every member must call it, also with an error, which it returns. */
+REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, int code) {
+  const int refused = h->named ? (int)REDIST_ERR_MEMORY : (int)REDIST_PRIV_REFUSED;
   redist_priv_identity identity = {0, 0, -1, 0, 0, 0, 0};
   int r, introduced;
   redist_priv_member *m;
+  h->comm = comm;
   if (code == REDIST_OK && !redist_priv_seems_free(REDIST_PRIV_LINE)) code = REDIST_ERR_MEMORY;
   if (code == REDIST_OK) {
     h->member[h->rank].file = redist_priv_make_file(h, &identity);
-    if (identity.file < 0)
-      code = h->member[h->rank].file < 0 ? (int)REDIST_PRIV_REFUSED : (int)REDIST_ERR_MEMORY;
+    if (identity.file < 0) code = h->member[h->rank].file < 0 ? refused : (int)REDIST_ERR_MEMORY;
   }
   for (r = 0; r < h->size; r++) {
     identity.place = r;
@@ -3351,8 +3447,8 @@ REDIST_PRIV_COLD int redist_priv_own_find(redist_priv_home *h, int code) {
     m = &h->member[r];
     m->shares = r != h->rank && m->identity[1].machine == h->machine && m->identity[1].file >= 0;
     m->place = m->identity[1].place;
-    m->file = m->shares ? redist_priv_open_file(&m->identity[1]) : m->file;
-    code = m->shares && m->file < 0 ? (int)REDIST_PRIV_REFUSED : code;
+    m->file = m->shares ? redist_priv_open_file(h, &m->identity[1]) : m->file;
+    code = m->shares && m->file < 0 ? refused : code;
   }
   return code;
 }
@@ -3367,82 +3463,53 @@ REDIST_PRIV_COLD int redist_priv_map(redist_priv_home *h, int r) {
   m->shares &= memory != MAP_FAILED;
   if (memory == MAP_FAILED) return REDIST_ERR_MEMORY;
   m->bytes = (size_t)s.st_size;
-  h->segment[r] = (char *)memory + REDIST_PRIV_LINE;
+  m->segment = (char *)memory + REDIST_PRIV_LINE;
   return REDIST_OK;
 }
 
-/* Extends this rank's file and reserves its pages, so that lack of memory is an error, not a
-   signal. */
-REDIST_PRIV_COLD int redist_priv_grow(redist_priv_home *h, int64_t bytes) {
+/* Where this rank's segment begins. */
+REDIST_PRIV_FAST char *redist_priv_own_segment(const redist_priv_home *h) {
+  return h->member[h->rank].segment;
+}
+
+/* Commits the pages of fresh memory, all zero; 0 where there are too few. Touching a page then
+   kills the process. If the system writes the page, as it reads from a file, that merely fails. */
+REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes) {
+  FILE *zeros = fopen("/dev/zero", "rb");
+  size_t zeroed;
+  if (zeros == NULL) return 0;
+  setvbuf(zeros, NULL, _IONBF, 0);
+  zeroed = fread(memory, 1, bytes, zeros);
+  fclose(zeros);
+  return zeroed == bytes;
+}
+
+/* Extends this rank's file, and maps it: its segment, zeroed, has `room` for plans, then `bytes`
+   for arrays. */
+REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes) {
   const int file = h->member[h->rank].file;
-  if (!redist_priv_seems_free(bytes) ||
-      lseek(file, (off_t)bytes - 1, SEEK_SET) != (off_t)bytes - 1 || write(file, "", 1) != 1 ||
-      redist_priv_map(h, h->rank) != REDIST_OK)
-    return REDIST_ERR_MEMORY;
-  return redist_priv_touch(h->segment[h->rank], (size_t)bytes - REDIST_PRIV_LINE)
-             ? REDIST_OK
-             : REDIST_ERR_MEMORY;
-}
-
-#endif
-
-/* Finds the members of a home that share memory with this rank: of a plan's, which are listed, or
-   of an arena's. Collective; every rank must go on to redist_priv_home_open. */
-REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, int refused,
-                                           int code) {
-  h->comm = comm;
-#ifdef REDIST_PRIV_OWN_MEMORY
-  if (!refused) {
-    if (h->member != NULL || (code = redist_priv_list_machine(h)) == REDIST_OK)
-      return redist_priv_own_find(h, code);
-    redist_priv_home_close(h);
-    return code;
-  }
-#endif
-  (void)refused;
-  return redist_priv_window_find(h, code);
-}
-
-/* Opens this rank's segment, zeroed: `room` for plans, then `bytes` for arrays. With a window,
-   collective over the node: fails on all ranks if any fails or passes an error `code`. Else
-   local. */
-REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes,
-                                           int code) {
-  MPI_Info info = MPI_INFO_NULL;
-  int64_t all;
-  if (h->size == 0) return code;
   h->begin = redist_priv_round_up(h->size * (int64_t)sizeof(redist_priv_notice), REDIST_PRIV_LINE) +
              REDIST_PRIV_PROBE_BYTES;
   h->end = h->begin + redist_priv_round_up(room, REDIST_PRIV_LINE);
   bytes += h->end + REDIST_PRIV_LINE;
-#ifdef REDIST_PRIV_OWN_MEMORY
-  if (!h->windowed) return code == REDIST_OK ? redist_priv_grow(h, bytes) : code;
-#endif
-  all = bytes;
-  if (redist_priv_reduce(h->node, &all, 1, MPI_SUM) != REDIST_OK || !redist_priv_seems_free(all))
-    code = REDIST_ERR_MEMORY;
-  if (MPI_Info_create(&info) != MPI_SUCCESS ||
-      MPI_Info_set(info, "alloc_shared_noncontig", "true") != MPI_SUCCESS)
-    code = REDIST_ERR_MPI; /* must be equal on all ranks of a window */
-  code = redist_priv_worst(h->node, code);
-  if (code == REDIST_OK) code = redist_priv_window_open(h, bytes, info);
-  if (info != MPI_INFO_NULL) MPI_Info_free(&info);
-  return code;
+  if (!redist_priv_seems_free(bytes) ||
+      lseek(file, (off_t)bytes - 1, SEEK_SET) != (off_t)bytes - 1 || write(file, "", 1) != 1 ||
+      redist_priv_map(h, h->rank) != REDIST_OK ||
+      !redist_priv_touch(redist_priv_own_segment(h), (size_t)bytes - REDIST_PRIV_LINE))
+    return REDIST_ERR_MEMORY;
+  return REDIST_OK;
 }
 
-/* Maps the members' segments, after all ranks have opened theirs and found the others'. Local. */
-REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h) {
-  int code = REDIST_OK;
-#ifdef REDIST_PRIV_OWN_MEMORY
-  int r;
+/* Maps the members' segments, after all ranks have opened theirs and found the others'. adopts: the
+   files stay open, for arrays that will be adopted. Local. */
+REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h, int adopts) {
+  int r, code = REDIST_OK;
   for (r = 0; r < h->size; r++) {
     if (h->member[r].file >= 0 && r != h->rank && redist_priv_map(h, r) != REDIST_OK)
       code = REDIST_ERR_MEMORY;
-    if (h->member[r].file >= 0) close(h->member[r].file);
-    h->member[r].file = -1;
+    if (!adopts) redist_priv_close_file(h, r);
   }
-#endif
-  (void)h;
+  if (adopts) redist_priv_drop_name(h);
   return code;
 }
 
@@ -3473,6 +3540,7 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
   int64_t begin = home->begin, most = 0;
   for (;; at = &(*at)->next) {
     const int64_t free_bytes = (*at != NULL ? (*at)->begin : home->end) - begin;
+    REDIST_ASSERT(free_bytes >= 0);
     if (bytes > 0 && free_bytes >= bytes) break;
     most = redist_priv_max(most, free_bytes);
     if (*at == NULL) return bytes > 0 ? 0 : most;
@@ -3483,6 +3551,250 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
   r->next = *at;
   *at = r;
   return bytes;
+}
+
+/* --------------------------------------------------------------------- adopted arrays (private) */
+
+/* An array becomes shared memory at its address: its pages are written to the file of the rank's
+   segment, and mapped from there in place of the old ones. In the file they lie at their address,
+   behind the segment. So every array is in one piece there, and arrays that share a page share it
+   in the file, too; what lies between takes no memory:
+
+       file   segment |     | pages of an array |     | pages of two arrays |
+              0       end   end + address             end + address
+
+   Where pages of several arrays meet, each page is shared by the first that is adopted, and
+   released with the last. */
+
+/* Whether an array lies in a range of memory. */
+REDIST_PRIV int redist_priv_contains(const char *range, size_t range_bytes, const void *array,
+                                     size_t bytes) {
+  const uintptr_t at = (uintptr_t)array - (uintptr_t)range;
+  return at <= range_bytes && bytes <= range_bytes - at;
+}
+
+/* Finds an array of this rank in the arena's shared memory; returns 0 if it is not there. */
+REDIST_PRIV int redist_priv_find_spot(const redist_arena *arena, const void *array, size_t bytes,
+                                      redist_priv_spot *spot) {
+  const redist_priv_home *h = &arena->home;
+  int64_t k;
+  spot->range = spot->at = 0;
+  if (bytes == 0) return 1;
+  if (arena->ordinary == NULL && redist_priv_contains(arena->memory, arena->bytes, array, bytes)) {
+    spot->at = (const char *)array - redist_priv_own_segment(h);
+    return 1;
+  }
+  for (k = 0; k < h->adoptions; k++)
+    if (h->adopted[k].pages != NULL &&
+        redist_priv_contains(h->adopted[k].array, h->adopted[k].bytes, array, bytes)) {
+      spot->range = k + 1;
+      spot->at = (const char *)array - h->adopted[k].pages[h->rank].at;
+      return 1;
+    }
+  return 0;
+}
+
+/* Where an array of a member is here. */
+REDIST_PRIV const char *redist_priv_at_spot(const redist_priv_home *h, int member,
+                                            redist_priv_spot spot) {
+  const char *range =
+      spot.range == 0 ? h->member[member].segment : h->adopted[spot.range - 1].pages[member].at;
+  return range + spot.at;
+}
+
+#if !defined __cplusplus && !defined __USE_MISC
+long syscall(long number, ...); /* unistd.h hides it with -std=c99 */
+#endif
+
+REDIST_PRIV_COLD size_t redist_priv_round_pages(size_t bytes) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return (bytes + page - 1) / page * page;
+}
+
+REDIST_PRIV_COLD redist_priv_pages redist_priv_pages_of(char *array, size_t bytes) {
+  const size_t before = (uintptr_t)array % (size_t)sysconf(_SC_PAGESIZE);
+  redist_priv_pages pages = {NULL, 0};
+  if (bytes == 0) return pages;
+  pages.at = array - before;
+  pages.bytes = redist_priv_round_pages(before + bytes);
+  return pages;
+}
+
+/* Where a member's page at an address lies in its file. */
+REDIST_PRIV_COLD off_t redist_priv_in_file(const redist_priv_home *h, int member,
+                                           uintptr_t address) {
+  return (off_t)(redist_priv_round_pages(h->member[member].bytes) + address);
+}
+
+/* Shares pages of this rank's. They are written first: lack of memory is an error then, and not a
+   signal. */
+REDIST_PRIV_COLD int redist_priv_share_pages(const redist_priv_home *h, redist_priv_pages pages) {
+  const int file = h->member[h->rank].file;
+  const off_t at = redist_priv_in_file(h, h->rank, (uintptr_t)pages.at);
+  struct rlimit longest;
+  size_t done = 0;
+  ssize_t written = 1;
+  if (getrlimit(RLIMIT_FSIZE, &longest) != 0 ||
+      (uint64_t)at + pages.bytes > (uint64_t)longest.rlim_cur ||
+      !redist_priv_seems_free((int64_t)pages.bytes) || lseek(file, at, SEEK_SET) != at)
+    return REDIST_ERR_MEMORY;
+  for (; done < pages.bytes && written > 0; done += (size_t)redist_priv_max(written, 0))
+    written = write(file, pages.at + done, pages.bytes - done);
+  if (written <= 0 || mmap(pages.at, pages.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                           file, at) == MAP_FAILED)
+    return REDIST_ERR_MEMORY;
+  return REDIST_OK;
+}
+
+/* Replaces shared pages by copies, and frees those in the file. Private pages of /dev/zero are
+   anonymous memory. Without memory for them, the file's become private. */
+REDIST_PRIV_COLD void redist_priv_unshare_pages(const redist_priv_home *h,
+                                                redist_priv_pages pages) {
+  enum { MOVES_TO = 3, PUNCHES = 3 }; /* MREMAP_MAYMOVE | MREMAP_FIXED, and FALLOC_FL's */
+  const int file = h->member[h->rank].file, zeros = open("/dev/zero", O_RDWR);
+  const off_t at = redist_priv_in_file(h, h->rank, (uintptr_t)pages.at);
+  void *copy = MAP_FAILED;
+  if (zeros >= 0) copy = mmap(NULL, pages.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, zeros, 0);
+  if (zeros >= 0) close(zeros);
+  if (copy != MAP_FAILED) {
+    memcpy(copy, pages.at, pages.bytes);
+    if (syscall(SYS_mremap, copy, pages.bytes, pages.bytes, MOVES_TO, pages.at) != -1) {
+      if (sizeof(long) >= sizeof(int64_t))
+        (void)syscall(SYS_fallocate, file, PUNCHES, at, (off_t)pages.bytes);
+      return;
+    }
+    munmap(copy, pages.bytes);
+  }
+  (void)mmap(pages.at, pages.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file, at);
+}
+
+/* The next pages from `at` to `end` that no adopted array covers but the k-th; 0 bytes: none. */
+REDIST_PRIV_COLD redist_priv_pages redist_priv_next_pages(const redist_priv_home *h, int64_t k,
+                                                          char *at, char *end) {
+  redist_priv_pages next = {at, 0};
+  int64_t other;
+  char *until = end;
+  for (other = 0; other < h->adoptions; other++) {
+    const redist_priv_adopted *adopted = &h->adopted[other];
+    redist_priv_pages pages = {NULL, 0};
+    if (other != k && adopted->pages != NULL) pages = adopted->pages[h->rank];
+    if (pages.bytes == 0 || pages.at >= until || pages.at + pages.bytes <= next.at) continue;
+    if (pages.at > next.at) {
+      until = pages.at;
+    } else {
+      next.at = pages.at + pages.bytes;
+      until = end;
+      other = -1; /* once more */
+    }
+  }
+  next.bytes = next.at < until ? (size_t)(until - next.at) : 0;
+  return next;
+}
+
+/* Shares the pages of this rank's k-th adopted array, or those that are shared no more. */
+REDIST_PRIV_COLD int redist_priv_turn_pages(redist_priv_home *h, int64_t k, int shares) {
+  redist_priv_adopted *adopted = &h->adopted[k];
+  const redist_priv_pages *all = &adopted->pages[h->rank];
+  char *at = all->at, *end = adopted->until;
+  int code = REDIST_OK;
+  if (shares && all->bytes > 0) end = at + all->bytes;
+  while (at < end && code == REDIST_OK) {
+    const redist_priv_pages next = redist_priv_next_pages(h, k, at, end);
+    if (next.bytes > 0 && shares)
+      code = redist_priv_share_pages(h, next);
+    else if (next.bytes > 0)
+      redist_priv_unshare_pages(h, next);
+    at = next.bytes > 0 ? next.at + next.bytes : end;
+    if (code == REDIST_OK) adopted->until = at;
+  }
+  return code;
+}
+
+/* Lists an adopted array, shares its pages, and gives the members notice of them. */
+REDIST_PRIV_COLD int redist_priv_share_array(redist_priv_home *h, int64_t k, char *array,
+                                             size_t bytes) {
+  redist_priv_notice *notice = (redist_priv_notice *)(void *)redist_priv_own_segment(h);
+  redist_priv_adopted adopted;
+  int r;
+  memset((void *)&adopted, 0, sizeof adopted);
+  if (k == h->adoptions &&
+      REDIST_PRIV_APPEND(h->adopted, h->adoptions, h->adoption_room, adopted) != REDIST_OK)
+    return REDIST_ERR_MEMORY;
+  adopted.pages = REDIST_PRIV_ZEROED(redist_priv_pages, h->size);
+  if (adopted.pages == NULL) return REDIST_ERR_MEMORY;
+  adopted.array = array;
+  adopted.bytes = bytes;
+  adopted.pages[h->rank] = redist_priv_pages_of(array, bytes);
+  adopted.until = adopted.pages[h->rank].at;
+  h->adopted[k] = adopted;
+  for (r = 0; r < h->size; r++, notice++) {
+    REDIST_PRIV_RELEASE(&notice->address, (int64_t)(uintptr_t)adopted.until);
+    REDIST_PRIV_RELEASE(&notice->bytes, (int64_t)adopted.pages[h->rank].bytes);
+  }
+  return redist_priv_turn_pages(h, k, 1);
+}
+
+/* Maps the pages of the members' arrays, of which they have given notice. */
+REDIST_PRIV_COLD int redist_priv_map_adopted(redist_priv_home *h, int64_t k) {
+  int r;
+  for (r = 0; r < h->size; r++) {
+    const redist_priv_member *m = &h->member[r];
+    const redist_priv_notice *notice =
+        (const redist_priv_notice *)(const void *)h->member[r].segment + m->place;
+    const size_t bytes =
+        r == h->rank || !m->shares ? 0 : (size_t)REDIST_PRIV_ACQUIRE(&notice->bytes);
+    const uintptr_t address = bytes == 0 ? 0 : (uintptr_t)REDIST_PRIV_ACQUIRE(&notice->address);
+    void *memory = NULL;
+    if (bytes == 0) continue;
+    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->file,
+                  redist_priv_in_file(h, r, address));
+    if (memory == MAP_FAILED) return REDIST_ERR_MEMORY;
+    h->adopted[k].pages[r].at = (char *)memory;
+    h->adopted[k].pages[r].bytes = bytes;
+  }
+  return REDIST_OK;
+}
+
+/* Releases an adopted array, also one that could not be adopted everywhere. */
+REDIST_PRIV_COLD void redist_priv_release(redist_priv_home *h, int64_t k) {
+  redist_priv_adopted *adopted = h->adopted;
+  int r;
+  if (k >= h->adoptions || adopted[k].pages == NULL) return;
+  adopted += k;
+  for (r = 0; r < h->size; r++)
+    if (r != h->rank && adopted->pages[r].bytes > 0)
+      munmap(adopted->pages[r].at, adopted->pages[r].bytes);
+  (void)redist_priv_turn_pages(h, k, 0);
+  REDIST_FREE(adopted->pages);
+  adopted->pages = NULL;
+}
+
+/* Adopts the k-th array of all ranks. Collective; fails on all ranks. */
+REDIST_PRIV_COLD int redist_priv_adopt(redist_arena *a, int64_t k, char *array, size_t bytes) {
+  redist_priv_home *h = &a->home;
+  int code = redist_priv_worst(a->comm, redist_priv_share_array(h, k, array, bytes));
+  if (code == REDIST_OK) code = redist_priv_worst(a->comm, redist_priv_map_adopted(h, k));
+  if (code != REDIST_OK) redist_priv_release(h, k);
+  return code;
+}
+
+/* Why an array cannot be adopted. */
+REDIST_PRIV_COLD int redist_priv_check_adopted(const redist_arena *a, char *array, size_t bytes) {
+  const redist_priv_home *h = &a->home;
+  const redist_priv_pages pages = redist_priv_pages_of(array, bytes);
+  const char *segment = h->size > 0 ? redist_priv_own_segment(h) - REDIST_PRIV_LINE : NULL;
+  int64_t k;
+  if ((array == NULL && bytes > 0) || (uintptr_t)array > UINTPTR_MAX - bytes)
+    return REDIST_ERR_ARGUMENT;
+  for (k = 0; k < h->adoptions; k++)
+    if (bytes > 0 && h->adopted[k].pages != NULL && h->adopted[k].array == array)
+      return REDIST_ERR_ARGUMENT;
+  if (a->started != NULL) return REDIST_ERR_BUSY;
+  if (h->size == 0 || h->member[h->rank].file < 0) return REDIST_ERR_MEMORY;
+  return pages.bytes > 0 && pages.at < segment + h->member[h->rank].bytes &&
+                 segment < pages.at + pages.bytes
+             ? REDIST_ERR_ARGUMENT
+             : REDIST_OK;
 }
 
 /* ---------------------------------------------------------------------- REDIST_SHARED (private) */
@@ -3520,9 +3832,6 @@ enum redist_priv_ways {
   REDIST_PRIV_PULL,
   REDIST_PRIV_WAYS
 };
-
-/* The faster of REDIST_POINT_TO_POINT and REDIST_SCHEDULED for a plan's messages, as predicted. */
-REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p);
 
 /* Writes, or reads, the lines that go with the flag of a probe. */
 REDIST_PRIV_COLD void redist_priv_touch_lines(int64_t *lines, int probe, int writes) {
@@ -3597,15 +3906,15 @@ REDIST_PRIV_COLD int64_t redist_priv_time_probe(const redist_priv_home *h, int r
   const int64_t first = h->probes * REDIST_PRIV_LAST_ROUND;
   const redist_priv_member *m =
       (const redist_priv_member *)redist_priv_find(h->member, h->size, sizeof *m, mirror);
+  char *segment = redist_priv_own_segment(h);
   redist_priv_notice *own, *other;
   if (m == NULL || !m->shares || rank == mirror) return 0;
-  own = &((redist_priv_notice *)(void *)h->segment[h->rank])[m - h->member];
-  other = &((redist_priv_notice *)(void *)h->segment[m - h->member])[m->place];
+  own = (redist_priv_notice *)(void *)segment + (m - h->member);
+  other = (redist_priv_notice *)(void *)m->segment + m->place;
   own->lines = h->begin - REDIST_PRIV_PROBE_BYTES;
   if (rank < mirror)
-    return redist_priv_ask(own, other, (int64_t *)(void *)(h->segment[h->rank] + own->lines), probe,
-                           first);
-  redist_priv_answer(own, other, h->segment[m - h->member], probe, first);
+    return redist_priv_ask(own, other, (int64_t *)(void *)(segment + own->lines), probe, first);
+  redist_priv_answer(own, other, m->segment, probe, first);
   return 0;
 }
 
@@ -3644,12 +3953,6 @@ REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h) {
   return code;
 }
 
-/* Whether cores are taken to share no cache; also where it is not known: if wrong, messages take up
-   to 1.3 times as long, while the opposite mistake costs long ones a factor of 3. */
-REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h) {
-  return h->fetching > REDIST_PRIV_FAR;
-}
-
 /* Whether a message of `bytes` is streamed into a ring or an array. */
 REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_peer *peer,
                                         int64_t touched) {
@@ -3660,6 +3963,8 @@ REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_
 /* Packs the next piece of a message into its slot of the ring, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel *channel) {
   const char *ring = (const char *)(channel->slot + 1);
+  REDIST_ASSERT(channel->next < channel->slots &&
+                redist_priv_piece_of(p, channel->peer, channel->done).bytes <= channel->slot_bytes);
   redist_priv_copy_piece(p, channel->peer, channel->peer->listed + channel->done,
                          ring + channel->next * channel->slot_bytes);
   channel->next = channel->next + 1 == channel->slots ? 0 : channel->next + 1;
@@ -3669,12 +3974,15 @@ REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel
    it receives. Streamed stores are fenced. */
 REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *channel) {
   const redist_priv_peer *peer = channel->peer;
-  const int64_t *offsets = channel->board->array + !peer->own * p->arrays;
+  const redist_priv_home *home = p->sharing.rings->home;
+  const redist_priv_spot *spot = channel->board->array + !peer->own * p->arrays;
   const double began = redist_priv_now(p);
   redist_priv_base base[2];
   int a;
+  REDIST_ASSERT((channel->board->announced | (peer->own + 1)) ==
+                4 * p->sharing.rings->execution + 3); /* it has said where */
   for (a = 0; a < p->arrays; a++)
-    p->pointers[2 * p->arrays + a] = (const char *)channel->board + offsets[a];
+    p->pointers[2 * p->arrays + a] = redist_priv_at_spot(home, channel->there, spot[a]);
   for (a = 0; a < (p->parts > 1 ? 1 : p->arrays); a++) {
     base[peer->own] = redist_priv_arrays(p, peer->own, a);
     base[!peer->own] = redist_priv_arrays(p, 2, a);
@@ -3686,20 +3994,18 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
 
 /* Announces where this execution's arrays lie, and which of them are in the arena. */
 REDIST_PRIV void redist_priv_announce(const redist_plan *p) {
-  const redist_arena *arena = p->options.arena;
   redist_priv_rings *r = p->sharing.rings;
   redist_priv_board *board =
-      (redist_priv_board *)(void *)(r->home->segment[r->home->rank] + r->begin);
-  int64_t *offsets = board->array;
+      (redist_priv_board *)(void *)(redist_priv_own_segment(r->home) + r->begin);
+  redist_priv_spot *spot = board->array;
   int i;
   r->announced = 4 * r->execution + 3;
   for (i = 0; i < 2 * p->arrays; i++) {
     const int own = i >= p->arrays;
-    const uintptr_t array = (uintptr_t)p->pointers[i], at = array - (uintptr_t)arena->memory;
     const redist_priv_half *half = &redist_priv_part_of(p, i % p->arrays)->half[own];
-    if (at > arena->bytes || (size_t)half->array_bytes > arena->bytes - at)
+    if (!redist_priv_find_spot(p->options.arena, p->pointers[i], (size_t)half->array_bytes,
+                               &spot[i]))
       r->announced &= ~(INT64_C(1) << own);
-    offsets[i] = (int64_t)(array - (uintptr_t)board);
   }
   REDIST_PRIV_RELEASE(&board->announced, r->announced);
 }
@@ -3733,6 +4039,8 @@ REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *chan
   int64_t ahead;
   if (channel->done == pieces) return 0;
   ahead = channel->before + channel->done - REDIST_PRIV_ACQUIRE(&channel->slot->drained);
+  REDIST_ASSERT(ahead <= 2 * pieces &&
+                ahead >= (channel->decided == REDIST_PRIV_PULL ? -pieces : 0));
   if (channel->decided == REDIST_PRIV_UNDECIDED && ahead <= pieces) {
     channel->decided = redist_priv_way_of(p, channel, last);
     REDIST_PRIV_RELEASE(&channel->slot->way[now % 2], now * REDIST_PRIV_WAYS + channel->decided);
@@ -3763,9 +4071,10 @@ REDIST_PRIV void redist_priv_send_all(const redist_plan *p, int last) {
 }
 
 /* Progresses a message that this rank receives. */
-REDIST_PRIV void redist_priv_receive(const redist_plan *p, redist_priv_channel *channel) {
+REDIST_PRIV void redist_priv_receive(redist_plan *p, redist_priv_channel *channel) {
   const int64_t pieces = channel->peer->pieces, now = p->sharing.rings->execution;
   int64_t filled, way;
+  if (channel->done == pieces) return;
   while (channel->done < pieces) {
     filled = REDIST_PRIV_ACQUIRE(&channel->slot->filled) - channel->before;
     way = REDIST_PRIV_ACQUIRE(&channel->slot->way[now % 2]) - now * REDIST_PRIV_WAYS;
@@ -3778,6 +4087,7 @@ REDIST_PRIV void redist_priv_receive(const redist_plan *p, redist_priv_channel *
     REDIST_PRIV_RELEASE(&channel->slot->drained, channel->before + channel->done);
   }
   channel->peer->pending = pieces - channel->done;
+  if (channel->done == pieces) redist_priv_arrive(p, channel->peer->rank);
 }
 
 /* Pushes to receivers that have started before the local copies, and to others after them. */
@@ -3788,6 +4098,7 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
   r->execution++;
   for (k = 0; k < r->channels; k++) {
     redist_priv_channel *channel = &r->channel[k];
+    REDIST_ASSERT(channel->done == (r->execution == 1 ? 0 : channel->peer->pieces));
     channel->before += channel->done;
     channel->done = 0;
     channel->decided = REDIST_PRIV_UNDECIDED;
@@ -3834,7 +4145,7 @@ REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p) {
   int64_t k;
   redist_priv_lanes_destroy(p);
   for (k = 0; k < p->peers; k++) p->peer[k].near = 0;
-  redist_priv_home_close(&p->sharing.home);
+  redist_priv_home_release(&p->sharing.home);
   p->sharing.home.first = NULL;
   p->sharing.rings = NULL;
   if (r != NULL && r->bytes > 0 && p->options.arena != NULL)
@@ -3953,7 +4264,7 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
   for (k = 0; k < r->channels; k++) {
     redist_priv_channel *channel = &r->channel[k];
     redist_priv_notice *notice =
-        (redist_priv_notice *)(void *)r->home->segment[r->home->rank] + channel->there;
+        (redist_priv_notice *)(void *)redist_priv_own_segment(r->home) + channel->there;
     const int64_t waste = redist_priv_most_waste(p, channel->peer);
     if (k < r->receives) {
       channel->way = !p->combines && waste == 1              ? REDIST_PRIV_PUSH
@@ -3961,7 +4272,7 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
                                                              : REDIST_PRIV_PULL;
       REDIST_PRIV_RELEASE(&notice->way, channel->way);
     } else {
-      channel->slot = (redist_priv_slot *)(void *)(r->home->segment[r->home->rank] + at);
+      channel->slot = (redist_priv_slot *)(void *)(redist_priv_own_segment(r->home) + at);
       memset(channel->slot, 0, sizeof *channel->slot);
       channel->slot->direct = channel->direct =
           r->direct && waste < (channel->peer->bytes > REDIST_PRIV_NEAR ? REDIST_PRIV_WASTEFUL : 2);
@@ -3970,16 +4281,18 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
     }
     REDIST_PRIV_RELEASE(&notice->board, r->begin);
   }
+  REDIST_ASSERT(at == r->begin + r->bytes);
 }
 
 /* Where the lists of places begin on a board. */
 REDIST_PRIV_COLD int64_t *redist_priv_board_lists(const redist_plan *p, redist_priv_board *board) {
-  int64_t *words = board->array;
-  return words + 2 * p->arrays;
+  redist_priv_spot *spots = board->array;
+  return (int64_t *)(void *)(spots + 2 * p->arrays);
 }
 
 REDIST_PRIV_COLD int64_t redist_priv_board_bytes(const redist_plan *p) {
-  int64_t bytes = (int64_t)sizeof(redist_priv_board) + 2 * p->arrays * (int64_t)sizeof(int64_t) +
+  int64_t bytes = (int64_t)sizeof(redist_priv_board) +
+                  2 * p->arrays * (int64_t)sizeof(redist_priv_spot) +
                   (2 * p->parts + 1) * (int64_t)sizeof(int64_t);
   int k;
   for (k = 0; k < 2 * p->parts; k++)
@@ -4011,16 +4324,17 @@ redist_priv_storage_there(const redist_plan *p, redist_priv_board *board,
   place =
       (const redist_priv_held_place *)redist_priv_find(place + first[k], first[k + 1] - first[k],
                                                        sizeof *place, m->place[!m->own]);
+  REDIST_ASSERT(place != NULL);
   return &place->storage;
 }
 
-/* Takes a block of shared memory from the arena, or opens one for this plan, and writes it. A rank
-   with an error only takes part in opening. */
-REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
+/* Takes a block of shared memory from the arena, or opens one for this plan, and writes it. */
+REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p) {
   redist_priv_rings *r = p->sharing.rings;
   const int64_t head = redist_priv_board_bytes(p);
   int64_t k, piece, bytes;
   redist_priv_board *board;
+  int code = REDIST_OK;
   /* collective calls have waited for this plan's ranks; others of the arena may be late */
   redist_priv_reclaim(r->home);
   piece = redist_priv_piece_bytes(p);
@@ -4029,11 +4343,12 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
     r->ring_bytes += r->channel[k].slots * r->channel[k].slot_bytes;
   }
   bytes = head + (r->channels - r->receives) * (int64_t)sizeof(redist_priv_slot) + r->ring_bytes;
-  if (p->options.arena == NULL) code = redist_priv_home_open(r->home, bytes, 0, code);
+  if (code == REDIST_OK && p->options.arena == NULL)
+    code = redist_priv_home_open(r->home, bytes, 0);
   if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
     return code != REDIST_OK ? code : (int)REDIST_ERR_MEMORY;
-  r->direct = p->options.arena != NULL && p->options.arena->ordinary == NULL && !p->overwrites;
-  board = (redist_priv_board *)(void *)(r->home->segment[r->home->rank] + r->begin);
+  r->direct = p->options.arena != NULL && !p->overwrites;
+  board = (redist_priv_board *)(void *)(redist_priv_own_segment(r->home) + r->begin);
   board->announced = 0;
   board->piece = piece;
   redist_priv_write_places(p, board);
@@ -4047,18 +4362,17 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p, int code) {
 REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p) {
   const redist_priv_transport *messages = redist_priv_transport_of((int)redist_priv_by_messages(p));
   redist_arena *arena = p->options.arena;
+  redist_priv_home *home = arena != NULL ? &arena->home : &p->sharing.home;
   const size_t bytes = sizeof(redist_priv_rings) + (size_t)p->peers * sizeof(redist_priv_channel);
   int code;
   p->sharing.rings = (redist_priv_rings *)redist_priv_zeroed(1, bytes);
-  code = p->sharing.rings == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-  if (arena == NULL)
-    code = redist_priv_home_find(&p->sharing.home, p->comm, p->sharing.refused, code);
-  if (p->sharing.rings == NULL || (arena != NULL ? arena->home.size : p->sharing.home.size) == 0)
-    return arena != NULL ? (int)REDIST_ERR_MEMORY
-                         : redist_priv_home_open(&p->sharing.home, 0, 0, code);
-  p->sharing.rings->home = arena != NULL ? &arena->home : &p->sharing.home;
-  if (code == REDIST_OK && !p->ordered && messages->open != NULL) code = messages->open(p);
-  return redist_priv_write_block(p, code == REDIST_OK ? redist_priv_find_near(p) : code);
+  code = p->sharing.rings == NULL || home->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+  if (arena == NULL) code = redist_priv_home_find(home, p->comm, code);
+  if (code != REDIST_OK) return code;
+  p->sharing.rings->home = home;
+  if (!p->ordered && messages->open != NULL) code = messages->open(p);
+  if (code == REDIST_OK) code = redist_priv_find_near(p);
+  return code == REDIST_OK ? redist_priv_write_block(p) : code;
 }
 
 /* Compiles the direct copies of a message, from the sender's arrays to the receiver's: of the first
@@ -4106,12 +4420,13 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
   }
   for (k = 0; k < p->sharing.rings->channels && code == REDIST_OK; k++) {
     redist_priv_channel *channel = &p->sharing.rings->channel[k];
-    char *part = home->segment[channel->there];
+    char *part = home->member[channel->there].segment;
     redist_priv_notice *notice =
         (redist_priv_notice *)(void *)part + home->member[channel->there].place;
     channel->board = (redist_priv_board *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->board));
     if (k < p->sharing.rings->receives) {
       channel->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->slot));
+      REDIST_ASSERT((char *)channel->slot > (char *)channel->board);
       channel->direct = (int)channel->slot->direct;
       code = redist_priv_plan_ring(p, channel, channel->board->piece);
     } else {
@@ -4130,13 +4445,71 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
    only. */
 REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p) {
   redist_priv_home *home = p->sharing.rings->home;
-  int measured = REDIST_OK, code = redist_priv_home_reach(home);
+  int measured = REDIST_OK, code = REDIST_OK;
+  if (p->options.arena == NULL) code = redist_priv_home_reach(home, 0);
   if ((p->options.arena == NULL || (p->borrows && home->distance > REDIST_PRIV_NO_ANSWER)) &&
       p->agreed.message >= REDIST_PRIV_STREAMED)
     measured = redist_priv_measure_distance(home);
   code = code == REDIST_OK ? measured : code;
   return code == REDIST_OK ? redist_priv_connect(p) : code;
 }
+
+/* Opens the shared memory of an arena, without its arrays where these do not fit, and measures the
+   distance of cores; where there is none, the arena has no home. Collective; fails on all ranks. */
+REDIST_PRIV_COLD int redist_priv_share_arena(redist_arena *a) {
+  redist_priv_home *h = &a->home;
+  int apart, found, code;
+  h->comm = a->comm;
+  found = code = redist_priv_list_machine(h);
+  for (apart = 0; found == REDIST_OK && apart < 2; apart += code != REDIST_PRIV_REFUSED) {
+    code = redist_priv_home_find(h, a->comm, REDIST_OK);
+    if (code == REDIST_OK)
+      code = redist_priv_home_open(h, REDIST_RING_BYTES, apart ? 0 : (int64_t)a->bytes);
+    code = redist_priv_worst(a->comm, code);
+    if (code == REDIST_OK) code = redist_priv_worst(a->comm, redist_priv_home_reach(h, 1));
+    if (code == REDIST_OK) break;
+    redist_priv_home_release(h);
+    h->named |= code == REDIST_PRIV_REFUSED;
+  }
+  if (code == REDIST_OK && apart == 0) a->memory = redist_priv_own_segment(h) + h->end;
+  if (code == REDIST_OK) return redist_priv_worst(a->comm, redist_priv_measure_distance(h));
+  redist_priv_forget_members(h);
+  return REDIST_OK;
+}
+
+/* Frees the shared memory of an arena, and what its plans have left because others still read it:
+   all ranks have freed their plans. */
+REDIST_PRIV_COLD void redist_priv_unshare_arena(redist_arena *a) {
+  redist_priv_rings *r, *next;
+  int64_t k;
+  for (k = a->home.adoptions - 1; k >= 0; k--) redist_priv_release(&a->home, k);
+  REDIST_FREE(a->home.adopted);
+  redist_priv_home_release(&a->home);
+  redist_priv_forget_members(&a->home);
+  for (r = a->home.first; r != NULL; r = next) {
+    next = r->next;
+    REDIST_FREE(r);
+  }
+}
+
+#else
+
+REDIST_PRIV_COLD int redist_priv_share_arena(redist_arena *a) {
+  (void)a;
+  return REDIST_OK;
+}
+REDIST_PRIV_COLD void redist_priv_unshare_arena(redist_arena *a) { (void)a; }
+REDIST_PRIV_COLD int redist_priv_adopt(redist_arena *a, int64_t k, char *array, size_t bytes) {
+  (void)a, (void)k, (void)array, (void)bytes;
+  return REDIST_ERR_MEMORY;
+}
+REDIST_PRIV_COLD int redist_priv_check_adopted(const redist_arena *a, char *array, size_t bytes) {
+  (void)a;
+  return array == NULL && bytes > 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
+}
+REDIST_PRIV_COLD void redist_priv_release(redist_priv_home *h, int64_t k) { (void)h, (void)k; }
+
+#endif
 
 /* ------------------------------------------------------------------------ the network (private) */
 
@@ -4314,9 +4687,12 @@ REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p) {
   char *between = p->staging[REDIST_PRIV_FROM].memory;
   redist_plan *phase = c->phase[c->at];
   int i;
+  REDIST_ASSERT(c->at < c->phases && phase != NULL);
   for (i = 0; i < 2 * p->arrays; i++) {
     const int k = c->at + i / p->arrays; /* its arrays come before the k-th phase */
     const int64_t place = (k % 2 == 0 ? p->arrays : 0) + i % p->arrays;
+    REDIST_ASSERT(k == 0 || k == c->phases ||
+                  (place + 1) * c->array_bytes <= p->staging[REDIST_PRIV_FROM].bytes);
     if (k == 0 || k == c->phases)
       phase->pointers[i] = p->pointers[i];
     else
@@ -4328,12 +4704,14 @@ REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p) {
 REDIST_PRIV_COLD int redist_priv_multiphase_test(redist_plan *p, int *done) {
   redist_priv_chain *c = &p->state.chain;
   int code;
-  REDIST_ASSERT(c->at >= 0 && c->at < c->phases);
   code = redist_priv_test(c->phase[c->at], done);
   if (code != REDIST_OK || !*done) return code;
   c->at = (c->at + 1) % c->phases;
   *done = c->at == 0;
-  return *done ? REDIST_OK : redist_priv_start_phase(p);
+  if (!*done) return redist_priv_start_phase(p);
+  redist_priv_arrive_local(p);
+  redist_priv_arrive_all(p);
+  return REDIST_OK;
 }
 
 REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p) {
@@ -4361,6 +4739,13 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
   memset(&p->state, 0, sizeof p->state);
 }
 
+#else
+
+REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation) {
+  (void)p;
+  (void)creation;
+}
+
 #endif
 
 /* ------------------------------------------------------------------ choosing a method (private) */
@@ -4370,38 +4755,39 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
    from facts that they have agreed on; with REDIST_MEASURE they time candidates, too. They open the
    best one and agree whether that succeeded on all ranks; if not, they try its fallback. */
 
-#ifndef REDIST_NO_SCHEDULED
-#define REDIST_PRIV_NO_ROOM REDIST_SCHEDULED /* the fallback of REDIST_POINT_TO_POINT */
-#else
-#define REDIST_PRIV_NO_ROOM REDIST_ALLTOALLW
-#endif
-
-/* All methods, then a row without a name. From REDIST_POINT_TO_POINT on, no row needs more memory
-   than the row before it, and with max_buffer each needs less. */
+/* All methods that are not left out, then a row without a name. Those before REDIST_POINT_TO_POINT
+   fall back to messages. From there on each falls back to the next, which needs no more memory, and
+   less with max_buffer; the last to REDIST_POINT_TO_POINT. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void) {
   static const redist_priv_transport transports[] = {
-      {REDIST_SHARED, REDIST_AUTO, "REDIST_SHARED", redist_priv_shared_open,
-       redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_shared_start,
-       redist_priv_shared_test, redist_priv_shared_destroy},
+#ifdef REDIST_PRIV_SHARES
+      {REDIST_SHARED, "REDIST_SHARED", redist_priv_list_members, redist_priv_shared_open,
+       redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_shared_connect,
+       redist_priv_shared_start, redist_priv_shared_test, redist_priv_shared_destroy},
+#endif
 #ifndef REDIST_NO_MULTIPHASE
-      {REDIST_MULTIPHASE, REDIST_AUTO, "REDIST_MULTIPHASE", redist_priv_multiphase_open, NULL, NULL,
+      {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", NULL, redist_priv_multiphase_open, NULL, NULL, NULL,
        redist_priv_start_phase, redist_priv_multiphase_test, redist_priv_multiphase_destroy},
 #endif
-      {REDIST_ALLTOALLV, REDIST_AUTO, "REDIST_ALLTOALLV", redist_priv_separate,
-       redist_priv_alltoallv_staging, redist_priv_collective_create, redist_priv_collective_start,
-       redist_priv_collective_test, redist_priv_collective_destroy},
-      {REDIST_POINT_TO_POINT, REDIST_PRIV_NO_ROOM, "REDIST_POINT_TO_POINT", NULL,
-       redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_lanes_start,
-       redist_priv_lanes_test, redist_priv_lanes_destroy},
+#ifndef REDIST_NO_COLLECTIVES
+      {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", NULL, redist_priv_separate,
+       redist_priv_alltoallv_staging, redist_priv_collective_create, redist_priv_collective_connect,
+       redist_priv_collective_start, redist_priv_collective_test, redist_priv_collective_destroy},
+#endif
+      {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, NULL, redist_priv_lanes_staging,
+       redist_priv_lanes_create, NULL, redist_priv_lanes_start, redist_priv_lanes_test,
+       redist_priv_lanes_destroy},
 #ifndef REDIST_NO_SCHEDULED
-      {REDIST_SCHEDULED, REDIST_ALLTOALLW, "REDIST_SCHEDULED", redist_priv_order_peers,
-       redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_lanes_start,
+      {REDIST_SCHEDULED, "REDIST_SCHEDULED", NULL, redist_priv_order_peers,
+       redist_priv_lanes_staging, redist_priv_lanes_create, NULL, redist_priv_lanes_start,
        redist_priv_lanes_test, redist_priv_lanes_destroy},
 #endif
-      {REDIST_ALLTOALLW, REDIST_POINT_TO_POINT, "REDIST_ALLTOALLW", redist_priv_separate,
-       redist_priv_alltoallw_staging, redist_priv_collective_create, redist_priv_collective_start,
-       redist_priv_collective_test, redist_priv_collective_destroy},
-      {REDIST_AUTO, REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
+#ifndef REDIST_NO_COLLECTIVES
+      {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", NULL, redist_priv_separate,
+       redist_priv_alltoallw_staging, redist_priv_collective_create, redist_priv_collective_connect,
+       redist_priv_collective_start, redist_priv_collective_test, redist_priv_collective_destroy},
+#endif
+      {REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
   return transports;
 }
 
@@ -4416,6 +4802,15 @@ REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p) {
   return s[REDIST_SCHEDULED] > 0 && s[REDIST_SCHEDULED] < s[REDIST_POINT_TO_POINT]
              ? REDIST_SCHEDULED
              : REDIST_POINT_TO_POINT;
+}
+
+/* What predictions charge for messages: what is known, else what is usual. A chain asked for by
+   name gets to know the network only after them. */
+REDIST_PRIV_COLD redist_priv_network redist_priv_charged(const redist_plan *p, int *known) {
+  const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
+                                       {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
+  *known = p->options.method == REDIST_AUTO && p->network.cost.per_message > 0;
+  return *known ? p->network : usual[p->node > 0];
 }
 
 /* Whether an arena has a communicator of these ranks, and a tag, for one more plan. Local: if MPI
@@ -4450,24 +4845,33 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(const redist_plan *p, MPI_Comm co
     own->largest = redist_priv_max(own->largest, large);
     own->peers = redist_priv_max(own->peers, s->peers);
     own->bytes = redist_priv_max(own->bytes, s->bytes);
-    for (k = 0; k < s->peers; k++) {
-      const redist_priv_product *first = &p->product[p->block[s->peer[k].block].product];
-      const redist_priv_message m = redist_priv_product_message(p, first);
-      const int turned =
-          redist_priv_fastest(&m, side) != redist_priv_fastest(&m, REDIST_PRIV_PACKED);
-      own->message = redist_priv_max(own->message, s->peer[k].bytes);
-      own->scattered |= turned || redist_priv_most_waste(p, &s->peer[k]) > 1;
-    }
+    for (k = 0; k < s->peers; k++) own->message = redist_priv_max(own->message, s->peer[k].bytes);
   }
 }
 
-/* What predictions charge for messages: what is known, else what is usual. A chain asked for by
-   name gets to know the network only after them. */
-REDIST_PRIV_COLD redist_priv_network redist_priv_charged(const redist_plan *p, int *known) {
-  const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
-                                       {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
-  *known = p->options.method == REDIST_AUTO && p->network.cost.per_message > 0;
-  return *known ? p->network : usual[p->node > 0];
+/* Whether a method is correct with this MPI library: in Open MPI 4.1.4, strided types of single
+   bytes overwrite other elements. */
+REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method method) {
+#if !defined OPEN_MPI
+  method = REDIST_AUTO;
+#endif
+  int k, single = 0;
+  for (k = 0; k < p->parts; k++) single |= p->part[k].element_bytes == 1;
+  return method != REDIST_ALLTOALLW || !single;
+}
+
+#ifdef REDIST_PRIV_CHOOSES
+
+/* Whether the ranks are on several nodes; if so, how many from rank 0 on share its node.
+   Collective. */
+REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p) {
+  const int64_t own = redist_priv_node_number(p);
+  int64_t first = p->rank == 0 ? own : 0;
+  int code;
+  if (p->agreed.node == -p->agreed.not_node) return REDIST_OK;
+  code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
+  p->node = own == first ? p->size : p->rank;
+  return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->node, 1, MPI_MIN) : code;
 }
 
 /* Predicts the seconds of an execution by every candidate but a chain. Ranks of a node are assumed
@@ -4481,14 +4885,16 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
   const double messages = (double)peers, bytes = (double)facts->bytes;
   const double far = p->node > 0 ? (double)(p->size - p->node) / (p->size - 1) : 0;
   double *s = p->predicted;
+  int k;
   s[REDIST_POINT_TO_POINT] = redist_priv_transfer(n, messages, bytes * n->crowding);
   if (p->node > 0) {
     s[REDIST_ALLTOALLV] = s[REDIST_POINT_TO_POINT] + n->cost.per_message * (p->size - messages);
-    s[REDIST_ALLTOALLW] = facts->scattered ? 0 : s[REDIST_ALLTOALLV];
-    if (redist_priv_transport_of(REDIST_SCHEDULED) != NULL)
-      s[REDIST_SCHEDULED] = redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
+    s[REDIST_ALLTOALLW] = s[REDIST_ALLTOALLV];
+    s[REDIST_SCHEDULED] = redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
   }
-  if (REDIST_PRIV_ATOMICS && peers > 0 &&
+  for (k = 0; k < REDIST_PRIV_METHODS; k++)
+    if (redist_priv_transport_of(k) == NULL) s[k] = 0; /* left out */
+  if (redist_priv_transport_of(REDIST_SHARED) != NULL && peers > 0 &&
       (most == 0 || 2 * peers * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE <= most))
     s[REDIST_SHARED] = (1 - far) * redist_priv_transfer(&rings, messages, bytes) +
                        far * s[redist_priv_by_messages(p)] + REDIST_PRIV_SETUP * creation;
@@ -4517,9 +4923,7 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p) {
     (void)redist_priv_know_network(p);
   redist_priv_predict(p, creation);
   if (best != REDIST_AUTO) return best;
-#ifndef REDIST_NO_MULTIPHASE
   redist_priv_predict_phases(p, creation);
-#endif
   redist_priv_alternate_nodes(p);
   best = redist_priv_by_messages(p); /* MPI's collectives are never predicted to be faster */
   best = s[REDIST_SHARED] > 0 && s[REDIST_SHARED] <= s[best] ? REDIST_SHARED : best;
@@ -4623,47 +5027,43 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p) {
                                                                                 : fastest;
 }
 
-/* Whether a method is correct with this MPI library: in Open MPI 4.1.4, strided types of single
-   bytes overwrite other elements. */
-REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method method) {
-#if !defined OPEN_MPI
-  method = REDIST_AUTO;
-#endif
-  int k, single = 0;
-  for (k = 0; k < p->parts; k++) single |= p->part[k].element_bytes == 1;
-  return method != REDIST_ALLTOALLW || !single;
-}
-
-/* Whether the ranks are on several nodes; if so, how many from rank 0 on share its node.
-   Collective. */
-REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p) {
-  const int64_t own = redist_priv_node_number(p);
-  int64_t first = p->rank == 0 ? own : 0;
-  int code;
-  if (p->agreed.node == -p->agreed.not_node) return REDIST_OK;
-  code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
-  p->node = own == first ? p->size : p->rank;
-  return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->node, 1, MPI_MIN) : code;
-}
-
-/* Chooses the transport, equally on all ranks, which have the same facts. Collective if it
-   measures. */
-REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p) {
+/* Chooses the method, equally on all ranks, which have the same facts. Collective. */
+REDIST_PRIV_COLD redist_method redist_priv_choose_method(redist_plan *p, redist_priv_error *v) {
   const int measures = p->options.method == REDIST_AUTO && p->options.effort == REDIST_MEASURE;
-  redist_method method = measures ? redist_priv_measure(p) : redist_priv_estimate(p);
+  redist_priv_fail(v, redist_priv_find_nodes(p),
+                   "an MPI error while the ranks of a node were counted");
+  return measures ? redist_priv_measure(p) : redist_priv_estimate(p);
+}
+
+#else
+
+REDIST_PRIV_COLD redist_method redist_priv_choose_method(redist_plan *p, redist_priv_error *v) {
+  (void)p;
+  (void)v;
+  return REDIST_POINT_TO_POINT;
+}
+
+#endif
+
+/* Sets the plan's transport; REDIST_POINT_TO_POINT in place of one that does not work here.
+   Collective. */
+REDIST_PRIV_COLD void redist_priv_choose_transport(redist_plan *p, redist_priv_error *v) {
+  redist_method method = redist_priv_choose_method(p, v);
   p->overwrites = (int)p->agreed.overwrites;
-  if (!redist_priv_is_sound(p, method)) method = REDIST_POINT_TO_POINT;
+  if (redist_priv_transport_of((int)method) == NULL || !redist_priv_is_sound(p, method))
+    method = REDIST_POINT_TO_POINT;
   p->transport = redist_priv_transport_of((int)method);
+  REDIST_ASSERT(p->transport != NULL);
 }
 
 /* What to try after the plan's transport fails, or NULL. REDIST_ALLTOALLW may lack a
    communicator. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_fallback(const redist_plan *p) {
-  redist_method next = p->transport->fallback;
-  if (next == REDIST_AUTO) next = redist_priv_by_messages(p);
-  return (p->tried >> next & 1) || !redist_priv_is_sound(p, next)
-             ? NULL
-             : redist_priv_transport_of((int)next);
+  const redist_priv_transport *messages = redist_priv_transport_of(REDIST_POINT_TO_POINT);
+  const redist_priv_transport *next = p->transport + 1;
+  if (p->transport < messages) next = redist_priv_transport_of((int)redist_priv_by_messages(p));
+  if (next->name == NULL) next = messages;
+  return (p->tried >> next->method & 1) || !redist_priv_is_sound(p, next->method) ? NULL : next;
 }
 
 /* Compiles the copies of messages that are packed whole. */
@@ -4740,16 +5140,16 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_err
       redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s", t->name);
     p->tried |= 1u << t->method;
     next = redist_priv_fallback(p);
-    if (redist_priv_agree(p->comm, v, outcome, OUTCOMES) == REDIST_OK && p->sharing.rings != NULL &&
+    if (redist_priv_agree(p->comm, v, outcome, OUTCOMES) == REDIST_OK && t->connect != NULL &&
         outcome[USED]) {
-      outcome[UNFIT] = redist_priv_shared_connect(p);
+      outcome[UNFIT] = t->connect(p);
       redist_priv_fail(v, outcome[UNFIT] != REDIST_OK ? REDIST_ERR_MPI : REDIST_OK,
                        "%s is unavailable", t->name);
       redist_priv_agree(p->comm, v, outcome, OUTCOMES);
     }
     if (next == NULL || (outcome[USED] && outcome[UNFIT] == REDIST_OK)) return;
     redist_priv_close_transport(p);
-    p->sharing.refused |= outcome[UNFIT] == REDIST_PRIV_REFUSED;
+    p->sharing.home.named |= outcome[UNFIT] == REDIST_PRIV_REFUSED;
     p->transport = outcome[UNFIT] == REDIST_PRIV_REFUSED ? t : next;
   }
 }
@@ -4801,7 +5201,7 @@ REDIST_PRIV_COLD void redist_priv_part_free(redist_priv_part *part) {
 REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   int k;
   if (p->transport != NULL) redist_priv_close_transport(p);
-  redist_priv_home_close(&p->sharing.home);
+  redist_priv_forget_members(&p->sharing.home);
   for (k = 0; k < p->parts; k++) redist_priv_part_free(&p->part[k]);
   for (k = 0; k < 4; k++) REDIST_FREE(p->local.copies[k / 2][k % 2].copy);
   REDIST_FREE(p->part);
@@ -4813,6 +5213,9 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   REDIST_FREE(p->peer);
   REDIST_FREE(p->pointers);
   REDIST_FREE(p->extent);
+  REDIST_ASSERT(p->options.arena == NULL || p->options.arena->plans > 0);
+  REDIST_ASSERT(!p->borrows || p->options.arena->tags > p->tag);
+  REDIST_FREE(p->arrival);
   if (p->options.arena != NULL) p->options.arena->plans--;
   /* if MPI failed, a later plan with this tag, or communicator, would receive what is in flight */
   if (p->borrows && !p->failed)
@@ -4910,6 +5313,7 @@ REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *pa
 /* Checks the caller's arguments, and finds the peers and what the ranks must agree on. Local. */
 REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const redist_part *given,
                                           redist_priv_facts *own, redist_priv_error *v) {
+  const redist_priv_transport *t;
   int k, code;
   p->given = given;
   p->alignment = 1;
@@ -4928,7 +5332,9 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const r
                        ? "no memory for the plan's tables"
                        : "a plan that combines in place needs views with identical strides");
   if (v->code != REDIST_OK) return;
-  redist_priv_fail(v, redist_priv_list_members(p), "no memory for the plan's tables");
+  p->sharing.home.machine = redist_priv_machine();
+  for (t = redist_priv_transports(); t->name != NULL; t++)
+    if (t->prepare != NULL) redist_priv_fail(v, t->prepare(p), "no memory for the plan's tables");
   redist_priv_gather_facts(p, comm, own);
 }
 
@@ -4941,16 +5347,9 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm,
   else
     redist_priv_take_comm(p, comm, v);
   if (v->code != REDIST_OK) return;
-  redist_priv_fail(v, redist_priv_find_nodes(p),
-                   "an MPI error while the ranks of a node were counted");
-  redist_priv_choose_method(p);
+  redist_priv_choose_transport(p, v);
   redist_priv_open_transport(p, v);
-  if (p->sharing.rings == NULL)
-    redist_priv_home_close(&p->sharing.home); /* its members are not needed */
-  if (v->code != REDIST_OK || !redist_priv_collective_persists(p)) return;
-  redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s",
-                   p->transport->name);
-  redist_priv_agree(p->comm, v, NULL, 0);
+  if (p->sharing.rings == NULL) redist_priv_forget_members(&p->sharing.home);
 }
 
 /* An empty plan, for this rank of so many; NULL when memory is exhausted. */
@@ -5057,7 +5456,7 @@ REDIST_API int redist_test(redist_plan *p, int *done) {
   *done = p->active == REDIST_PRIV_UNREPORTED && !p->failed;
   if (p->active == REDIST_PRIV_ACTIVE) return REDIST_OK;
   p->active = 0;
-  for (at = started; *at != p; at = &(*at)->next) continue;
+  for (at = started; *at != p; at = &(*at)->next) REDIST_ASSERT(*at != NULL);
   *at = p->next;
   return p->failed ? REDIST_ERR_MPI : REDIST_OK;
 }
@@ -5066,6 +5465,20 @@ REDIST_API int redist_wait(redist_plan *p) {
   int done = 0;
   const int code = redist_test(p, &done);
   return code == REDIST_OK && !done ? redist_wait_all(1, &p) : code;
+}
+
+REDIST_API int redist_next_arrival(redist_plan *p, int *rank) {
+  int done;
+  if (p == NULL) return REDIST_ERR_ARGUMENT;
+  if (rank == NULL)
+    return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the pointer to `rank` is NULL");
+  *rank = -1;
+  if (!p->active && p->executions == 0 && !p->failed)
+    return redist_priv_refuse(p, REDIST_ERR_BUSY, "never started: call redist_start first");
+  if (p->active == REDIST_PRIV_ACTIVE) redist_priv_progress(p);
+  if (p->failed) return p->active ? redist_test(p, &done) : REDIST_ERR_MPI;
+  if (p->named < p->arrivals) *rank = p->arrival[p->named++];
+  return REDIST_OK;
 }
 
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done) {
@@ -5302,6 +5715,27 @@ REDIST_API const char *redist_plan_message(const redist_plan *p) {
   return p == NULL ? "the plan is NULL" : p->error.text;
 }
 
+REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats) {
+  const redist_priv_chain *c = &p->state.chain;
+  int k;
+  stats->buffer_bytes += redist_priv_buffer_bytes(p);
+  stats->shared_bytes += p->sharing.rings != NULL ? p->sharing.rings->bytes : 0;
+  if (p->transport->method == REDIST_MULTIPHASE) {
+    for (k = 0; k < c->phases; k++) redist_priv_add_stats(c->phase[k], stats);
+    return;
+  }
+  stats->sends += p->side[REDIST_PRIV_FROM].peers;
+  stats->receives += p->side[REDIST_PRIV_TO].peers;
+  stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
+  stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
+  for (k = 0; k < p->arrays; k++)
+    stats->bytes_local +=
+        redist_priv_part_of(p, k)->local * redist_priv_part_of(p, k)->element_bytes;
+  stats->steps +=
+      p->transport->method == REDIST_SCHEDULED ? (int)redist_priv_max(p->state.lanes.steps, 1) : 1;
+  stats->phases++;
+}
+
 REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats) {
   if (p == NULL || stats == NULL) return REDIST_ERR_ARGUMENT;
   memset(stats, 0, sizeof *stats);
@@ -5312,6 +5746,10 @@ REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats) {
   redist_priv_add_stats(p, stats);
   return REDIST_OK;
 }
+
+/* ----------------------------------------------------------------------------- reports (bodies) */
+
+#ifndef REDIST_NO_TEXT
 
 REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p) {
   if (p->options.method == p->transport->method) return "asked for";
@@ -5470,6 +5908,8 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file) {
   return REDIST_OK;
 }
 
+#endif
+
 /* ------------------------------------------------------------------------- calibrating (bodies) */
 
 /* The shortest time of an exchange of n messages each way between this rank and its mirror image, n
@@ -5587,21 +6027,10 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost) {
 /* Allocates an arena: shared memory for plans and arrays, or, if that fails, ordinary memory for
    arrays. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a) {
-  int apart = 0, refused = 0, code = REDIST_ERR_MEMORY;
-  for (; apart < 2 && code != REDIST_OK; apart += code != REDIST_PRIV_REFUSED) {
-    code = redist_priv_home_find(&a->home, a->comm, refused, REDIST_OK);
-    code = redist_priv_home_open(&a->home, REDIST_RING_BYTES, apart ? 0 : (int64_t)a->bytes, code);
-    code = redist_priv_worst(a->comm, code);
-    if (code == REDIST_OK) code = redist_priv_worst(a->comm, redist_priv_home_reach(&a->home));
-    if (code != REDIST_OK) redist_priv_home_close(&a->home);
-    refused |= code == REDIST_PRIV_REFUSED;
-  }
-  if (code == REDIST_OK && apart == 1) {
-    a->memory = a->home.segment[a->home.rank] + a->home.end;
-    return REDIST_OK;
-  }
+  const int code = redist_priv_share_arena(a);
+  if (code != REDIST_OK || a->memory != NULL) return code;
   a->ordinary = REDIST_MALLOC(a->bytes + REDIST_PRIV_LINE);
-  a->memory = redist_priv_align(a->ordinary);
+  a->memory = (char *)a->ordinary + -(uintptr_t)a->ordinary % REDIST_PRIV_LINE;
   return redist_priv_worst(a->comm, a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
 }
 
@@ -5626,7 +6055,6 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
   a->comm = MPI_COMM_NULL;
   if (code == REDIST_OK) code = redist_priv_worst(comm, redist_priv_duplicate(comm, &a->comm));
   if (code == REDIST_OK) code = redist_priv_arena_open(a);
-  if (code == REDIST_OK) code = redist_priv_worst(a->comm, redist_priv_measure_distance(&a->home));
   if (code != REDIST_OK)
     redist_arena_free(arena);
   else
@@ -5643,20 +6071,45 @@ REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes) {
   a->used += bytes;
   a->used += (size_t)redist_priv_min((int64_t)(-a->used % REDIST_PRIV_LINE),
                                      (int64_t)(a->bytes - a->used));
+  REDIST_ASSERT(a->used <= a->bytes);
   return memory;
+}
+
+REDIST_API int redist_arena_adopt(redist_arena *a, void *array, size_t bytes) {
+  int64_t most[2], k = 0;
+  int code;
+  if (a == NULL) return REDIST_ERR_ARGUMENT;
+  most[0] = redist_priv_check_adopted(a, (char *)array, bytes);
+  most[1] = bytes > 0;
+  code = redist_priv_reduce(a->comm, most, 2, MPI_MAX) == REDIST_OK ? (int)most[0] : REDIST_ERR_MPI;
+  if (code != REDIST_OK || most[1] == 0) return code;
+  while (k < a->home.adoptions && a->home.adopted[k].pages != NULL) k++;
+  return redist_priv_adopt(a, k, (char *)array, bytes);
+}
+
+REDIST_API int redist_arena_release(redist_arena *a, void *array) {
+  int64_t most[3] = {REDIST_OK, -1, INT64_MIN}; /* a code, the number, its negative */
+  int64_t k = 0;
+  if (a == NULL) return REDIST_ERR_ARGUMENT;
+  while (k < a->home.adoptions &&
+         (a->home.adopted[k].pages == NULL || a->home.adopted[k].array != (char *)array))
+    k++;
+  if (array != NULL) most[1] = -(most[2] = -k);
+  if (array != NULL && k == a->home.adoptions) most[0] = REDIST_ERR_ARGUMENT;
+  if (a->started != NULL) most[0] = REDIST_ERR_BUSY;
+  if (redist_priv_reduce(a->comm, most, 3, MPI_MAX) != REDIST_OK) return REDIST_ERR_MPI;
+  if (most[0] != REDIST_OK) return (int)most[0];
+  if (most[1] < 0) return REDIST_ERR_ARGUMENT;
+  if (most[1] != -most[2]) return REDIST_ERR_MISMATCH;
+  redist_priv_release(&a->home, most[1]);
+  return REDIST_OK;
 }
 
 REDIST_API int redist_arena_free(redist_arena **arena) {
   redist_arena *a = arena == NULL ? NULL : *arena;
-  redist_priv_rings *r, *next;
   if (a == NULL || a->plans > 0)
     return arena == NULL ? REDIST_ERR_ARGUMENT : a == NULL ? REDIST_OK : REDIST_ERR_BUSY;
-  /* all ranks have freed their plans: nobody reads blocks any more */
-  redist_priv_home_close(&a->home);
-  for (r = a->home.first; r != NULL; r = next) {
-    next = r->next;
-    REDIST_FREE(r);
-  }
+  redist_priv_unshare_arena(a);
   REDIST_FREE(a->ordinary);
   if (a->comm != MPI_COMM_NULL) MPI_Comm_free(&a->comm);
   REDIST_FREE(a);
@@ -5901,6 +6354,7 @@ REDIST_PRIV_COLD int redist_priv_join_spans(const redist_priv_spans *list, int s
   int *ones = REDIST_PRIV_ALLOC(int, n);
   int k, code = types == NULL || at == NULL || ones == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   for (k = 0; k < n && code == REDIST_OK; k++) {
+    REDIST_ASSERT(k == 0 || list->span[k - 1].at[1] < list->span[k].at[1]);
     types[k] = list->type[2 * list->span[k].kind + side];
     at[k] = (MPI_Aint)(list->span[k].at[side] * list->bytes);
     ones[k] = 1;

@@ -122,7 +122,7 @@ section_cycles() {
         split($5, v, ",")
         printf "\"%s | %s | %s\"%s\"%s\",%s,%s,%s,%s%s\n", $2, v[6], $6, $3, $4, v[2], v[3], v[4], v[5], $7 }' \
         "$work/figures" >"$work/rows"
-    table case contestant ratio 'case | n | cores' "memcpy;arena;malloc;shared;point_to_point=point to point;\
+    table case contestant ratio 'case | n | cores' "memcpy;arena;adopted;malloc;shared;point_to_point=point to point;\
 scheduled;alltoallv;alltoallw;Alltoallw by hand;pack, Alltoallv;subarrays=subarrays by hand;p?gemr2d;p?tran;FFTW" \
         <"$work/rows" | write cycles
 }
@@ -189,8 +189,9 @@ section_threads() {
 
 section_fft() {
     for ranks in 2 4; do measure openmpi $ranks fft $fft || return; done
-    table 'case ranks' contestant time 'numbers | ranks' "redist + FFTW;in sections;padded rows;FFTW-MPI, in place;\
-out of place;ratio=FFTW-MPI / redist;ratio, padded=with padded rows" <"$work/figures" | write fft
+    table 'case ranks' contestant time 'numbers | ranks' "redist + FFTW;in sections;padded rows;as it arrives;\
+afterwards;FFTW-MPI, in place;out of place;ratio=FFTW-MPI / redist;ratio, padded=with padded rows;\
+ratio, as it arrives=overlapped / longer" <"$work/figures" | write fft
 }
 
 section_ranks() {
@@ -267,8 +268,8 @@ section_sizes() {
     printf '%s\n' '#include "redist_plan.h"' >"$work/includes.c"
     : >"$work/rows"
     compiled 'examples/hello.c: a plan, an execution' "$here/../examples/hello.c" &&
-        compiled 'the same without SCHEDULED and MULTIPHASE' "$here/../examples/hello.c" -DREDIST_NO_SCHEDULED \
-            -DREDIST_NO_MULTIPHASE &&
+        compiled 'the same with REDIST_SMALL' "$here/../examples/hello.c" -DREDIST_SMALL &&
+        compiled 'the same with REDIST_SMALL, at -Os' "$here/../examples/hello.c" -DREDIST_SMALL -Os &&
         compiled 'the same, declarations only' "$here/../examples/hello.c" -DREDIST_DECLARATIONS_ONLY &&
         compiled 'all functions' "$work/includes.c" -DREDIST_IMPLEMENTATION || return
     { printf '%s\n' '| file | in all | code | compiled in |' '|---|---|---|---|' && cat "$work/rows"; } | write sizes

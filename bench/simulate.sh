@@ -2,7 +2,9 @@
 # Every method on simulated clusters, and the experiments of the papers. MIT licence, see LICENSE.
 # usage: [BUILD=directory] [JOBS=2] [METHODS=aAvpsmV] sh bench/simulate.sh [--full | --papers]     (needs SimGrid's smpicc and smpirun)
 #        [PLATFORMS='full torus'] [RANKS='16 64'] [EACH='1 4'] [SIZES='8 512'] [CASES=regex] ... sh bench/simulate.sh --rows
-# Writes BUILD/simulate.csv and BUILD/simulate.svg, or with --papers BUILD/simulate-papers.csv, and prints them as tables.
+#        [PLATFORMS='full torus'] [RANKS='16 64'] [EACH='1 4'] [SEQUENCES='pencils 32 matrix 256'] ... sh bench/simulate.sh --grids
+# Writes BUILD/simulate.csv and BUILD/simulate.svg, or with --papers BUILD/simulate-papers.csv, and prints them as tables;
+# with --grids BUILD/simulate-grids.csv: the grid that redist_best_grid finds, beside the fastest of all (best_grid.c).
 # Columns: platform, ranks of a node, ranks, case, bytes of a message, method, seconds, least seconds that the nodes' links
 # allow, seconds by the model of redist_cost_of, the method chosen. METHODS: letters of simulate.c. One core needs about an
 # hour for --full, half of it for 128 ranks, and half a minute for --papers; a row of all methods on 16, 32, 64 or 128 ranks
@@ -16,7 +18,9 @@ mode=${1:-quick}
 command -v smpicc >/dev/null && command -v smpirun >/dev/null ||
     { echo 'simulate: skipped, no smpicc and smpirun (libsimgrid-dev)'; exit 0; }
 mkdir -p "$work"
-smpicc -std=c99 -D_POSIX_C_SOURCE=200112L -O2 -I"$here/.." -o "$work/simulate" "$here/simulate.c" || exit 1
+for program in simulate best_grid; do
+    smpicc -std=c99 -D_POSIX_C_SOURCE=200112L -O2 -I"$here/.." -o "$work/$program" "$here/$program.c" || exit 1
+done
 
 # A platform: the bytes a second and the latency of a node's link, the processor's time for a message, and how the links
 # are connected. Latencies: a route has two links.
@@ -52,7 +56,7 @@ END
 }
 
 # Computation takes no simulated time, and waiting no more than until completion. A link moves 0.97 of its bytes.
-run() { # platform ranks ranks_of_a_node methods <cases
+run() { # platform ranks ranks_of_a_node methods <cases; methods `grids`: the program best_grid, and no cases
     name=$1-$2-$3-$4
     nodes=$(($2 / $3))
     read -r bandwidth _ message <<END
@@ -60,11 +64,18 @@ $(parameters "$1")
 END
     platform "$1" "$nodes" >"$work/$name.xml"
     awk -v n="$2" -v each="$3" 'BEGIN { for (k = 0; k < n; k++) print "node-" int(k / each) }' >"$work/$name.hosts"
-    timeout -k 5 "${LIMIT:-3000}" smpirun -np "$2" -platform "$work/$name.xml" -hostfile "$work/$name.hosts" \
+    ranks=$2
+    if [ "$4" = grids ]; then
+        set -- best_grid "$1" "$3" $SEQUENCES
+    else
+        set -- simulate "$1" "$(awk -v b="$bandwidth" 'BEGIN { print 0.97 * b }')" "$3" "$4" 1
+    fi
+    program=$1
+    shift
+    timeout -k 5 "${LIMIT:-3000}" smpirun -np "$ranks" -platform "$work/$name.xml" -hostfile "$work/$name.hosts" \
         --log=root.thres:critical --cfg=smpi/simulate-computation:no --cfg=smpi/test:0 --cfg=smpi/iprobe:0 --cfg=smpi/wtime:0 \
         --cfg=smpi/grow-injected-times:no --cfg=smpi/lat-factor:0:1 --cfg=smpi/bw-factor:0:0.97 \
-        --cfg="smpi/os:0:$message:0" --cfg="smpi/ois:0:$message:0" \
-        "$work/simulate" "$1" "$(awk -v b="$bandwidth" 'BEGIN { print 0.97 * b }')" "$3" "$4" 1 2>>"$work/log" ||
+        --cfg="smpi/os:0:$message:0" --cfg="smpi/ois:0:$message:0" "$work/$program" "$@" 2>>"$work/log" ||
         echo "simulate: $name failed" >&2
 }
 
@@ -173,6 +184,47 @@ table() {
             } }' "$1"
 }
 
+# A line for each sequence: the fastest grid, the one found, and how much slower that and the most square one are. Then
+# the worst of each platform.
+table_of_grids() {
+    awk -F, '
+        function times_slower(seconds, least) { return seconds > 1e-7 ? seconds / (least > 1e-7 ? least : seconds) : 1 }
+        function note(network, kind, ratio) {
+            above[network, kind] += ratio > 1.05
+            if (ratio > worst[network, kind]) worst[network, kind] = ratio
+        }
+        NR > 1 {
+            row = sprintf("%-9s %3d %3d  %-10s %6d", $1, $2, $3, $4, $5)
+            if (!(row in best)) { name[++rows] = row; best[row] = $7; grid[row] = $6; side[row] = $3 + 1 }
+            if ($7 < best[row]) { best[row] = $7; grid[row] = $6 }
+            split($6, factor, "x")
+            larger = factor[1] > factor[2] ? factor[1] : factor[2]
+            if (larger < side[row]) { side[row] = larger; square[row] = $7 }
+            if ($9) { found[row] = $6; time[row] = $7; predicted[row] = $8 }
+        }
+        END {
+            printf "%-9s %3s %3s  %-10s %6s %8s %10s %8s %10s %10s %6s %6s\n", "platform", "a n", "p", "sequence", "n",
+                "fastest", "us", "found", "predicted", "us", "ratio", "square"
+            for (r = 1; r <= rows; r++) {
+                row = name[r]
+                ratio = times_slower(time[row], best[row])
+                other = times_slower(square[row], best[row])
+                printf "%s %8s %10.1f %8s %10.1f %10.1f %6.2f %6.2f\n", row, grid[row], best[row] * 1e6, found[row],
+                    predicted[row] * 1e6, time[row] * 1e6, ratio, other
+                network = substr(row, 1, 13)
+                if (best[row] <= 1e-7) continue # nothing moves
+                if (!all[network]++) networks[++count] = network
+                note(network, "found", ratio)
+                note(network, "square", other)
+            }
+            for (k = 1; k <= count; k++) {
+                n = networks[k]
+                printf "%s: found: at worst %.2f, above 1.05 in %d of %d; square: %.2f, %d\n", n, worst[n, "found"],
+                    above[n, "found"], all[n], worst[n, "square"], above[n, "square"]
+            }
+        }' "$1"
+}
+
 rm -f "$work"/part-* "$work/log"
 csv=$BUILD/simulate.csv
 all=${METHODS:-aAvpsmV}
@@ -197,6 +249,14 @@ case $mode in
                 done
             done
         done ;;
+    --grids)
+        csv=$BUILD/simulate-grids.csv
+        SEQUENCES=${SEQUENCES:-pencils 16 pencils 32 pencils 64 pencils 128 bricks 16 bricks 32 bricks 64 matrix 256 matrix 1024}
+        for kind in ${PLATFORMS:-full fast crowded}; do
+            for each in ${EACH:-1 4}; do
+                for ranks in ${RANKS:-12 16 24 32 48 64}; do queue "$kind" $ranks $each grids </dev/null; done
+            done
+        done ;;
     --full)
         for kind in full fast crowded fat-tree torus; do
             for each in 1 4; do
@@ -215,10 +275,16 @@ case $mode in
         cases 64 8 64 512 4096 | grep rows | queue full 64 4 "$estimated" ;;
 esac
 run_all
+columns=platform,ranks_of_a_node,ranks,case,message_bytes,method,seconds,wire,model,remark
+[ "$mode" != --grids ] || columns=platform,ranks_of_a_node,ranks,sequence,n,grid,seconds,predicted,found
 {
-    echo 'platform,ranks_of_a_node,ranks,case,message_bytes,method,seconds,wire,model,remark'
+    echo $columns
     cat "$work"/part-*.csv
 } >"$csv"
+if [ "$mode" = --grids ]; then
+    table_of_grids "$csv"
+    exit
+fi
 cat "$work/log"
 table "$csv"
 [ "$mode" = --papers ] || ! command -v gnuplot >/dev/null ||

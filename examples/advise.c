@@ -1,329 +1,443 @@
-/* Multiply where the matrices lie, or on another process grid? The table of Namugwanya 2021 with
-   this machine's numbers. MIT licence, see LICENSE.
-   mpicc -I. examples/advise.c -o advise -lscalapack-mpich && mpiexec -n 4 ./advise
+/* A tool, not a lesson: how should an array pass through several layouts, on a machine whose
+   messages and bytes cost so much? No MPI is used. MIT licence, see LICENSE.
+   mpicc -I. examples/advise.c -o advise &&
+   ./advise --node 4 '64x64x64: *, block@4, block@4' '64x64x64: block@4, *, block@4' \
+       '64x64x64: block@4, block@4, *'
 
-   The program times ScaLAPACK's pdgemm on every process grid of the ranks, and redist between every
-   two grids. To use another grid, both operands are moved there and the product is moved back;
-   redist_advise tells whether that pays. Then come the other operations of the thesis: reshaping
-   the grid, transposing, both together, rotating. Each is one plan; only the view differs. */
-#include <math.h>
-#include <mpi.h>
+   The layouts as they are given are compared with the same on other ranks, where that leaves more
+   elements on their nodes or ranks (redist_relabel, each layout after the one before), on another
+   process grid (redist_best_grid), and both. The layouts that change their grid, together, are
+   those with the fewest axes that are distributed, but at least two: pencils do, the bricks before
+   them do not. Then come the methods for each redistribution. As a picture: who sends how much to
+   whom, as given and as advised, by ranks and by nodes. Seconds are those of what the busiest rank
+   exchanges with others: redist_cost_of, by which grids are compared, counts its own, too. */
+#include <stdlib.h>
+#include <string.h>
 
-#include "options.h"
-#include "redist_plan.h"
+#include "redist.h"
+#include "svg.h"
 
-void Cblacs_get(int context, int what, int *value);
-void Cblacs_gridinit(int *context, const char *order, int rows, int columns);
-void Cblacs_gridexit(int context);
-void Cblacs_exit(int keep_mpi);
-void pdgemm_(const char *transposed_a, const char *transposed_b, const int *m, const int *n,
-             const int *k, const double *alpha, const double *a, const int *ia, const int *ja,
-             const int *desc_a, const double *b, const int *ib, const int *jb, const int *desc_b,
-             const double *beta, double *c, const int *ic, const int *jc, const int *desc_c);
+enum { MOST_LAYOUTS = 16, MOST_RANKS = 256, MOST_STOPS = 6, TEXT = 400 };
 
-enum { MOST_GRIDS = 64, TIMES = 3 };
+enum { GIVEN, RENUMBERED, OTHER_GRID, BOTH, CHAINS };
 
-/* A process grid, how an n x n matrix lies on it, and three of them: c = a b. */
+/* Elements from each rank, or node, to each. */
 typedef struct {
-  int rows, columns, context, desc[9];
-  redist_layout layout;
-  double *a, *b, *c, multiply; /* seconds */
-} grid;
+  int n;
+  int64_t *elements; /* [n * n], by sender */
+} matrix;
+
+/* The layouts that the data passes through. */
+typedef struct {
+  int exists;
+  char name[80];
+  redist_layout layout[MOST_LAYOUTS];
+  int *ranks[MOST_LAYOUTS];
+  redist_traffic all;                 /* summed over the redistributions */
+  int64_t messages_off, elements_off; /* between nodes */
+  matrix by_rank, by_node;
+  double seconds;
+} chain;
 
 typedef struct {
-  int64_t n, block, repetitions;
-  int rank, ranks, grids;
-  grid grid[MOST_GRIDS];
-  double reshape[MOST_GRIDS][MOST_GRIDS]; /* seconds for one matrix from one grid to another */
+  int layouts, ranks, node, picture, best;
+  size_t element; /* bytes */
+  redist_cost cost;
+  char *text[MOST_LAYOUTS], *filled[MOST_LAYOUTS];
+  void *storage[2][MOST_LAYOUTS]; /* of the layouts as given, and on another grid */
+  int procs, dims;                /* of the grid that may change; 0: none */
+  chain chain[CHAINS];
 } study;
 
-/* Rank 0 prints the error. Returns the exit status. */
-static int fail(const study *s, const char *what, const char *detail) {
-  if (s->rank == 0)
-    fprintf(stderr, "advise: %s%s%s\n", what, detail[0] != '\0' ? ": " : "", detail);
-  return 1;
+static void fail(const char *what, const char *why) {
+  fprintf(stderr, "advise: %s: %s\n", what, why);
+  exit(1);
 }
 
-static int everywhere(int ok) {
-  int all = 0;
-  MPI_Allreduce(&ok, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
-  return all;
+static void check(int code, const char *what) {
+  if (code != REDIST_OK) fail(what, redist_strerror(code));
 }
 
-/* The slowest rank's time, which all ranks learn. */
-static double slowest(double seconds) {
-  double all = 0;
-  MPI_Allreduce(&seconds, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return all;
+static void *allocate(size_t bytes) {
+  void *memory = calloc(bytes + 1, 1);
+  if (memory == NULL) fail("out of memory", "use smaller layouts");
+  return memory;
 }
 
-/* ---- matrices on grids ---- */
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static double *matrix(const study *s, const redist_layout *layout) {
-  /* + 1: calloc(0) may return NULL */
-  return calloc((size_t)redist_layout_local_size(layout, s->rank) + 1, sizeof(double));
-}
+/* ---- what a sequence of layouts costs ---- */
 
-static int grid_create(const study *s, grid *g, int rows) {
-  int place = s->rank, height;
-  redist_axis dealt = redist_block_cyclic(s->n, s->block, rows);
-  memset(g, 0, sizeof *g);
-  g->rows = rows;
-  g->columns = s->ranks / rows;
-  Cblacs_get(-1, 0, &g->context);
-  Cblacs_gridinit(&g->context, "Row", g->rows, g->columns);
-  height = (int)redist_axis_count(&dealt, place / g->columns);
-  g->desc[0] = 1;
-  g->desc[1] = g->context;
-  g->desc[2] = g->desc[3] = (int)s->n;
-  g->desc[4] = g->desc[5] = (int)s->block;
-  g->desc[8] = height > 0 ? height : 1;
-  g->layout = redist_from_scalapack(g->desc, g->rows, g->columns);
-  g->a = matrix(s, &g->layout);
-  g->b = matrix(s, &g->layout);
-  g->c = matrix(s, &g->layout);
-  return everywhere(g->a && g->b && g->c) ? 0 : fail(s, "not enough memory", "");
-}
-
-static void grid_free(grid *g) {
-  Cblacs_gridexit(g->context);
-  free(g->a);
-  free(g->b);
-  free(g->c);
-}
-
-/* Element (i, j) of the operands; all products are exact. */
-static double element(int64_t i, int64_t j) { return (double)((3 * i + 5 * j) % 17 - 8); }
-
-/* Calls visit for each element of a matrix that this rank holds; returns how many calls return
-   0. */
-static int64_t walk(const study *s, const grid *g, double *values,
-                    int (*visit)(int64_t i, int64_t j, double *value, const void *),
-                    const void *what) {
-  const redist_axis *rows = &g->layout.dim[0].axis, *columns = &g->layout.dim[1].axis;
-  int64_t wrong = 0;
-  int x = s->rank / g->columns, y = s->rank % g->columns;
-  for (int64_t j = 0; j < redist_axis_count(columns, y); j++)
-    for (int64_t i = 0; i < redist_axis_count(rows, x); i++)
-      wrong += !visit(redist_axis_global(rows, x, i), redist_axis_global(columns, y, j),
-                      &values[i + j * g->desc[8]], what);
-  return wrong;
-}
-
-static int fill(int64_t i, int64_t j, double *value, const void *shift) {
-  *value = element(i + *(const int *)shift, j);
-  return 1;
-}
-
-static void multiply(const study *s, grid *g) {
-  const int n = (int)s->n, one = 1;
-  const double unit = 1, zero = 0;
-  pdgemm_("N", "N", &n, &n, &n, &unit, g->a, &one, &one, g->desc, g->b, &one, &one, g->desc, &zero,
-          g->c, &one, &one, g->desc);
-}
-
-static void time_multiply(const study *s, grid *g) {
-  for (int k = 0; k < TIMES; k++) {
-    double begin;
-    MPI_Barrier(MPI_COMM_WORLD);
-    begin = MPI_Wtime();
-    multiply(s, g);
-    begin = slowest(MPI_Wtime() - begin);
-    g->multiply = k == 0 || begin < g->multiply ? begin : g->multiply;
+/* The busiest rank's messages to others: latency, nine tenths of what a message costs, counts once,
+   and while one message is on the link, the next is prepared. */
+static double price(const study *s, const redist_layout *layout, int n) {
+  double seconds = 0;
+  for (int k = 0; k + 1 < n; k++) {
+    redist_traffic t;
+    check(redist_traffic_between(&layout[k], &layout[k + 1], 0, &t), "counting");
+    const double messages = (double)larger(t.max_sends, t.max_receives),
+                 link = (double)larger(t.max_sent, t.max_received) * (double)s->element *
+                        s->cost.per_byte,
+                 others = 0.1 * (messages - 1) * s->cost.per_message;
+    if (messages > 0)
+      seconds +=
+          s->cost.per_message + (link > others + link / messages ? link : others + link / messages);
   }
+  return seconds;
 }
 
-/* ---- redistribution: every operation of the thesis is this ---- */
+/* ---- who sends how much to whom ---- */
 
-/* Copies element (i, j) of one view to element (i, j) of another; *seconds: the fastest of a few
-   times. */
-static int redistribute(const study *s, const redist_layout *from, const double *source,
-                        const redist_layout *to, double *target, double *seconds) {
-  char message[256] = "";
-  redist_options options;
-  redist_plan *plan = NULL;
-  int code;
-  memset(&options, 0, sizeof options);
-  options.method = REDIST_POINT_TO_POINT; /* quick to plan */
-  options.message = message;
-  options.message_size = sizeof message;
-  code = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan);
-  for (int k = 0; k < TIMES && code == REDIST_OK; k++) {
-    /* no barrier first: it would spin where ranks outnumber cores */
-    double begin = MPI_Wtime();
-    code = redist_execute(plan, source, target);
-    begin = MPI_Wtime() - begin;
-    *seconds = k == 0 || begin < *seconds ? begin : *seconds;
-  }
-  *seconds = slowest(*seconds);
-  if (plan) redist_plan_free(&plan);
-  return everywhere(code == REDIST_OK) ? 0 : fail(s, redist_strerror(code), message);
-}
-
-/* ---- the table ---- */
-
-static int time_reshapes(study *s) {
-  int status = 0;
-  for (int from = 0; from < s->grids; from++)
-    for (int to = 0; to < s->grids && status == 0; to++)
-      if (from != to)
-        status = redistribute(s, &s->grid[from].layout, s->grid[from].a, &s->grid[to].layout,
-                              s->grid[to].a, &s->reshape[from][to]);
-  return status;
-}
-
-static void print_row(const study *s, int from, int to, const redist_advice *advice) {
-  const grid *here = &s->grid[from], *there = &s->grid[to];
-  char break_even[32] = "never";
-  if (advice->break_even > 0)
-    snprintf(break_even, sizeof break_even, "%lld", (long long)advice->break_even);
-  printf("%4dx%-4d %4dx%-4d %9.3f %9.3f %9.3f %9.3f %10.3f %12s  %s\n", here->rows, here->columns,
-         there->rows, there->columns, 1e3 * here->multiply, 1e3 * there->multiply,
-         2e3 * s->reshape[from][to], 1e3 * s->reshape[to][from], 1e3 * advice->gain, break_even,
-         advice->worthwhile ? "redistribute" : "stay");
-}
-
-static int print_table(const study *s) {
-  redist_advice advice;
-  int code = REDIST_OK;
-  if (s->rank == 0)
-    printf(
-        "%lld x %lld doubles in blocks of %lld on %d rank%s, %lld multiplication%s; milliseconds\n"
-        "  present   new           here     there  both in  product  gain in all   break-even\n",
-        (long long)s->n, (long long)s->n, (long long)s->block, s->ranks, s->ranks > 1 ? "s" : "",
-        (long long)s->repetitions, s->repetitions != 1 ? "s" : "");
-  for (int from = 0; from < s->grids; from++)
-    for (int to = 0; to < s->grids && code == REDIST_OK; to++) {
-      if (from == to) continue;
-      code = redist_advise(s->grid[from].multiply, s->grid[to].multiply, 2 * s->reshape[from][to],
-                           s->reshape[to][from], s->repetitions, &advice);
-      if (code == REDIST_OK && s->rank == 0) print_row(s, from, to, &advice);
+static void count_pair(const study *s, chain *c, const redist_layout *from,
+                       const redist_layout *to) {
+  const int n = s->ranks, each = s->node;
+  redist_traffic t;
+  for (int a = 0; a < n; a++)
+    for (int b = 0; b < n; b++) {
+      const int off = a / each != b / each;
+      int64_t elements;
+      check(redist_volume(from, a, to, b, &elements), "counting");
+      c->by_rank.elements[a * n + b] += elements;
+      c->by_node.elements[a / each * c->by_node.n + b / each] += elements;
+      c->messages_off += off && elements > 0;
+      c->elements_off += off ? elements : 0;
     }
-  return code == REDIST_OK ? 0 : fail(s, "no advice", redist_strerror(code));
+  check(redist_traffic_between(from, to, 0, &t), "counting");
+  c->all.messages += t.messages;
+  c->all.moved += t.moved;
+  c->all.max_sends += larger(t.max_sends, t.max_receives);
+  c->all.max_sent += larger(t.max_sent, t.max_received);
 }
 
-/* Moves both operands to another grid, multiplies, moves the product back, and compares it with the
-   product made here: exactly, since all numbers are whole. */
-static int check_round_trip(study *s, int from, int to) {
-  grid *here = &s->grid[from], *there = &s->grid[to];
-  double *product = matrix(s, &here->layout), unused;
-  size_t bytes = (size_t)redist_layout_local_size(&here->layout, s->rank) * sizeof *product;
-  int same, status = everywhere(product != NULL) ? 0 : fail(s, "not enough memory", "");
-  if (status == 0)
-    status = redistribute(s, &here->layout, here->a, &there->layout, there->a, &unused);
-  if (status == 0)
-    status = redistribute(s, &here->layout, here->b, &there->layout, there->b, &unused);
-  if (status == 0) {
-    multiply(s, here);
-    multiply(s, there);
-    status = redistribute(s, &there->layout, there->c, &here->layout, product, &unused);
+static void count(const study *s, chain *c) {
+  const int n = s->ranks, nodes = (n + s->node - 1) / s->node;
+  c->by_rank.n = n;
+  c->by_node.n = nodes;
+  c->by_rank.elements = allocate((size_t)n * (size_t)n * sizeof(int64_t));
+  c->by_node.elements = allocate((size_t)nodes * (size_t)nodes * sizeof(int64_t));
+  for (int k = 0; k + 1 < s->layouts; k++) count_pair(s, c, &c->layout[k], &c->layout[k + 1]);
+  c->seconds = price(s, c->layout, s->layouts);
+}
+
+/* ---- other chains ---- */
+
+/* Not where a rank holds several places. */
+static void renumber(const study *s, chain *c, const chain *as) {
+  c->layout[0] = as->layout[0];
+  for (int k = 1; k < s->layouts; k++) {
+    c->ranks[k] = allocate((size_t)redist_layout_places(&as->layout[k]) * sizeof(int));
+    if (redist_relabel(&c->layout[k - 1], &as->layout[k], s->node, c->ranks[k]) != REDIST_OK)
+      return;
+    c->layout[k] = redist_on_ranks(as->layout[k], c->ranks[k]);
   }
-  if (status == 0) {
-    same = everywhere(memcmp(product, here->c, bytes) == 0);
-    if (s->rank == 0)
-      printf("operands to %dx%d, product back to %dx%d: %s\n", there->rows, there->columns,
-             here->rows, here->columns, same ? "right" : "WRONG");
-    status = !same;
+  snprintf(c->name, sizeof c->name, "%.60s, renumbered", as->name);
+  c->exists = 1;
+}
+
+/* The numbers of processes in a layout's text stand after @. Returns how many there are. */
+static int grid_of(const char *text, int *procs) {
+  int dims = 0;
+  for (*procs = 1; (text = strchr(text, '@')) != NULL; text++, dims++) *procs *= atoi(text + 1);
+  return dims;
+}
+
+static void fill_in(const char *from, const int *grid, char *to) {
+  while (*from != '\0') {
+    const int is_grid = *from == '@';
+    *to++ = *from++;
+    if (!is_grid) continue;
+    to += sprintf(to, "%d", *grid++);
+    from += strspn(from, "0123456789");
   }
-  free(product);
-  return status;
+  *to = '\0';
 }
 
-/* ---- the other operations ---- */
-
-/* The view of the operand (transposed, rotated) and the grid of the destination. */
-typedef struct {
-  const char *name;
-  int transposed, turned, reshaped;
-  int64_t n;
-} operation;
-
-static int holds(int64_t i, int64_t j, double *value, const void *what) {
-  const operation *o = (const operation *)what;
-  if (o->transposed) return *value == element(j, i);
-  return *value == (o->turned ? element(j, o->n - 1 - i) : element(i, j));
+static int onto_grid(const int *grid, redist_layout *sequence, int most, void *context) {
+  const study *s = context;
+  int procs;
+  (void)most;
+  for (int k = 0; k < s->layouts; k++) {
+    sequence[k] = s->chain[GIVEN].layout[k];
+    if (grid_of(s->text[k], &procs) != s->dims || procs != s->procs) continue;
+    fill_in(s->text[k], grid, s->filled[k]);
+    if (redist_layout_parse(s->filled[k], &sequence[k], s->storage[1][k],
+                            redist_layout_parse_size(s->text[k]), NULL, 0) != REDIST_OK)
+      return 0;
+  }
+  return s->layouts;
 }
 
-static int try_operation(study *s, operation o, int from, int to) {
-  const grid *source = &s->grid[from], *target = &s->grid[o.reshaped ? to : from];
-  redist_layout view = source->layout;
-  double seconds;
-  int right;
-  if (o.transposed) view = redist_transposed(view);
-  if (o.turned) view = redist_rotated(view, 1);
-  if (redistribute(s, &view, source->a, &target->layout, target->c, &seconds) != 0) return 1;
-  o.n = s->n;
-  right = everywhere(walk(s, target, target->c, holds, &o) == 0);
-  if (s->rank == 0)
-    printf("%-26s %4dx%-4d to %4dx%-4d %9.3f ms: %s\n", o.name, source->rows, source->columns,
-           target->rows, target->columns, 1e3 * seconds, right ? "right" : "WRONG");
-  return !right;
+static void change_grid(study *s, chain *c) {
+  int grid[REDIST_MAX_DIMS], procs, dims;
+  for (int k = 0; k < s->layouts; k++) {
+    dims = grid_of(s->text[k], &procs);
+    if (dims < 2 || (s->dims > 0 && dims >= s->dims)) continue;
+    s->dims = dims;
+    s->procs = procs;
+  }
+  if (s->dims == 0 || redist_best_grid(s->procs, s->dims, onto_grid, s, s->element, &s->cost, grid,
+                                       &c->seconds) != REDIST_OK)
+    return;
+  c->exists = onto_grid(grid, c->layout, MOST_LAYOUTS, s) == s->layouts;
+  strcpy(c->name, "on grid ");
+  for (int d = 0; d < s->dims; d++)
+    sprintf(c->name + strlen(c->name), "%s%d", d > 0 ? "x" : "", grid[d]);
 }
 
-static int try_operations(study *s) {
-  static const operation operations[] = {{"reshape", 0, 0, 1, 0},
-                                         {"transpose", 1, 0, 0, 0},
-                                         {"transpose and reshape", 1, 0, 1, 0},
-                                         {"rotate", 0, 1, 0, 0},
-                                         {"rotate and reshape", 0, 1, 1, 0}};
-  int status = 0;
-  for (size_t k = 0; k < sizeof operations / sizeof *operations && status == 0; k++)
-    status = try_operation(s, operations[k], 0, s->grids - 1);
-  return status;
+/* One more than the highest rank that holds a place. */
+static int ranks_of(const redist_layout *layout) {
+  int left = redist_layout_places(layout), rank = 0;
+  for (; left > 0 && rank < MOST_RANKS; rank++)
+    left -= redist_layout_on_rank(layout, rank, 0, NULL);
+  if (left > 0) fail("too many ranks", "at most 256 can be compared");
+  return rank;
+}
+
+static void read_layout(study *s, const char *text) {
+  const size_t bytes = redist_layout_parse_size(text);
+  const int k = s->layouts++;
+  redist_layout *layout = &s->chain[GIVEN].layout[k];
+  char wrong[256];
+  size_t room;
+  if (k == MOST_LAYOUTS) fail("too many layouts", "at most 16 can be compared");
+  s->storage[0][k] = allocate(bytes);
+  s->storage[1][k] = allocate(bytes);
+  if (redist_layout_parse(text, layout, s->storage[0][k], bytes, wrong, sizeof wrong) != REDIST_OK)
+    fail(text, wrong);
+  room = (size_t)redist_layout_format(layout, NULL, 0) + 1;
+  s->text[k] = allocate(room);
+  s->filled[k] = allocate(room + 16 * REDIST_MAX_DIMS);
+  redist_layout_format(layout, s->text[k], room);
+  if (ranks_of(layout) > s->ranks) s->ranks = ranks_of(layout);
+}
+
+static void compare(study *s) {
+  chain *c = s->chain;
+  strcpy(c[GIVEN].name, "as given");
+  c[GIVEN].exists = 1;
+  renumber(s, &c[RENUMBERED], &c[GIVEN]);
+  change_grid(s, &c[OTHER_GRID]);
+  if (c[OTHER_GRID].exists) renumber(s, &c[BOTH], &c[OTHER_GRID]);
+  for (int k = 0; k < CHAINS; k++) {
+    if (c[k].exists) count(s, &c[k]);
+    if (k == RENUMBERED || k == BOTH)
+      c[k].exists &=
+          c[k].elements_off < c[k - 1].elements_off || c[k].all.moved < c[k - 1].all.moved;
+    if (c[k].exists && c[k].seconds < c[s->best].seconds * (1 - 1e-9)) s->best = k;
+  }
+}
+
+static void finish(study *s) {
+  for (int k = 0; k < CHAINS; k++) {
+    free(s->chain[k].by_rank.elements);
+    free(s->chain[k].by_node.elements);
+    for (int l = 0; l < s->layouts; l++) free(s->chain[k].ranks[l]);
+  }
+  for (int l = 0; l < s->layouts; l++) {
+    free(s->text[l]);
+    free(s->filled[l]);
+    free(s->storage[0][l]);
+    free(s->storage[1][l]);
+  }
+}
+
+/* ---- as text ---- */
+
+static void print_layouts(const study *s, const chain *c) {
+  for (int k = 0; k < s->layouts; k++) {
+    printf("  %d  ", k + 1);
+    redist_layout_print(&c->layout[k], stdout);
+  }
+}
+
+static void print_chains(const study *s) {
+  printf("\n%-26s busiest rank's           in all  off node's\n%-26s %9s %9s %9s %9s %9s %10s\n",
+         "", "redistributions", "messages", "elements", "elements", "messages", "elements",
+         "seconds");
+  for (int k = 0; k < CHAINS; k++) {
+    const chain *c = &s->chain[k];
+    if (c->exists)
+      printf("%-26s %9" PRId64 " %9" PRId64 " %9" PRId64 " %9" PRId64 " %9" PRId64 " %10.2e%s\n",
+             c->name, c->all.max_sends, c->all.max_sent, c->all.moved, c->messages_off,
+             c->elements_off, c->seconds, k == s->best ? " *" : "");
+  }
+}
+
+static void print_method(const char *method, double seconds, const char *how) {
+  printf("          %-22s %10.2e  %s\n", method, seconds, how);
+}
+
+/* The route through other layouts that costs least, if one costs less than none. */
+static void print_route(const study *s, const redist_layout *from, const redist_layout *to) {
+  redist_layout route[MOST_STOPS + 2];
+  char how[TEXT * MOST_STOPS] = "";
+  int stops;
+  check(redist_phases(from, to, s->element, &s->cost, MOST_STOPS, route + 1, &stops),
+        "finding a route");
+  route[0] = *from;
+  route[stops + 1] = *to;
+  for (int k = 1; k <= stops; k++) {
+    strcat(how, k > 1 ? "; then " : "through ");
+    redist_layout_format(&route[k], how + strlen(how), TEXT - 10);
+  }
+  if (stops > 0) print_method("REDIST_MULTIPHASE", price(s, route, stops + 2), how);
+}
+
+/* An all-to-all sends empty messages, too; of each message all but a tenth is latency. */
+static void print_methods(const study *s, int k) {
+  const redist_layout *pair = &s->chain[GIVEN].layout[k];
+  const double together = price(s, pair, 2);
+  redist_traffic t;
+  redist_schedule *schedule;
+  double alone;
+  char how[TEXT];
+  check(redist_traffic_between(&pair[0], &pair[1], 0, &t), "counting");
+  check(redist_schedule_create(&pair[0], &pair[1], 0, &schedule), "scheduling");
+  check(redist_cost_of(&pair[0], &pair[1], s->element, &s->cost, &alone), "predicting");
+  snprintf(how, sizeof how, "%d steps, if each waits for the one before",
+           redist_schedule_steps(schedule));
+  printf("  %d to %d\n", k + 1, k + 2);
+  print_method("REDIST_POINT_TO_POINT", together, "all messages at once");
+  print_method("REDIST_ALLTOALLV",
+               together + 0.1 * s->cost.per_message *
+                              (double)(s->ranks - 1 - larger(t.max_sends, t.max_receives)),
+               "the same, and empty messages to all other ranks");
+  print_method("REDIST_SCHEDULED", alone, how);
+  print_route(s, &pair[0], &pair[1]);
+  redist_schedule_free(&schedule);
+}
+
+static void print_text(const study *s) {
+  const chain *given = &s->chain[GIVEN], *best = &s->chain[s->best];
+  printf("%d ranks, %d a node; elements of %d bytes; %.3g s a message, %.3g s a byte\n", s->ranks,
+         s->node, (int)s->element, s->cost.per_message, s->cost.per_byte);
+  print_layouts(s, given);
+  print_chains(s);
+  printf("\nmethods, as given\n");
+  for (int k = 0; k + 1 < s->layouts; k++) print_methods(s, k);
+  printf("\nadvice: %s", best->name);
+  if (s->best != GIVEN) printf(", in %.2f of the time", best->seconds / given->seconds);
+  printf("\n");
+  if (s->best != GIVEN) print_layouts(s, best);
+}
+
+/* ---- as a picture ---- */
+
+enum { MARGIN = 20, LINE = 19, PANEL = 420, CELL = 34 }; /* pixels */
+
+static double cell_of(const matrix *m) {
+  return PANEL / (m->n + 1) < CELL ? (double)PANEL / (m->n + 1) : CELL;
+}
+
+static double height_of(const matrix *m) { return 2 * LINE + cell_of(m) * (m->n + 1); }
+
+static void draw_matrix(const matrix *m, const char *title, double x, double y) {
+  const double cell = cell_of(m);
+  int64_t most = 1;
+  for (int k = 0; k < m->n * m->n; k++) most = larger(most, m->elements[k]);
+  write_text(x, y + 14, "font-size=\"15\" font-weight=\"bold\"", title);
+  printf("<g text-anchor=\"middle\">\n");
+  for (int a = 0; a < m->n; a++) {
+    write_number(cell_at(x, y + LINE, cell, cell, a + 1, 0), a, 14, "#333");
+    write_number(cell_at(x, y + LINE, cell, cell, 0, a + 1), a, 14, "#333");
+    for (int b = 0; b < m->n; b++) {
+      const rectangle r = cell_at(x, y + LINE, cell, cell, a + 1, b + 1);
+      const int64_t n = m->elements[a * m->n + b];
+      const unsigned colour = n == 0 ? 0xF1F1F1 : mix(0xD6E6F4, 0x2A6DB0, (double)n / (double)most);
+      fill(r, colour);
+      if (n > 0) write_number(r, n, 14, ink_on(colour));
+      if (n > 0 && a == b) mark(r);
+    }
+  }
+  printf("</g>\n");
+}
+
+static void draw_chain(const study *s, const chain *c, double x) {
+  const double y = 2 * MARGIN + LINE * s->layouts;
+  char line[TEXT];
+  for (int k = 0; k < s->layouts; k++) {
+    redist_layout_format(&c->layout[k], line, sizeof line);
+    if (strlen(line) > 54) strcpy(line + 51, "...");
+    write_text(x, MARGIN + LINE * k + 10,
+               "font-size=\"13\" font-family=\"DejaVu Sans Mono, monospace\"", line);
+  }
+  snprintf(line, sizeof line, "%s: %" PRId64 " elements move", c->name, c->all.moved);
+  draw_matrix(&c->by_rank, line, x, y);
+  snprintf(line, sizeof line, "nodes of %d ranks: %" PRId64 " elements move", s->node,
+           c->elements_off);
+  if (s->node > 1) draw_matrix(&c->by_node, line, x, y + height_of(&c->by_rank));
+}
+
+static void print_picture(const study *s) {
+  const chain *given = &s->chain[GIVEN];
+  const int columns = s->best == GIVEN ? 1 : 2;
+  printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" "
+         "font-family=\"DejaVu Sans, sans-serif\">\n"
+         "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+         MARGIN + columns * (PANEL + MARGIN),
+         2 * MARGIN + LINE * s->layouts + height_of(&given->by_rank) +
+             (s->node > 1 ? height_of(&given->by_node) : 0));
+  draw_chain(s, given, MARGIN);
+  if (s->best != GIVEN) draw_chain(s, &s->chain[s->best], 2 * MARGIN + PANEL);
+  printf("</svg>\n");
 }
 
 /* ---- the command line ---- */
 
-static int run(study *s) {
-  static const int shift[2] = {0, 4}; /* the two operands differ */
-  int status = 0;
-  for (int rows = 1; rows <= s->ranks && s->grids < MOST_GRIDS && status == 0; rows++)
-    if (s->ranks % rows == 0) {
-      grid *g = &s->grid[s->grids++];
-      status = grid_create(s, g, rows);
-      if (status != 0) return status;
-      walk(s, g, g->a, fill, &shift[0]);
-      walk(s, g, g->b, fill, &shift[1]);
-      time_multiply(s, g);
-    }
-  status = time_reshapes(s);
-  if (status == 0) status = print_table(s);
-  if (status == 0 && s->grids > 1) status = check_round_trip(s, 0, s->grids - 1);
-  return status == 0 ? try_operations(s) : status;
+static int help(void) {
+  printf(
+      "usage: advise [OPTION...] 'LAYOUT' 'LAYOUT'... [>picture.svg]\n"
+      "A tool: compares methods, ranks and process grids for an array that passes through these layouts. A layout is\n"
+      "a text such as '100x80: block@4, cyclic(8)@2' (redist.h describes the format).\n"
+      "  --picture        as SVG: who sends how much to whom, as given and as advised\n"
+      "  --node RANKS     ranks of a node, 1 or more (1): rank r is on node r / RANKS\n"
+      "  --element BYTES  of an element, 1 or more (8)\n"
+      "  --message S      seconds of a short message (1e-5); redist_calibrate measures it\n"
+      "  --byte S         seconds of a byte (8e-10, 10 Gbit/s)\n"
+      "  --help           this text\n");
+  return 0;
+}
+
+/* Returns 0 where the number is none, or too small. */
+static int read_number(const char *text, double least, double *number) {
+  char *end;
+  *number = text == NULL ? -1 : strtod(text, &end);
+  return text != NULL && end != text && *end == '\0' && *number >= least && *number <= 1e9;
+}
+
+/* Returns how many arguments the option at arguments[0] takes; 0 when it is none, or incomplete. */
+static int read_option(study *s, char **arguments) {
+  double number;
+  if (strcmp(arguments[0], "--picture") == 0) return s->picture = 1;
+  if (strcmp(arguments[0], "--node") == 0 && read_number(arguments[1], 1, &number))
+    s->node = (int)number;
+  else if (strcmp(arguments[0], "--element") == 0 && read_number(arguments[1], 1, &number))
+    s->element = (size_t)number;
+  else if (strcmp(arguments[0], "--message") == 0 && read_number(arguments[1], 0, &number))
+    s->cost.per_message = number;
+  else if (strcmp(arguments[0], "--byte") == 0 && read_number(arguments[1], 0, &number))
+    s->cost.per_byte = number;
+  else
+    return 0;
+  return 2;
 }
 
 int main(int argc, char **argv) {
-  static study s = {.n = 128, .block = 16, .repetitions = 1};
-  const option table[] = {{.name = "--n",
-                           .argument = "N",
-                           .integer = &s.n,
-                           .least = 1,
-                           .most = 40000,
-                           .help = "rows and columns (default 128)"},
-                          {.name = "--block",
-                           .argument = "B",
-                           .integer = &s.block,
-                           .least = 1,
-                           .most = 40000,
-                           .help = "ScaLAPACK's MB and NB (default 16)"},
-                          {.name = "--repetitions",
-                           .argument = "K",
-                           .integer = &s.repetitions,
-                           .least = 0,
-                           .most = 1e15,
-                           .help = "multiplications between going there and back (default 1)"},
-                          {.name = NULL}};
-  int status;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &s.ranks);
-  status = options_start(
-      table, argc, argv, s.rank, "advise",
-      "Teaches redist_advise: whether to compute where the data lies, or to redistribute first; on ScaLAPACK's\n"
-      "pdgemm and every process grid of the ranks. Then views: reshaping, transposing and rotating, each one plan.");
-  if (status < 0) status = run(&s);
-  for (int k = 0; k < s.grids; k++) grid_free(&s.grid[k]);
-  Cblacs_exit(1);
-  MPI_Finalize();
-  return status;
+  static study s = {.node = 1, .element = 8, .cost = {1e-5, 8e-10}};
+  int used;
+  for (int k = 1; k < argc; k += used) {
+    used = 1;
+    if (strcmp(argv[k], "--help") == 0) return help();
+    if (strncmp(argv[k], "--", 2) != 0)
+      read_layout(&s, argv[k]);
+    else if ((used = read_option(&s, argv + k)) == 0) {
+      fprintf(stderr, "advise: unknown or incomplete option '%s' (--help lists all)\n", argv[k]);
+      return 2;
+    }
+  }
+  if (s.layouts < 2) fail("two layouts or more", "--help tells more");
+  compare(&s);
+  (s.picture ? print_picture : print_text)(&s);
+  finish(&s);
+  return 0;
 }

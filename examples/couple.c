@@ -9,7 +9,9 @@
        air += (sea - air) / 8            sea += (air - sea) / 32
 
    Neither program knows how the other distributes the plane, nor over how many ranks. Both join one
-   communicator, where the ranks of the air come first, and send each other their layouts as text.
+   communicator, where the ranks of the air come first, and send each other their layouts as text. A
+   program without a layout of its own takes the process grid on which the exchange costs least
+   (redist_best_grid); if neither has one, the air takes rows.
    Then all ranks build the same two layouts, each on its program's ranks (redist_on_ranks), and one
    plan of two parts, air to sea and sea to air, with one message per pair of ranks. If a text is
    invalid, or two do not match, all ranks report the same error.
@@ -129,12 +131,9 @@ static int know_each_other(coupling *c, MPI_Comm met) {
 
 /* ---- layouts ---- */
 
-static void own_text(coupling *c, const char *layout) {
-  const char *form = c->role == AIR ? "60x40: balanced@%d, *" : "60x40: *, balanced@%d";
-  char text[64];
-  snprintf(text, sizeof text, form, c->ranks[c->role]);
-  layout = layout ? layout : text;
-  c->text[c->role] = strcpy(allocate(strlen(layout)), layout);
+static void set_text(coupling *c, int k, const char *text) {
+  free(c->text[k]);
+  c->text[k] = strcpy(allocate(strlen(text)), text);
 }
 
 static void exchange_texts(coupling *c) {
@@ -187,6 +186,53 @@ static int read_layout(coupling *c, int k) {
   if (put_on_program(c, k)) return 0;
   snprintf(wrong, sizeof wrong, "needs ranks beyond the %d of its program", c->ranks[k]);
   return fail(c, text, wrong);
+}
+
+/* Program k's field on a grid of its ranks, between two visits to the other's, for
+   redist_best_grid. */
+typedef struct {
+  const coupling *of;
+  int k;
+} visitor;
+
+static int there_and_back(const int *grid, redist_layout *sequence, int most, void *context) {
+  const visitor *v = context;
+  const coupling *c = v->of;
+  const int other = 1 - v->k;
+  (void)most;
+  sequence[0] = sequence[2] = c->layout[other];
+  sequence[1] = redist_layout_2d(redist_balanced(c->n[other], grid[0]),
+                                 redist_balanced(c->m[other], grid[1]));
+  sequence[1] = redist_from_rank(sequence[1], c->first[v->k]);
+  return 3;
+}
+
+/* The text of the layout for which program k and the other exchange fastest. */
+static int choose_layout(coupling *c, int k) {
+  visitor v = {c, k};
+  redist_cost cost;
+  double seconds;
+  int grid[2], code = redist_calibrate(c->all, &cost);
+  char text[80];
+  if (code == REDIST_OK)
+    code =
+        redist_best_grid(c->ranks[k], 2, there_and_back, &v, sizeof(double), &cost, grid, &seconds);
+  if (code != REDIST_OK) return fail(c, "no process grid", redist_strerror(code));
+  snprintf(text, sizeof text, "%lldx%lld: balanced@%d, balanced@%d", (long long)c->n[1 - k],
+           (long long)c->m[1 - k], grid[0], grid[1]);
+  set_text(c, k, text);
+  return 0;
+}
+
+/* Reads both layouts; a program without one adapts to the other. */
+static int read_layouts(coupling *c) {
+  const int leader = c->text[AIR][0] == '\0' && c->text[SEA][0] != '\0' ? SEA : AIR;
+  char rows[64];
+  snprintf(rows, sizeof rows, "60x40: balanced@%d, *", c->ranks[AIR]);
+  if (c->text[leader][0] == '\0') set_text(c, leader, rows);
+  if (read_layout(c, leader) != 0) return 1;
+  if (c->text[1 - leader][0] == '\0' && choose_layout(c, 1 - leader) != 0) return 1;
+  return read_layout(c, 1 - leader);
 }
 
 /* Creates one plan for both directions. On ranks of the other program, a part's array is NULL. */
@@ -282,9 +328,9 @@ static int run(coupling *c, int64_t steps) {
 static int couple(coupling *c, const settings *s, MPI_Comm met) {
   int status = know_each_other(c, met);
   if (status == 0) {
-    own_text(c, s->layout);
+    set_text(c, c->role, s->layout ? s->layout : "");
     exchange_texts(c);
-    status = read_layout(c, AIR) != 0 || read_layout(c, SEA) != 0 || create_plan(c) != 0;
+    status = read_layouts(c) != 0 || create_plan(c) != 0;
   }
   if (status == 0) status = run(c, s->steps);
   redist_plan_free(&c->plan);
@@ -304,32 +350,33 @@ static int couple(coupling *c, const settings *s, MPI_Comm met) {
 
 static int read_options(settings *s, int argc, char **argv, int rank, int is_alone) {
   static const option_choice roles[] = {{"air", AIR}, {"sea", SEA}, {NULL, 0}};
-  const option table[] = {{.name = "--role",
-                           .argument = "ROLE",
-                           .choice = &s->role,
-                           .choices = roles,
-                           .help = "which of the two programs this is"},
-                          {.name = "--layout",
-                           .argument = "TEXT",
-                           .text = &s->layout,
-                           .help = "of this program's field (default: 60x40, in rows or columns)"},
-                          {.name = "--steps",
-                           .argument = "K",
-                           .integer = &s->steps,
-                           .least = 0,
-                           .most = 100000,
-                           .help = "at most (default 20)"},
-                          {.name = "--spawn",
-                           .argument = "RANKS",
-                           .integer = &s->spawn,
-                           .least = 0,
-                           .most = 10000,
-                           .help = "start the other program on so many (default 0: do not)"},
-                          {.name = "--spawned-layout",
-                           .argument = "TEXT",
-                           .text = &s->spawned_layout,
-                           .help = "the --layout of the program that --spawn starts"},
-                          {.name = NULL}};
+  const option table[] = {
+      {.name = "--role",
+       .argument = "ROLE",
+       .choice = &s->role,
+       .choices = roles,
+       .help = "which of the two programs this is"},
+      {.name = "--layout",
+       .argument = "TEXT",
+       .text = &s->layout,
+       .help = "of this program's field (default: the best for the other's; 60x40)"},
+      {.name = "--steps",
+       .argument = "K",
+       .integer = &s->steps,
+       .least = 0,
+       .most = 100000,
+       .help = "at most (default 20)"},
+      {.name = "--spawn",
+       .argument = "RANKS",
+       .integer = &s->spawn,
+       .least = 0,
+       .most = 10000,
+       .help = "start the other program on so many (default 0: do not)"},
+      {.name = "--spawned-layout",
+       .argument = "TEXT",
+       .text = &s->spawned_layout,
+       .help = "the --layout of the program that --spawn starts"},
+      {.name = NULL}};
   const int status = options_start(
       table, argc, argv, rank, "couple",
       "Teaches coupling: two programs, under one mpiexec (-n 2 couple --role air : -n 3 couple --role sea) or started\n"

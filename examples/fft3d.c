@@ -1,11 +1,12 @@
 /* A three-dimensional Fourier transform on pencils, with two redistributions. MIT licence, see
    LICENSE.
 
-   The array (x, y, z) is distributed over a two-dimensional grid of ranks. One axis at a time is
-   whole on each rank and can be transformed there: x, then y, then z. In memory the whole axis
-   always comes last, so that every transform is contiguous. redist_permuted gives the three layouts
-   the same order of axes, x, y, z. The result stays in the last layout. Rank 0 gathers input and
-   output and compares with FFTW's own three-dimensional transform. */
+   The array (x, y, z) is distributed over a two-dimensional grid of ranks, the one on which the two
+   redistributions cost least (redist_best_grid). One axis at a time is whole on each rank and can
+   be transformed there: x, then y, then z. In memory the whole axis always comes last, so that
+   every transform is contiguous. redist_permuted gives the three layouts the same order of axes, x,
+   y, z. The result stays in the last layout. Rank 0 gathers input and output and compares with
+   FFTW's own three-dimensional transform. */
 #include <complex.h>
 #include <limits.h>
 #include <math.h>
@@ -60,15 +61,37 @@ static double complex *allocate(const transform *t, const redist_layout *layout)
 
 /* ---- pencils ---- */
 
-static void lay_out(transform *t, int which) {
+static redist_layout pencil_layout(const transform *t, int which, const int *grid,
+                                   redist_axis *axes) {
   const pencil_shape *shape = &shapes[which];
+  for (int d = 0; d < 2; d++) axes[d] = redist_balanced(t->extent[shape->storage[d]], grid[d]);
+  axes[2] = redist_whole(t->extent[which]);
+  return redist_permuted(redist_layout_nd(3, axes), shape->view);
+}
+
+/* The layouts that the data passes through on a grid of ranks, for redist_best_grid. */
+static int all_pencils(const int *grid, redist_layout *sequence, int most, void *context) {
+  redist_axis axes[3];
+  (void)most;
+  for (int which = 0; which < 3; which++)
+    sequence[which] = pencil_layout(context, which, grid, axes);
+  return 3;
+}
+
+static int choose_grid(transform *t) {
+  redist_cost cost;
+  double seconds;
+  int code = redist_calibrate(MPI_COMM_WORLD, &cost);
+  return code != REDIST_OK ? code
+                           : redist_best_grid(t->ranks, 2, all_pencils, t, sizeof(double complex),
+                                              &cost, t->grid, &seconds);
+}
+
+static void lay_out(transform *t, int which) {
   pencil *p = &t->pencils[which];
-  for (int d = 0; d < 2; d++)
-    p->axes[d] = redist_balanced(t->extent[shape->storage[d]], t->grid[d]);
-  p->axes[2] = redist_whole(t->extent[which]);
+  p->layout = pencil_layout(t, which, t->grid, p->axes);
   redist_layout stored = redist_layout_nd(3, p->axes);
   redist_layout_coords(&stored, t->rank, p->coords);
-  p->layout = redist_permuted(stored, shape->view);
 }
 
 /* Plans the transforms along the last, contiguous axis; a rank without data needs none. */
@@ -106,9 +129,9 @@ static void fill(transform *t) {
 }
 
 static int prepare(transform *t) {
-  int ok = 1, code = REDIST_OK;
+  int ok = 1, code = choose_grid(t);
   double begin = MPI_Wtime();
-  MPI_Dims_create(t->ranks, 2, t->grid);
+  if (code != REDIST_OK) return fail(t, redist_strerror(code));
   for (int which = 0; which < 3; which++) {
     lay_out(t, which);
     ok = plan_transform(t, which) && ok;
@@ -251,7 +274,7 @@ static int read_extents(transform *t, int argc, char **argv) {
                           {.name = NULL}};
   return options_start(
       table, argc, argv, t->rank, "fft3d",
-      "Teaches pencils on a grid of ranks, and views that let arrays stored in different orders share axis numbering.\n"
+      "Teaches pencils on the best grid of ranks, and views that let arrays stored in different orders share axis numbering.\n"
       "A three-dimensional Fourier transform in two redistributions, compared with FFTW's own.");
 }
 

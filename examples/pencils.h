@@ -94,35 +94,45 @@ static inline redist_layout kept_modes(const pencils *p, int which, redist_layou
   return redist_section(layout, which, 0, p->modes[which], 1);
 }
 
-/* Seconds that a vector takes from points to modes on a grid of ranks, by the cost model. */
-static inline double predict(const pencils *p, const int *grid, const redist_cost *cost) {
-  double seconds = 0, one;
+/* Which grids may be chosen: with this p1 (0: any), and perhaps with ranks without elements. */
+typedef struct {
+  const pencils *of;
+  int p1, idle;
+} grid_wish;
+
+/* A vector's way from points to modes, for redist_best_grid: from pencil 0 to 1, and from what is
+   kept of that to 2. */
+static inline int way_to_modes(const int *grid, redist_layout *sequence, int most, void *context) {
+  const grid_wish *wish = context;
+  int idle = 0;
+  (void)most;
   for (int which = 0; which < 2; which++) {
     redist_axis axes[3];
-    redist_layout from = kept_modes(p, which, pencil_layout(p, which, grid, axes));
-    redist_layout to = pencil_layout(p, which + 1, grid, axes);
-    redist_cost_of(&from, &to, VECTOR * sizeof(complex_number), cost, &one);
-    seconds += one;
+    redist_layout *from = &sequence[2 * which], *to = from + 1;
+    *from = pencil_layout(wish->of, which, grid, axes);
+    *to = pencil_layout(wish->of, which + 1, grid, axes);
+    idle |= redist_layout_local_size(from, wish->of->ranks - 1) == 0 ||
+            redist_layout_local_size(to, wish->of->ranks - 1) == 0;
+    *from = kept_modes(wish->of, which, *from);
   }
-  return seconds;
+  return idle > wish->idle || (wish->p1 > 0 && wish->p1 != grid[0]) ? 0 : 4;
 }
 
-/* Chooses the grid of ranks with the least predicted time; p1 > 0: the grid with this p1. */
+/* Chooses the grid of ranks with the least predicted time, if possible without idle ranks; p1 > 0:
+   the grid with this p1. */
 static inline int choose_grid(pencils *p, int64_t p1) {
+  grid_wish wish = {p, (int)p1, 0};
   redist_cost cost;
-  double least = HUGE_VAL;
+  double seconds;
   int code = redist_calibrate(MPI_COMM_WORLD, &cost);
-  for (int first = 1; first <= p->ranks && code == REDIST_OK; first++) {
-    int grid[2] = {first, p->ranks / first};
-    if (p->ranks % first == 0 && (p1 <= 0 || p1 == first)) {
-      double seconds = predict(p, grid, &cost);
-      if (p->rank == 0)
-        printf("  %3d x %-3d ranks  %10.2f us predicted for a vector's way from points to modes\n",
-               grid[0], grid[1], 1e6 * seconds);
-      if (seconds < least) memcpy(p->grid, grid, sizeof grid);
-      least = fmin(least, seconds);
-    }
-  }
+  if (code != REDIST_OK) return code;
+  do
+    code = redist_best_grid(p->ranks, 2, way_to_modes, &wish, VECTOR * sizeof(complex_number),
+                            &cost, p->grid, &seconds);
+  while (code == REDIST_ERR_LAYOUT && !wish.idle++);
+  if (code == REDIST_OK && p->rank == 0)
+    printf("  %3d x %-3d ranks  %10.2f us predicted for a vector's way from points to modes\n",
+           p->grid[0], p->grid[1], 1e6 * seconds);
   return code;
 }
 

@@ -13,7 +13,7 @@
 #include "redist_plan.h"
 
 typedef struct {
-  int64_t n, block, first, steps;
+  int64_t n, block, first, steps, node_ranks;
   int rank, ranks;
   redist_axis axis;     /* its rows */
   redist_layout before; /* the layout before and after the solver */
@@ -144,15 +144,34 @@ static void finish(run *r) {
 
 /* ---- the report ---- */
 
+/* *inside: the elements that stay on their node, but not on their rank. */
+static int count_inside(const problem *p, const run *r, int64_t *inside) {
+  const int each = (int)p->node_ranks;
+  int code = REDIST_OK;
+  *inside = 0;
+  for (int from = 0; from < p->ranks; from++)
+    for (int to = from / each * each; to < p->ranks && to / each == from / each; to++) {
+      int64_t elements = 0;
+      if (to != from && code == REDIST_OK)
+        code = redist_volume(&p->before, from, &r->rows, to, &elements);
+      *inside += elements;
+    }
+  return code;
+}
+
 static int report(const problem *p, const run *r) {
   redist_traffic t;
   double slowest = 0;
+  int64_t inside = 0;
   int code = redist_traffic_between(&p->before, &r->rows, 0, &t);
+  if (code == REDIST_OK && p->node_ranks > 1) code = count_inside(p, r, &inside);
   MPI_Reduce(&r->seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   if (code != REDIST_OK) return fail(p, r->name, redist_strerror(code));
-  if (p->rank == 0)
-    printf("  %-12s %7.2f MB stay, %7.2f MB travel in %4lld messages, %8.3f ms\n", r->name,
-           8e-6 * (double)t.local, 8e-6 * (double)t.moved, (long long)t.messages, 1e3 * slowest);
+  if (p->rank != 0) return 0;
+  printf("  %-13s %7.2f MB stay on their rank", r->name, 8e-6 * (double)t.local);
+  if (p->node_ranks > 1) printf(", %7.2f MB on their node", 8e-6 * (double)inside);
+  printf(", %7.2f MB travel%s in %4lld messages, %8.3f ms\n", 8e-6 * (double)(t.moved - inside),
+         p->node_ranks > 1 ? " between nodes" : "", (long long)t.messages, 1e3 * slowest);
   return 0;
 }
 
@@ -185,7 +204,8 @@ static int compare_numberings(const problem *p, double *matrix, int *ranks) {
   int code, status;
   current.rows = redist_layout_2d(redist_balanced(p->n, p->ranks), redist_whole(p->n));
   current.rows = redist_with_halo(current.rows, 0, 1, 1);
-  code = redist_relabel(&p->before, &current.rows, 0, ranks); /* the same on every rank */
+  code = redist_relabel(&p->before, &current.rows, (int)p->node_ranks,
+                        ranks); /* the same on every rank */
   if (!everywhere(code == REDIST_OK)) return fail(p, "no relabelling", redist_strerror(code));
   relabelled.rows = redist_on_ranks(current.rows, ranks);
 
@@ -232,31 +252,38 @@ static int start(problem *p) {
 
 int main(int argc, char **argv) {
   problem p = {.n = 2000, .first = 1, .steps = 10};
-  const option table[] = {{.name = "--n",
-                           .argument = "N",
-                           .integer = &p.n,
-                           .least = 1,
-                           .most = 30000,
-                           .help = "rows and columns (default 2000)"},
-                          {.name = "--block",
-                           .argument = "B",
-                           .integer = &p.block,
-                           .least = 0,
-                           .most = 30000,
-                           .help = "rows per block before (default: four fifths of an even share)"},
-                          {.name = "--first",
-                           .argument = "R",
-                           .integer = &p.first,
-                           .least = 0,
-                           .most = INT_MAX,
-                           .help = "rank that has the first block, modulo the ranks (default 1)"},
-                          {.name = "--steps",
-                           .argument = "K",
-                           .integer = &p.steps,
-                           .least = 0,
-                           .most = 1000000,
-                           .help = "of the solver (default 10)"},
-                          {.name = NULL}};
+  const option table[] = {
+      {.name = "--n",
+       .argument = "N",
+       .integer = &p.n,
+       .least = 1,
+       .most = 30000,
+       .help = "rows and columns (default 2000)"},
+      {.name = "--block",
+       .argument = "B",
+       .integer = &p.block,
+       .least = 0,
+       .most = 30000,
+       .help = "rows per block before (default: four fifths of an even share)"},
+      {.name = "--first",
+       .argument = "R",
+       .integer = &p.first,
+       .least = 0,
+       .most = INT_MAX,
+       .help = "rank that has the first block, modulo the ranks (default 1)"},
+      {.name = "--steps",
+       .argument = "K",
+       .integer = &p.steps,
+       .least = 0,
+       .most = 1000000,
+       .help = "of the solver (default 10)"},
+      {.name = "--node-ranks",
+       .argument = "R",
+       .integer = &p.node_ranks,
+       .least = 0,
+       .most = INT_MAX,
+       .help = "ranks of a node: keeps data on its node first (default: every rank is one)"},
+      {.name = NULL}};
   int status;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);

@@ -10,8 +10,8 @@
    What this program teaches about redist, here and in pencils.h:
 
    - Pencils: x, y or z is whole, the other axes are distributed over p1 x p2 ranks. The program
-     compares all candidates for p1 x p2 on paper (redist_cost_of, with redist_calibrate's costs)
-     before it allocates anything.
+     finds the best p1 x p2 on paper (redist_best_grid, with redist_calibrate's costs) before it
+     allocates anything.
    - Three arrays in one message to each peer (options.arrays), in an arena (memory of the node).
    - Dealiasing: modes that are cut off need not be sent. A section of a layout shows only the kept
      ones: 2/3 of all numbers are sent from the first pencil to the second, 4/9 to the third.

@@ -16,7 +16,13 @@ static void want(int *good, int condition) { *good = *good && condition; }
 static void query(const redist_layout *x, int *good) {
   int64_t index[REDIST_MAX_DIMS + 1] = {0};
   int coords[REDIST_MAX_DIMS + 1] = {0};
+  redist_shape shape;
   want(good, redist_layout_places(x) == 0);
+  want(good, redist_layout_next_place(x, 0, -1) == -1);
+  want(good, redist_layout_on_rank(x, 0, 1, coords) == 0);
+  want(good, redist_layout_place_coords(x, 0, coords) == 0);
+  want(good, redist_layout_shape(x, 0, &shape) == 0);
+  want(good, redist_layout_place_shape(x, 0, &shape) == 0);
   want(good, redist_layout_rank(x, coords) == -1);
   want(good, redist_layout_coords(x, 0, coords) == 0);
   want(good, redist_layout_owner(x, index) == -1);

@@ -18,11 +18,9 @@
     X(Get_processor_name, 0) X(Query_thread, 0) X(Type_size, 0) X(Type_get_extent, 0)             \
     X(Type_get_true_extent, 0) X(Type_commit, 0) X(Type_dup, 0) X(Type_contiguous, 0)             \
     X(Type_create_hvector, 0) X(Type_create_hindexed_block, 0) X(Type_create_struct, 0)           \
-    X(Type_create_resized, 0) X(Info_create, 0) X(Info_set, 0) X(Win_lock_all, 0) X(Win_shared_query, 0) X(Send_init, 0)    \
-    X(Recv_init, 0) X(Alltoallv_init, 0) X(Alltoallw_init, 0) X(Comm_idup, 0)                     \
-    X(Comm_split_type, 0) X(Win_allocate_shared, 0) X(Ibarrier, 0) X(Comm_free, 0)                \
-    X(Group_free, 0) X(Type_free, 0) X(Info_free, 0) X(Request_free, 0) X(Win_free, 0)            \
-    X(Win_unlock_all, 0) X(Cancel, 0) X(Request_get_status, 0) X(Iallreduce, 1) X(Ibcast, 1)      \
+    X(Type_create_resized, 0) X(Send_init, 0) X(Recv_init, 0) X(Alltoallv_init, 0)                \
+    X(Alltoallw_init, 0) X(Comm_idup, 0) X(Comm_free, 0) X(Group_free, 0) X(Type_free, 0)         \
+    X(Request_free, 0) X(Cancel, 0) X(Request_get_status, 0) X(Iallreduce, 1) X(Ibcast, 1)        \
     X(Test, 1) X(Testsome, 1) X(Iprobe, 1) X(Start, 1) X(Startall, 1) X(Isend, 1) X(Irecv, 1)     \
     X(Ialltoallv, 1) X(Ialltoallw, 1) X(Reduce_local, 0) X(Iallgather, 1)
 /* clang-format on */
@@ -35,7 +33,7 @@ static const char *const call_name[] = {FAILING_CALLS(FAILING_NAME) "none"};
 static const int call_spreads[] = {FAILING_CALLS(FAILING_SPREADS) 0};
 
 /* Objects of a kind that are created and not freed. */
-enum { COMMUNICATORS, TYPES, GROUPS, INFOS, PREPARED, KINDS };
+enum { COMMUNICATORS, TYPES, GROUPS, PREPARED, KINDS };
 static int live[KINDS];
 
 enum { FINE, FAILS, IS_BROKEN, MOST_KEPT = 4096 };
@@ -48,10 +46,8 @@ static struct {
   MPI_Comm telling;
 } injected;
 static MPI_Comm hidden[MOST_KEPT];
-static MPI_Win windows[MOST_KEPT];
-static int window_locked[MOST_KEPT];
 static MPI_Request prepared[MOST_KEPT];
-static int hidden_n, windows_n, prepared_n;
+static int hidden_n, prepared_n;
 
 static int fails(int call) {
   int told = 0;
@@ -84,23 +80,6 @@ static int failed(void) {
 static void complete(MPI_Request *request) {
   int done = 0;
   while (PMPI_Test(request, &done, MPI_STATUS_IGNORE), !done) sched_yield();
-}
-
-/* Whether both ranks are about to make a call that waits for the other. */
-static int all_come(void) {
-  int come = 0;
-  if (!injected.spreads) return 1;
-  tell(2 * injected.trial + 1);
-  while (!come && !injected.broken) {
-    PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial + 1, injected.telling, &come, MPI_STATUS_IGNORE);
-    PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial, injected.telling, &injected.broken,
-                MPI_STATUS_IGNORE);
-    sched_yield();
-  }
-  if (come)
-    PMPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, 2 * injected.trial + 1, injected.telling,
-              MPI_STATUS_IGNORE);
-  return come;
 }
 
 /* ---- local calls, and those that begin or prepare something ---- */
@@ -147,9 +126,6 @@ FAILING_LOCAL(Type_get_extent, (MPI_Datatype type, MPI_Aint *lower, MPI_Aint *ex
 FAILING_LOCAL(Type_get_true_extent, (MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent),
               (type, lower, extent))
 FAILING_LOCAL(Type_commit, (MPI_Datatype * type), (type))
-FAILING_LOCAL(Info_set, (MPI_Info info, const char *key, const char *value), (info, key, value))
-FAILING_LOCAL(Win_shared_query, (MPI_Win window, int rank, MPI_Aint *size, int *unit, void *base),
-              (window, rank, size, unit, base))
 FAILING_LOCAL(Testsome, (int n, MPI_Request *request, int *done, int *index, MPI_Status *status),
               (n, request, done, index, status))
 FAILING_LOCAL(Iprobe, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status),
@@ -168,7 +144,6 @@ FAILING_LOCAL(Reduce_local, (const void *from, void *to, int n, MPI_Datatype typ
               (from, to, n, type, op))
 
 FAILING_MAKES(Comm_group, GROUPS, (MPI_Comm comm, MPI_Group *made), (comm, made))
-FAILING_MAKES(Info_create, INFOS, (MPI_Info * made), (made))
 FAILING_MAKES(Type_dup, TYPES, (MPI_Datatype type, MPI_Datatype *made), (type, made))
 FAILING_MAKES(Type_contiguous, TYPES, (int n, MPI_Datatype type, MPI_Datatype *made),
               (n, type, made))
@@ -236,7 +211,6 @@ FAILING_TOGETHER(Iallgather,
                  (const void *from, int n, MPI_Datatype type, void *to, int m, MPI_Datatype kind,
                   MPI_Comm comm, MPI_Request *request),
                  (from, n, type, to, m, kind, comm, request))
-FAILING_TOGETHER(Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request))
 
 int MPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
   const int state = fails(CALL_Test);
@@ -265,28 +239,6 @@ int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request) {
   return MPI_SUCCESS;
 }
 
-int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made) {
-  const int state = fails(CALL_Comm_split_type);
-  if (state == IS_BROKEN || !all_come()) return failed();
-  PMPI_Comm_split_type(comm, type, key, info, made);
-  if (state == FAILS) return hide(*made, made);
-  live[COMMUNICATORS]++;
-  return MPI_SUCCESS;
-}
-
-int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *base,
-                            MPI_Win *window) {
-  const int state = fails(CALL_Win_allocate_shared);
-  if (state == IS_BROKEN || !all_come() ||
-      PMPI_Win_allocate_shared(bytes, unit, info, comm, base, window) != MPI_SUCCESS)
-    return failed();
-  window_locked[windows_n] = 0;
-  windows[windows_n++] = *window;
-  if (state == FINE) return MPI_SUCCESS;
-  memset(window, 0x55, sizeof *window);
-  return failed();
-}
-
 /* ---- calls that free ---- */
 
 #define FAILING_FREES(name, kind, parameters, values)                \
@@ -298,7 +250,6 @@ int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm co
 
 FAILING_FREES(Group_free, GROUPS, (MPI_Group * group), (group))
 FAILING_FREES(Type_free, TYPES, (MPI_Datatype * type), (type))
-FAILING_FREES(Info_free, INFOS, (MPI_Info * info), (info))
 
 /* Messages in flight must not match those of a later communicator. */
 int MPI_Comm_free(MPI_Comm *comm) {
@@ -333,40 +284,9 @@ int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
   return state == FAILS ? failed() : code;
 }
 
-static int window_number(MPI_Win window) {
-  int k = windows_n - 1;
-  while (k >= 0 && windows[k] != window) k--;
-  return k;
-}
-
-int MPI_Win_lock_all(int mode, MPI_Win window) {
-  if (fails(CALL_Win_lock_all)) return failed();
-  window_locked[window_number(window)] = 1;
-  return PMPI_Win_lock_all(mode, window);
-}
-
-int MPI_Win_unlock_all(MPI_Win window) {
-  const int state = fails(CALL_Win_unlock_all), code = PMPI_Win_unlock_all(window);
-  window_locked[window_number(window)] = 0;
-  return state == FAILS ? failed() : code;
-}
-
-int MPI_Win_free(MPI_Win *window) {
-  const int state = fails(CALL_Win_free), k = window_number(*window);
-  if (state == IS_BROKEN || !all_come()) return failed();
-  window_locked[k] = window_locked[--windows_n];
-  windows[k] = windows[windows_n];
-  PMPI_Win_free(window);
-  return state == FAILS ? failed() : MPI_SUCCESS;
-}
-
 /* Frees what redist could not free. Collective. */
 static void free_hidden(void) {
   while (hidden_n > 0) PMPI_Comm_free(&hidden[--hidden_n]);
-  while (windows_n > 0) {
-    if (window_locked[--windows_n]) PMPI_Win_unlock_all(windows[windows_n]);
-    PMPI_Win_free(&windows[windows_n]);
-  }
 }
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { NEVER = -1, MOST_HIDDEN = 4096 };
 /* calls of a kind before one fails */
-static int until_duplicate = NEVER, until_split = NEVER, until_start = NEVER, until_prepare = NEVER;
+static int until_duplicate = NEVER, until_start = NEVER, until_prepare = NEVER;
 static int fails_late; /* a failed MPI_Comm_idup is reported by its request */
 static int live_communicators, hidden;
 static MPI_Comm hidden_communicator[MOST_HIDDEN];
@@ -24,14 +24,6 @@ static int fails(int *until) {
   const int now = *until == 0;
   if (*until >= 0) --*until;
   return now;
-}
-
-/* The object that was created stays hidden; the caller gets a handle that is neither null nor
-   usable. */
-static int hide(MPI_Comm made, MPI_Comm *given) {
-  hidden_communicator[hidden++] = made;
-  memset(given, 0x55, sizeof *given);
-  return MPI_ERR_OTHER;
 }
 
 static void free_hidden(void) {
@@ -60,20 +52,6 @@ int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request) {
   }
   wait_yielding(request);
   return MPI_ERR_OTHER;
-}
-
-int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made) {
-  const int code = PMPI_Comm_split(comm, color, key, made);
-  if (fails(&until_split)) return hide(*made, made);
-  live_communicators++;
-  return code;
-}
-
-int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made) {
-  const int code = PMPI_Comm_split_type(comm, type, key, info, made);
-  if (fails(&until_split)) return hide(*made, made);
-  live_communicators++;
-  return code;
 }
 
 int MPI_Comm_free(MPI_Comm *comm) {
@@ -179,58 +157,30 @@ static void check_duplicates(void) {
   free_hidden();
 }
 
-/* Where the ranks of a node cannot be found, plans send messages. */
-static void check_splits(void) {
-  int way, k, hit, bad_rank;
-  for (way = 0; way < 2; way++)
-    for (bad_rank = -1; bad_rank < test_size(); bad_rank += test_size())
-      for (k = 0, hit = 1; hit; k++) {
-        redist_options options;
-        redist_stats stats;
-        exchange *e = open_exchange(way, &options);
-        const int communicators = live_communicators;
-        int good;
-        until_split = is_chosen(bad_rank) ? k : NEVER;
-        good = exchange_create_with(e, &options) == REDIST_OK;
-        hit = test_sum(is_chosen(bad_rank) && until_split == NEVER) > 0;
-        until_split = NEVER;
-        good = good && redist_plan_stats(e->plan, &stats) == REDIST_OK && exchange_is_right(e, k) &&
-               redist_plan_free(&e->plan) == REDIST_OK;
-        test_case_all(good && (!hit || stats.method == REDIST_POINT_TO_POINT) &&
-                          live_communicators == communicators,
-                      "%s, split %d fails on rank %d (-1: all): %s", ways[way].name, k, bad_rank,
-                      e->message);
-        close_exchange(e);
-      }
-  free_hidden();
-}
-
-/* Whether the next plan's ranks find each other's files, or a window, as usual: no message is left
-   over. */
-static int is_untouched(int windowed) {
+/* Whether the next plan's ranks find each other's files as before: no message is left over. */
+static int is_untouched(int named) {
   redist_options options;
   exchange *e = open_exchange(0, &options);
-  const int good =
-      exchange_create_with(e, &options) == REDIST_OK && e->plan->sharing.rings != NULL &&
-      e->plan->sharing.rings->home->windowed == windowed && redist_plan_free(&e->plan) == REDIST_OK;
+  const int good = exchange_create_with(e, &options) == REDIST_OK &&
+                   e->plan->sharing.rings != NULL && e->plan->sharing.home.named == named &&
+                   redist_plan_free(&e->plan) == REDIST_OK;
   close_exchange(e);
   return good;
 }
 
-static int is_windowed(void) {
+static int is_named(void) {
   redist_options options;
   exchange *e = open_exchange(0, &options);
-  const int windowed = exchange_create_with(e, &options) == REDIST_OK &&
-                       e->plan->sharing.rings != NULL && e->plan->sharing.rings->home->windowed;
+  const int named = exchange_create_with(e, &options) == REDIST_OK && e->plan->sharing.home.named;
   redist_plan_free(&e->plan);
   close_exchange(e);
-  return windowed;
+  return named;
 }
 
 /* A message between the ranks of a node fails once during creation, on one of them: no rank waits
    for it, and all have the same plan, or the same error. */
 static void check_messages(void) {
-  const int windowed = is_windowed();
+  const int named = is_named();
   int k, hit, bad_rank;
   for (bad_rank = 0; bad_rank < test_size(); bad_rank++)
     for (k = 0, hit = 1; hit; k++) {
@@ -245,7 +195,7 @@ static void check_messages(void) {
       good = code == REDIST_OK ? exchange_is_right(e, k) && redist_plan_free(&e->plan) == REDIST_OK
                                : code == REDIST_ERR_MPI && strlen(e->message) > 10;
       good = good && live_blocks == blocks && test_sum(code) == code * test_size();
-      test_case_all(is_untouched(windowed) && good, "message %d fails on rank %d: code %d, %s", k,
+      test_case_all(is_untouched(named) && good, "message %d fails on rank %d: code %d, %s", k,
                     bad_rank, code, e->message);
       close_exchange(e);
     }
@@ -411,7 +361,6 @@ int main(int count, char **arguments) {
   MPI_Init(&count, &arguments);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   check_duplicates();
-  check_splits();
   check_messages();
   check_arena();
   check_collectives_in_arena();

@@ -45,7 +45,42 @@ compile() { # MPI's C compiler, its Fortran compiler
     limited "$2 waves.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -fcheck=all -o waves \
         "$root/examples/fortran/waves.f90" redist.o redist_f.o -lm
     limited "$2 fortran.f90" $2 -O1 -o fortran "$root/tests/fortran/fortran.f90" redist.o redist_f.o peer.o -lm
+    limited "$2 paper.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -o paper "$root/tests/fortran/paper.f90" \
+        redist.o redist_f.o
+    # COMMON is obsolescent in Fortran 2018; optimized, since gfortran may then take what it is not told of for unchanged
+    limited "$2 arrays.f90" $2 -cpp -ffree-line-length-none -std=gnu -Wall -Wextra -Werror -O1 -o arrays \
+        "$root/tests/fortran/arrays.f90" redist.o redist_f.o
     limited "$1 adi.c" $1 -std=c99 -O1 -DREDIST_DECLARATIONS_ONLY -I"$root" -o adi_c "$root/examples/adi.c" redist_f.o -lm
+}
+
+# Every public function is in the module, or its head says which is not. Names before 1.0 do not link.
+check_names() { # MPI's Fortran compiler
+    module=$root/examples/fortran/redist.f90
+    nm redist_f.o | sed -n 's/.* T \(redist_[a-z0-9_]*\)$/\1/p' | grep -v '^redist_f_' | sort >functions
+    {
+        awk '/^    public ::/ { on = 1 } on; !/&$/ { on = 0 }' "$module"
+        sed -n '/^! - Not in this module/,/^module/p' "$module"
+    } | grep -o 'redist_[a-z0-9_]*' | sort -u >named
+    check 'the public functions of C are found' grep -qx redist_execute functions
+    check 'every public function of C is in redist.f90' sh -c '! comm -23 functions named | grep .'
+    sed ':joined; /&$/ { N; s/ *&\n */ /; b joined }' "$module" >joined
+    sed -n "s/.* function \(redist_[a-z_]*\)\((.*)\) bind(c, name='redist_[a-z_]*_is_now_\(.*\)')/\1 \3 \2/p" \
+        joined >renamed
+    check 'old names are found' test -s renamed
+    while read -r old new arguments; do
+        cat >old.f90 <<F
+use redist, only: redist_axis_t, redist_layout_t, $old, $new
+type(redist_axis_t) :: x
+type(redist_layout_t) :: layout
+integer(8) :: i = 1, l = 1
+integer :: coord = 0, rank = 0
+print *, $old$arguments
+end
+F
+        check "$1: $old compiles" $1 -c old.f90
+        ! $1 -o old old.f90 redist.o redist_f.o >output 2>&1 && grep -q "${old}_is_now_$new" output
+        count $? "$1: $old is now $new"
+    done <renamed
 }
 
 # The Fortran of examples/README.md compiles, and moves rows to columns.
@@ -71,12 +106,12 @@ F
     limited "$*, examples/README.md on 4 ranks" "$@" -n 4 $YIELDING ./readme
 }
 
-run_tests() { # ranks, mpiexec...
-    ranks=$1
-    shift
-    timeout -k 5 60 "$@" -n "$ranks" $YIELDING ./fortran >output 2>&1 </dev/null
-    grep -q '^fortran: [1-9][0-9]* passed, 0 failed, 0 skipped$' output
-    count $? "$* -n $ranks fortran"
+run_tests() { # program, ranks, mpiexec...
+    tested=$1 ranks=$2
+    shift 2
+    timeout -k 5 60 "$@" -n "$ranks" $YIELDING ./$tested >output 2>&1 </dev/null
+    grep -q "^$tested: [1-9][0-9]* passed, 0 failed, 0 skipped\$" output
+    count $? "$* -n $ranks $tested"
 }
 
 # Both solvers have the same error.
@@ -103,7 +138,14 @@ check_mpi() { # MPI's C compiler, mpiexec...
     fi
     compile "$mpicc" "$mpifort"
     check_readme "$mpifort" "$@"
-    for ranks in 2 4; do run_tests $ranks "$@"; done
+    check_names "$mpifort"
+    for ranks in 2 4; do run_tests fortran $ranks "$@"; done
+    for ranks in 1 2 4; do
+        run_tests arrays $ranks "$@"
+        run_tests paper $ranks "$@"
+        grep -qx '10x4: cuts(0,4,10), \*; ranks 1,0' output
+        count $? 'redist_layout_print prints a layout'
+    done
     for ranks in 1 3; do
         timeout -k 5 60 "$@" -n $ranks $YIELDING ./waves 31 50 >output 2>&1 </dev/null
         grep -q 'rounding .*: right' output

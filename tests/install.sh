@@ -1,12 +1,13 @@
 #!/bin/sh
-# make install into an empty directory: the installed files, programs built from them by hand, with pkg-config and with
-# CMake (also from the source tree), and make uninstall. The Spack recipe. MIT licence, see LICENSE.
+# make install into an empty directory, and make uninstall. A user's programs in C, C++ and Fortran, built and run with
+# what is installed: by hand, with pkg-config and with CMake; and with the source tree: by add_subdirectory, FetchContent
+# and find_package. The Spack recipe. MIT licence, see LICENSE.
 # environment: BUILD (where to write), MPICC, MPIEXEC
 . "${0%/*}/lib.sh"
 
 make_here() { ${MAKE:-make} -C "$root" BUILD="$BUILD" "$@"; }
 
-listed() { (cd "$1" && find . -type f | sort); }
+listed() { (cd "$1" && find . ! -type d | sort); }
 
 flags() {
     PKG_CONFIG_PATH=$work/place/share/pkgconfig PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 pkg-config "$@" redist
@@ -14,18 +15,13 @@ flags() {
 
 version_in_header() { awk '/^#define REDIST_VERSION_/ { v = v (v ? "." : "") $3 } END { print v }' "$root/redist.h"; }
 
-hello_runs() { timeout -k 5 60 $MPIEXEC -n 2 "$1" | grep '^0 of 96 elements are wrong'; }
-
-compiles_and_runs() { # compiler flags
-    $MPICC -std=c99 "$@" -o "$work/hello" "$work/place/share/redist/examples/hello.c" && hello_runs "$work/hello"
-}
-
 everything_is_there() {
     listed "$work/place" >"$work/there"
     for file in ./include/redist.h ./include/redist_plan.h ./share/pkgconfig/redist.pc \
         ./share/redist/cmake/redist-config.cmake ./share/redist/cmake/redist-config-version.cmake \
         ./share/redist/fortran/redist.f90 \
-        ./share/redist/fortran/redist_f.c ./share/redist/README.md ./share/redist/LICENSE \
+        ./share/redist/fortran/redist_f.c ./share/redist/python/redist.py ./share/redist/python/redist_python.c \
+        ./share/redist/README.md ./share/redist/LICENSE \
         $(cd "$root/examples" && ls *.c *.h | sed 's|^|./share/redist/examples/|'); do
         grep -qx "$file" "$work/there" || { echo "$file is missing" && return 1; }
     done
@@ -33,30 +29,79 @@ everything_is_there() {
 
 nothing_is_there() { [ -z "$(listed "$1")" ] || { listed "$1" && return 1; }; }
 
+# ---- a user's programs: hello in C and in C++, and the Fortran solver ----
+
+write_programs() {
+    mkdir "$work/user"
+    programs=hello
+    cp "$root/examples/hello.c" "$work/user/hello.c"
+    MPICXX=$(echo "$MPICC" | sed 's/mpicc/mpicxx/') MPIFC=$(echo "$MPICC" | sed 's/mpicc/mpifort/')
+    if have "$MPICXX"; then
+        programs="$programs plus"
+        sed 's/= malloc/= (double *)malloc/' "$root/examples/hello.c" >"$work/user/plus.cpp"
+    else
+        skip "programs in C++, no $MPICXX"
+    fi
+    if printf 'use mpi_f08\nend\n' | $MPIFC -x f95 -o "$work/probe" - >/dev/null 2>&1; then
+        programs="$programs solver"
+        cp "$root/examples/fortran/adi.f90" "$work/user/solver.f90"
+    else
+        skip "programs in Fortran, no gfortran with MPI's module mpi_f08"
+    fi
+}
+
+compile() { # program, Fortran sources, flags...: into this directory
+    program=$1 sources=$2
+    shift 2
+    case $program in
+    hello) $MPICC -std=c99 "$@" -o hello "$work/user/hello.c" ;;
+    plus) $MPICXX -std=c++11 "$@" -o plus "$work/user/plus.cpp" ;;
+    solver)
+        $MPICC "$@" -c "$sources/redist_f.c" &&
+            $MPIFC -o solver "$sources/redist.f90" "$work/user/solver.f90" redist_f.o -lm
+        ;;
+    esac
+}
+
+runs() { # directory/program
+    case $1 in
+    */solver) timeout -k 5 60 $MPIEXEC -n 4 "$1" 40 4 | grep 'rounding .*: right' ;;
+    *) timeout -k 5 60 $MPIEXEC -n 2 "$1" | grep '^0 of 96 elements are wrong' ;;
+    esac
+}
+
+check_compiled() { # how, Fortran sources, flags...
+    how=$1
+    shift
+    rm -rf "$work/compiled" && mkdir "$work/compiled" && cd "$work/compiled" || exit 1
+    for each in $programs; do
+        check "$each $how compiles" compile $each "$@"
+        check "$each $how runs" runs "$work/compiled/$each"
+    done
+    cd "$work" || exit 1
+}
+
 # ---- CMake ----
 
-# A user's project: hello; with C++, also a C++ program; with redist's Fortran component, also the Fortran solver.
-write_project() { # directory, languages, how redist is found
+# A project of the user's programs.
+write_project() { # directory, how redist is found
     mkdir -p "$1"
-    printf '#include "redist_plan.h"\nint main() { return redist_layout_print(0, 0) == REDIST_OK; }\n' >"$1/plus.cpp"
-    cat >"$1/CMakeLists.txt" <<EOT
-cmake_minimum_required(VERSION 3.14)
-project(user LANGUAGES $2)
-$3
-add_executable(hello "$work/place/share/redist/examples/hello.c")
-target_link_libraries(hello PRIVATE redist::redist)
-if(redist_Fortran_FOUND)
-    add_executable(solver "$work/place/share/redist/examples/adi.f90")
-    target_link_libraries(solver PRIVATE redist::fortran)
-endif()
-if(CMAKE_CXX_COMPILER)
-    add_executable(plus plus.cpp)
-    target_link_libraries(plus PRIVATE redist::redist)
-endif()
+    languages=C
+    case $programs in *plus*) languages="$languages CXX" ;; esac
+    case $programs in *solver*) languages="$languages Fortran" ;; esac
+    {
+        printf 'cmake_minimum_required(VERSION 3.14)\nproject(user LANGUAGES %s)\n%s\n' "$languages" "$2"
+        for each in $programs; do
+            echo "add_executable($each \"$(ls "$work/user/$each".*)\")"
+            case $each in solver) target=fortran ;; *) target=redist ;; esac
+            echo "target_link_libraries($each PRIVATE redist::$target)"
+        done
+        cat <<'EOT'
 get_target_property(linked redist::redist INTERFACE_LINK_LIBRARIES)
 get_target_property(included redist::redist INTERFACE_INCLUDE_DIRECTORIES)
-message(STATUS "linked \${linked}, included \${included}")
+message(STATUS "linked ${linked}, included ${included}")
 EOT
+    } >"$1/CMakeLists.txt"
 }
 
 configure() { # directory, options
@@ -66,11 +111,17 @@ configure() { # directory, options
         -DMPI_Fortran_COMPILER="$(command -v "$MPIFC")" "$@" >"$directory/log" 2>&1 || { cat "$directory/log"; false; }
 }
 
-builds() { # directory, options: hello runs with it
-    configure "$@" && cmake --build "$1/build" && hello_runs "$1/build/hello"
-}
-
 used() { grep -q "linked MPI::MPI_C, included $2\$" "$1/log" || { cat "$1/log"; false; }; } # directory, include directory
+
+check_project() { # name, include directory, how redist is found, options
+    project=$1 included=$2
+    write_project "$work/$project" "$3"
+    shift 3
+    check "a CMake project: $project" configure "$work/$project" "$@"
+    check "redist::redist of $project" used "$work/$project" "$included"
+    check "$project is built" cmake --build "$work/$project/build"
+    for each in $programs; do check "$each of $project runs" runs "$work/$project/build/$each"; done
+}
 
 # find_package without a project: if the version suits, redist reports missing languages.
 lacks() { # the sentence, what find_package takes
@@ -105,29 +156,19 @@ check_versions() {
 }
 
 check_cmake() {
-    MPIFC=$(echo "$MPICC" | sed 's/mpicc/mpifort/') languages=C components=
-    if printf 'use mpi_f08\nend\n' | $MPIFC -x f95 -o "$work/probe" - >/dev/null 2>&1; then
-        languages='C Fortran' components='COMPONENTS Fortran'
-    else
-        skip "find_package's component Fortran, no gfortran with MPI's module mpi_f08"
-    fi
-    write_project "$work/installed" "$languages" "find_package(redist $(version_in_header) REQUIRED $components)"
-    check 'a CMake project by find_package' builds "$work/installed" -DCMAKE_PREFIX_PATH="$work/place"
-    check 'redist::redist' used "$work/installed" "$work/place/include"
-    if [ -n "$components" ]; then
-        timeout -k 5 60 $MPIEXEC -n 4 "$work/installed/build/solver" 40 4 >"$work/solver" 2>&1
-        check 'the solver in Fortran that CMake has built' grep -q 'rounding .*: right' "$work/solver"
-    fi
-    languages=C
-    if command -v c++ >/dev/null; then languages='C CXX'; else skip "find_package in C++, no c++"; fi
-    write_project "$work/fetched" "$languages" 'include(FetchContent)
-FetchContent_Declare(redist SOURCE_DIR "${TREE}")
-FetchContent_MakeAvailable(redist)
-find_package(redist REQUIRED OPTIONAL_COMPONENTS Fortran Rust
-    PATHS "${redist_SOURCE_DIR}/examples/packaging" NO_DEFAULT_PATH)
-find_package(redist PATHS "${redist_SOURCE_DIR}/examples/packaging" NO_DEFAULT_PATH)'
-    check 'a CMake project with the source tree' builds "$work/fetched" -DTREE="$root"
-    check 'redist::redist of the source tree' used "$work/fetched" "$root"
+    components=
+    case $programs in *solver*) components='COMPONENTS Fortran' ;; esac
+    check_project installed "$work/place/include" "find_package(redist $(version_in_header) REQUIRED $components)" \
+        -DCMAKE_PREFIX_PATH="$work/place"
+    check_project subdirectory "$root" 'add_subdirectory("${TREE}/examples/packaging" redist)' -DTREE="$root"
+    check_project config "$root" 'find_package(redist REQUIRED OPTIONAL_COMPONENTS Fortran Rust)
+find_package(redist)' -Dredist_DIR="$root/examples/packaging"
+    # MPI is found first, in the project: redist takes it from there
+    (cd "$root" && tar -cf "$work/redist.tar" --transform 's|^|redist-1/|' redist.h redist_plan.h examples)
+    check_project fetched "$work/fetched/build/_deps/redist-src" "find_package(MPI REQUIRED COMPONENTS C)
+include(FetchContent)
+FetchContent_Declare(redist URL \"$work/redist.tar\" SOURCE_SUBDIR examples/packaging)
+FetchContent_MakeAvailable(redist)"
     check 'an unknown component' lacks 'redist has no component Rust' 'COMPONENTS Rust'
     check 'Fortran without the language' lacks 'redist needs Fortran among' 'COMPONENTS Fortran'
     check_versions
@@ -135,40 +176,44 @@ find_package(redist PATHS "${redist_SOURCE_DIR}/examples/packaging" NO_DEFAULT_P
 
 # ---- Spack ----
 
-# Runs the recipe with stand-ins for Spack: it fetches this tree, and installs with make.
+# Runs the recipe with stand-ins for Spack: it fetches this tree, whose version is the recipe's, and installs with make.
 check_spack() {
     cat >"$work/recipe.py" <<'EOT'
-import sys, types
-root, recipe = sys.argv[1:]
-source, calls, said = open(recipe).read(), [], []
+import subprocess, sys, types
+root, recipe, version, build, prefix = sys.argv[1:]
+source, said = open(recipe).read(), []
 spack, package = types.ModuleType("spack"), types.ModuleType("spack.package")
 package.Package = object
-package.make = lambda *arguments: calls.append(arguments)
+package.make = lambda *arguments: subprocess.run(["make", "-C", root, "BUILD=" + build, *arguments], check=True)
 for directive in "license", "version", "depends_on":
     setattr(package, directive, lambda *words, **more: said.append(words[0]))
 sys.modules.update({"spack": spack, "spack.package": package})
 names = {"__file__": recipe, "__name__": "recipe"}
 exec(compile(source, recipe, "exec"), names)
-names["Redist"]().install(None, "/there")
+names["Redist"]().install(None, prefix)
 assert names["Redist"].git == "file://" + root, names["Redist"].git
-assert calls == [("install", "PREFIX=/there")] and "mpi" in said, (calls, said)
+assert {"mpi", "main", version} <= set(said), (version, said)
 EOT
-    check 'the Spack recipe' python3 -B "$work/recipe.py" "$root" "$root/examples/packaging/spack/packages/redist/package.py"
+    check 'the Spack recipe' python3 -B "$work/recipe.py" "$root" \
+        "$root/examples/packaging/spack/packages/redist/package.py" "$(version_in_header)" "$BUILD" "$work/spack"
+    check 'what Spack installs' sh -c "cd '$work' && diff -r -x redist.pc place spack"
 }
 
+write_programs
 check 'make install' make_here install PREFIX="$work/place"
 check 'the installed files' everything_is_there
-check 'hello from the installed files' compiles_and_runs -I"$work/place/include"
-if command -v pkg-config >/dev/null; then
+check_compiled 'by hand' "$work/place/share/redist/fortran" -I"$work/place/include"
+check 'the library for Python by hand' $MPICC -std=c99 -shared -fPIC -I"$work/place/include" \
+    -o "$work/redist_python.so" "$work/place/share/redist/python/redist_python.c"
+if have pkg-config; then
     check 'the flags of redist.pc' test "$(flags --cflags | sed 's/ *$//')" = "-I$work/place/include"
     check 'the version of redist.pc' test "$(flags --modversion)" = "$(version_in_header)"
-    check 'the Fortran sources of redist.pc' test -e "$(flags --variable=fortrandir)/redist.f90"
-    check 'hello by redist.pc' compiles_and_runs $(flags --cflags)
+    check_compiled 'by redist.pc' "$(flags --variable=fortrandir)" $(flags --cflags)
 else
     skip 'no pkg-config'
 fi
-if command -v cmake >/dev/null; then check_cmake; else skip 'find_package, no cmake'; fi
-if command -v python3 >/dev/null; then check_spack; else skip 'the Spack recipe, no python3'; fi
+if have cmake; then check_cmake; else skip 'CMake, no cmake'; fi
+if have python3; then check_spack; else skip 'the Spack recipe, no python3'; fi
 printf 'another file' >"$work/place/include/other.h"
 check 'make uninstall' make_here uninstall PREFIX="$work/place"
 check 'make uninstall leaves what it did not install' test "$(listed "$work/place")" = ./include/other.h

@@ -1,8 +1,8 @@
 /* Shared memory that the library creates itself: the MPI calls of creation, files that are not what
    they claim to be, failing system calls, delays, refusals by the system, leaks. MIT licence, see
    LICENSE.
-   usage: own_memory [seccomp-make | seccomp-open | permission | mounts | kill RANK CALL]
-   (rank -1: all) */
+   usage: own_memory [seccomp-make | seccomp-open | permission | proc | shm | mounts]
+          own_memory kill RANK CALL     (rank -1: all) */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -41,6 +41,10 @@ enum lie {
 };
 
 static enum lie lie;
+static int names_lie;       /* files with names, too */
+static int by_name;         /* the file opened last has one */
+static int name_tries;      /* files with names, or attempts */
+static int live_names;      /* that exist */
 static int until_call = -1; /* the system call that fails, or kills the rank */
 static int kills, delays, opened_early, written_early;
 static int delayed; /* so many times */
@@ -57,35 +61,51 @@ static int call_fails(void) {
   return 1;
 }
 
-static int is_foreign(const char *path) {
-  return strncmp(path, "/proc/", 6) == 0 && strstr(path, "/fd/") != NULL &&
-         strncmp(path, "/proc/self", 10) != 0;
+/* The lie about the file opened last. */
+static enum lie lie_now(void) { return by_name && !names_lie ? NONE : lie; }
+
+static int begins_with(const char *path, const char *begin) {
+  return strncmp(path, begin, strlen(begin)) == 0;
 }
 
+/* A file of another rank is opened so that nothing blocks or is written, and again when it is
+   verified. */
 static int test_open(const char *path, int flags, ...) {
-  if (call_fails()) return -1;
-  if (is_foreign(path)) /* whatever is opened, it must not block, nor be written */
-    opened_early += (flags & O_ACCMODE) != O_RDONLY || !(flags & O_NONBLOCK);
-  else if (lie >= OTHER_PROCESS && strncmp(path, "/proc/self/fd", 13) == 0)
-    written_early++;
-  if (lie == NO_FILE && strcmp(path, "/dev/shm") == 0) return -1;
-  return open(path, flags, 0600);
+  const int creates = (flags & O_CREAT) != 0, writes = (flags & O_ACCMODE) != O_RDONLY;
+  const int own = creates || strcmp(path, "/dev/shm") == 0;
+  int verified = begins_with(path, "/proc/self/fd"), file;
+  if (!verified) by_name = begins_with(path, "/dev/shm/redist-");
+  name_tries += creates;
+  if (call_fails() || (own && lie_now() == NO_FILE)) return -1;
+  verified |= by_name && writes && !own;
+  if (!own && !verified && (by_name || strstr(path, "/fd/") != NULL))
+    opened_early += writes || !(flags & O_NONBLOCK);
+  written_early += verified && lie_now() >= OTHER_PROCESS;
+  file = open(path, flags, 0600);
+  live_names += creates && file >= 0;
+  return file;
+}
+
+static int test_unlink(const char *path) {
+  const int code = unlink(path);
+  live_names -= code == 0;
+  return code;
 }
 
 static int test_fstat(int file, struct stat *s) {
   const int code = call_fails() ? -1 : fstat(file, s);
   if ((fcntl(file, F_GETFL) & O_ACCMODE) != O_RDONLY) return code; /* the rank's own */
-  s->st_dev += lie == OTHER_DEVICE;
-  s->st_ino += lie == OTHER_INODE;
-  s->st_uid += lie == OTHER_USER;
-  if (lie == TOO_SHORT) s->st_size = 4;
-  if (lie == NOT_REGULAR) s->st_mode = S_IFIFO | 0600;
+  s->st_dev += lie_now() == OTHER_DEVICE;
+  s->st_ino += lie_now() == OTHER_INODE;
+  s->st_uid += lie_now() == OTHER_USER;
+  if (lie_now() == TOO_SHORT) s->st_size = 4;
+  if (lie_now() == NOT_REGULAR) s->st_mode = S_IFIFO | 0600;
   return code;
 }
 
 static ssize_t test_read(int file, void *data, size_t bytes) {
   const ssize_t n = call_fails() ? -1 : read(file, data, bytes);
-  if (lie == OTHER_TOKEN && n == 8) ((char *)data)[0]++;
+  if (lie_now() == OTHER_TOKEN && n == 8) ((char *)data)[0]++;
   return n;
 }
 
@@ -101,6 +121,7 @@ static void *test_mmap(void *at, size_t bytes, int how, int flags, int file, off
 }
 
 #define open test_open
+#define unlink test_unlink
 #define fstat test_fstat
 #define read test_read
 #define write test_write
@@ -109,6 +130,7 @@ static void *test_mmap(void *at, size_t bytes, int how, int flags, int file, off
 #define mmap test_mmap
 #include "exchange.h"
 #undef open
+#undef unlink
 #undef fstat
 #undef read
 #undef write
@@ -118,18 +140,7 @@ static void *test_mmap(void *at, size_t bytes, int how, int flags, int file, off
 
 /* ---- MPI calls ---- */
 
-static int splits, windows, duplicates, agreements, gathers, messages;
-
-int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made) {
-  splits++;
-  return PMPI_Comm_split_type(comm, type, key, info, made);
-}
-
-int MPI_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base,
-                            MPI_Win *window) {
-  windows++;
-  return PMPI_Win_allocate_shared(size, unit, info, comm, base, window);
-}
+static int duplicates, agreements, gathers, messages;
 
 int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request) {
   duplicates++;
@@ -157,16 +168,16 @@ int MPI_Isend(const void *from, int n, MPI_Datatype type, int to, int tag, MPI_C
 /* ---- resources of this process ---- */
 
 typedef struct {
-  int64_t files, mappings, blocks;
+  int64_t files, mappings, blocks, names;
 } holdings;
 
 static holdings held(void) {
-  holdings h = {0, 0, live_blocks};
+  holdings h = {0, 0, live_blocks, live_names};
   char line[512];
   FILE *maps = fopen("/proc/self/maps", "r");
   DIR *files = opendir("/proc/self/fd");
   while (maps != NULL && fgets(line, sizeof line, maps) != NULL)
-    h.mappings += strstr(line, "/dev/shm/#") != NULL; /* unnamed files */
+    h.mappings += strstr(line, "/dev/shm/#") != NULL || strstr(line, "/dev/shm/redist-") != NULL;
   while (files != NULL && readdir(files) != NULL) h.files++;
   if (maps != NULL) fclose(maps);
   closedir(files);
@@ -175,7 +186,8 @@ static holdings held(void) {
 }
 
 static int is_same(holdings a, holdings b) {
-  return a.files == b.files && a.mappings == b.mappings && a.blocks == b.blocks;
+  return a.files == b.files && a.mappings == b.mappings && a.blocks == b.blocks &&
+         a.names == b.names;
 }
 
 /* ---- plans ---- */
@@ -213,8 +225,14 @@ static int live(exchange *e, int in_arena, redist_method *method) {
 
 /* One duplicate, a message to each peer, and one agreement each on the arguments, the duplicate,
    the outcome and the connections; nothing that spins. Messages that may be streamed need one more
-   agreement, on whether cores share a cache. */
+   agreement, on whether cores share a cache; files with names, after others were refused, one more
+   outcome and message to each peer. */
 static void check_costs(int in_arena) {
+#ifdef REDIST_NAMED_MEMORY
+  const int tries = 2;
+#else
+  const int tries = 1;
+#endif
   const holdings before = held();
   exchange *e = open_exchange(REDIST_SHARED, 30);
   redist_arena *arena = NULL;
@@ -225,19 +243,20 @@ static void check_costs(int in_arena) {
   memset(&stats, 0, sizeof stats);
   if (in_arena) redist_arena_create(MPI_COMM_WORLD, 1000, &arena);
   options.arena = arena;
-  splits = windows = duplicates = agreements = gathers = messages = 0;
+  duplicates = agreements = gathers = messages = 0;
   created = exchange_create_with(e, &options) == REDIST_OK &&
             redist_plan_stats(e->plan, &stats) == REDIST_OK;
-  test_case_all(
-      created && stats.method == REDIST_SHARED && splits + windows + gathers == 0 &&
-          duplicates == !in_arena && agreements == (in_arena ? 3 : 4) &&
-          messages == (in_arena ? 0 : test_size() - 1),
-      "creating%s: method %d, %d splits, %d windows, %d duplicates, %d agreements, %d messages",
-      in_arena ? " in an arena" : "", (int)stats.method, splits, windows, duplicates, agreements,
-      messages);
-  test_case_all(held().files == before.files && held().mappings == before.mappings + test_size(),
-                "one mapping a rank: %ld, %ld files", (long)(held().mappings - before.mappings),
-                (long)(held().files - before.files));
+  test_case_all(created && stats.method == REDIST_SHARED && gathers == 0 &&
+                    duplicates == !in_arena && agreements == (in_arena ? 3 : 3 + tries) &&
+                    messages == (in_arena ? 0 : tries * (test_size() - 1)),
+                "creating%s: method %d, %d gathers, %d duplicates, %d agreements, %d messages",
+                in_arena ? " in an arena" : "", (int)stats.method, gathers, duplicates, agreements,
+                messages);
+  test_case_all(held().files == before.files + in_arena * test_size() &&
+                    held().mappings == before.mappings + test_size() && live_names == 0,
+                "one mapping a rank, and in an arena one file: %ld, %ld files, %d names",
+                (long)(held().mappings - before.mappings), (long)(held().files - before.files),
+                live_names);
   redist_plan_free(&e->plan);
   redist_arena_free(&arena);
   close_exchange(e);
@@ -246,29 +265,36 @@ static void check_costs(int in_arena) {
                 (long)(held().blocks - before.blocks));
 }
 
-/* A wrong file is never taken for a rank's: plans use MPI's window, and write nothing to an
-   unverified file. */
+/* A wrong file is never taken for a rank's, nor written to: plans use files with names or, if those
+   are wrong, too, messages. */
+static void check_lie(enum lie which, int bad_rank, int in_arena) {
+  const int lies = bad_rank < 0 || bad_rank == test_rank();
+  const holdings before = held();
+  exchange *e = open_exchange(REDIST_SHARED, 40 + (int)which);
+  redist_method method;
+  int good;
+  name_tries = opened_early = written_early = 0;
+  lie = lies ? which : NONE;
+  good = live(e, in_arena, &method);
+  lie = NONE;
+  test_case_all(
+      good && name_tries > 0 && opened_early == 0 &&
+          (method == REDIST_SHARED) == (!names_lie || which == OTHER_PROCESS) &&
+          (which == OTHER_PROCESS || written_early == 0 || !lies),
+      "lie %d on rank %d (-1: all)%s%s: method %d, %d named, %d opened, %d written too early: %s",
+      (int)which, bad_rank, in_arena ? " in an arena" : "", names_lie ? ", of names" : "",
+      (int)method, name_tries, opened_early, written_early, e->message);
+  close_exchange(e);
+  test_case_all(is_same(held(), before), "after lie %d all is given back", (int)which);
+}
+
 static void check_lies(int in_arena) {
   int which, bad_rank;
-  for (which = NO_FILE; which < LIES; which++)
-    for (bad_rank = -1; bad_rank < test_size(); bad_rank += test_size()) {
-      const int lies = bad_rank < 0 || bad_rank == test_rank();
-      const holdings before = held();
-      exchange *e = open_exchange(REDIST_SHARED, 40 + which);
-      redist_method method;
-      int good;
-      opened_early = written_early = splits = 0;
-      lie = lies ? (enum lie)which : NONE;
-      good = live(e, in_arena, &method);
-      lie = NONE;
-      test_case_all(good && splits > 0 && method == REDIST_SHARED && opened_early == 0 &&
-                        (which == OTHER_PROCESS || written_early == 0 || !lies),
-                    "lie %d on rank %d (-1: all)%s: method %d, %d opened, %d written too early: %s",
-                    which, bad_rank, in_arena ? " in an arena" : "", (int)method, opened_early,
-                    written_early, e->message);
-      close_exchange(e);
-      test_case_all(is_same(held(), before), "after lie %d all is given back", which);
-    }
+  for (names_lie = 0; names_lie < 2; names_lie++)
+    for (which = NO_FILE; which < LIES; which++)
+      for (bad_rank = -1; bad_rank < test_size(); bad_rank += test_size())
+        check_lie((enum lie)which, bad_rank, in_arena);
+  names_lie = 0;
 }
 
 /* Any system call fails, on one rank or on all: all ranks use the same method. */
@@ -381,14 +407,20 @@ static int refuse(const char *what) {
   if (strcmp(what, "permission") == 0)
     return (geteuid() != 0 || setresuid(65534, 65534, 65534) == 0) &&
            prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0;
-  return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-         (test_rank() % 2 == 0 || mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL) == 0);
+  if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+    return 0;
+  if (strcmp(what, "proc") == 0) return mount("tmpfs", "/proc", "tmpfs", 0, NULL) == 0;
+  if (strcmp(what, "shm") == 0) /* read-only */
+    return mount("/dev/shm", "/dev/shm", NULL, MS_BIND, NULL) == 0 &&
+           mount(NULL, "/dev/shm", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) == 0;
+  return test_rank() % 2 == 0 || mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL) == 0;
 }
 
-/* Where the system refuses shared memory, plans use MPI's window; ranks with different /dev/shm
-   send messages. */
+/* Where the system refuses files without names, plans use files with names, and where it refuses
+   those, messages; as do ranks with different /dev/shm. */
 static void check_refused(const char *what) {
-  const int apart = strcmp(what, "mounts") == 0;
+  const int apart = strcmp(what, "mounts") == 0,
+            both = strcmp(what, "seccomp-open") == 0 || strcmp(what, "shm") == 0;
   exchange *e = open_exchange(REDIST_SHARED, 57);
   redist_method method;
   int in_arena, good;
@@ -397,12 +429,12 @@ static void check_refused(const char *what) {
     return;
   }
   for (in_arena = 0; in_arena < 2; in_arena++) {
-    splits = 0;
+    name_tries = 0;
     good = live(e, in_arena, &method);
-    test_case_all(good && (apart ? splits == 0 && (test_size() > 2 || method != REDIST_SHARED)
-                                 : splits > 0 && method == REDIST_SHARED),
-                  "%s%s: method %d, %d splits: %s", what, in_arena ? ", in an arena" : "",
-                  (int)method, splits, e->message);
+    test_case_all(good && (apart ? name_tries == 0 && (test_size() > 2 || method != REDIST_SHARED)
+                                 : name_tries > 0 && (method == REDIST_SHARED) == !both),
+                  "%s%s: method %d, %d files with names: %s", what, in_arena ? ", in an arena" : "",
+                  (int)method, name_tries, e->message);
   }
   close_exchange(e);
 }

@@ -416,6 +416,21 @@ static void check_mistakes(void) {
   }
 }
 
+/* Words of version 0.3: where each stands, the sentence lists today's. */
+static void check_old_words(void) {
+  static const char *const old[][3] = {{"8x6: block@2 extent(12), *", "found 'extent'",
+                                        "'allocated'"},
+                                       {"10: block@2; copies 2", "found 'copies'", "'replicas'"}};
+  static parsed p;
+  size_t k;
+  for (k = 0; k < sizeof old / sizeof old[0]; k++) {
+    parse(old[k][0], &p);
+    test_case(p.code == REDIST_ERR_LAYOUT && strstr(p.message, old[k][1]) != NULL &&
+                  strstr(p.message, old[k][2]) != NULL,
+              "%s: code %d, %s", old[k][0], p.code, p.message);
+  }
+}
+
 /* ---- memory that the caller gives ---- */
 
 static void check_storage(void) {
@@ -625,6 +640,7 @@ int main(void) {
   check_spellings();
   check_meanings();
   check_mistakes();
+  check_old_words();
   check_storage();
   check_arguments();
   check_format();

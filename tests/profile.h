@@ -258,7 +258,6 @@ PROFILE_OTHER(MPI_Bcast, (void *m, int n, MPI_Datatype t, int root, MPI_Comm com
 PROFILE_OTHER(MPI_Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
 PROFILE_OTHER(MPI_Comm_idup, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request),
               (comm, made, request))
-PROFILE_OTHER(MPI_Win_sync, (MPI_Win window), (window))
 PROFILE_OTHER(MPI_Type_commit, (MPI_Datatype * type), (type))
 PROFILE_OTHER(MPI_Type_create_hindexed_block,
               (int n, int length, const MPI_Aint *at, MPI_Datatype type, MPI_Datatype *made),

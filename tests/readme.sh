@@ -118,10 +118,30 @@ about() {
             after='fill(&rows, a); redist_execute(plan, a, b); bad += wrong(&columns, b) + (saved == REDIST_AUTO);
                 first = run == 0 ? saved : first; bad += saved != first; redist_plan_free(&plan); }'
             spoil='s/saved = .*;/saved = REDIST_AUTO;/' ;;
+        existing)
+            before="$matrices redist_arena *arena; size_t bytes = 80000;
+                double *u = malloc(bytes), *w = malloc(bytes); fill(&rows, u);"
+            after='bad += wrong(&rows, u) + wrong(&columns, w);
+                redist_plan_free(&plan); redist_arena_free(&arena); free(u); free(w);'
+            spoil='s/adopt(arena, w/adopt(arena, u/' ;;
+        arrivals)
+            before="$matrices int done = 0, source, named[4] = {0};
+                redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, NULL, &plan); fill(&rows, a);"
+            after='for (k = 0; k < p; k++) bad += named[k] != 1;
+                bad += wrong(&columns, b);'
+            spoil='s/redist_test(plan, &done)/done = 1/' ;;
         text)
             before='redist_layout layout; char message[200];'
             after='bad += redist_layout_places(&layout) != 4;'
             spoil='s/block@2/block@3/' ;;
+        grid)
+            before='int grid[2]; int64_t extents[3] = {nx, ny, nz}; double seconds = -1; redist_cost cost;
+                redist_layout sequence[16];'
+            after='bad += all_pencils(grid, sequence, 16, extents) != 5 || seconds < 0;
+                redist_plan_create(MPI_COMM_WORLD, &sequence[0], &sequence[1], MPI_DOUBLE, NULL, &plan);
+                bad += redist_layout_places(&sequence[2]) != p;
+                fill(&sequence[0], a); redist_execute(plan, a, b); bad += wrong(&sequence[1], b);'
+            spoil='s/(p, 2,/(p + 1, 2,/' ;;
     esac
 }
 matrices='redist_layout rows = redist_layout_2d(redist_block(n, p), redist_whole(m));
@@ -163,6 +183,16 @@ static int wrong_ghosts(const redist_layout *x, const double *a, int64_t n) /* o
     }
     return differ;
 }
+static int wrong_from(int source, const redist_layout *x, const redist_layout *y, const double *b)
+{
+    int64_t at[2];
+    int differ = 0;
+    for (at[0] = 0; at[0] < extent(x, 0); at[0]++)
+        for (at[1] = 0; at[1] < extent(x, 1); at[1]++)
+            if (redist_layout_owner(x, at) == source && redist_layout_owner(y, at) == rank)
+                differ += b[redist_layout_offset(y, at)] != value(at[0], at[1], 0);
+    return differ;
+}
 static redist_layout copy;
 static const redist_layout *transposed(const redist_layout *x) { copy = redist_transposed(*x); return &copy; }
 static void must(int code, const char *call)
@@ -179,11 +209,19 @@ static void must(int code, const char *call)
 #define redist_start(...) must(redist_start(__VA_ARGS__), "redist_start")
 #define redist_wait(...) must(redist_wait(__VA_ARGS__), "redist_wait")
 #define redist_arena_create(...) must(redist_arena_create(__VA_ARGS__), "redist_arena_create")
+#define redist_arena_adopt(...) must(redist_arena_adopt(__VA_ARGS__), "redist_arena_adopt")
+#define redist_arena_release(...) must(redist_arena_release(__VA_ARGS__), "redist_arena_release")
 #define redist_arena_free(...) must(redist_arena_free(__VA_ARGS__), "redist_arena_free")
 #define redist_plan_free(...) must(redist_plan_free(__VA_ARGS__), "redist_plan_free")
 #define sweep_rows(a) fill(&rows, a)
 #define sweep_columns(b) bad += wrong(&columns, b)
 #define compute_inner(a) (void)a
+#define add_rows(b, source) bad += wrong_from(source, &rows, &columns, b), named[source]++
+C
+}
+
+write_beginning() {
+    cat <<'C'
 int main(int argc, char **argv)
 {
     redist_plan *plan = NULL;
@@ -201,8 +239,10 @@ C
 
 write_program() { # snippet, spoil
     write_prologue
+    sed -n '/^static/,/^}/p' "$1"
+    write_beginning
     echo "    {$before"
-    sed "$2" "$1"
+    sed "/^static/,/^}/d; $2" "$1"
     cat <<C
     $after}
     redist_plan_free(&plan);
@@ -236,7 +276,8 @@ check_snippet() { # snippet: runs, and does not when it is spoilt
 # Names of redist that no file has, except in the table of renamed ones.
 unknown_names() {
     for text in $texts; do sed '/^## Renamed/q' "$text"; done | grep -oE '\b(redist|REDIST)_[A-Za-z0-9_]+' | sort -u | while read -r name; do
-        grep -qw -e "$name" "$root/redist.h" "$root/redist_plan.h" "$root/Makefile" || echo "$name"
+        grep -qw -e "$name" "$root/redist.h" "$root/redist_plan.h" "$root/examples/fortran/redist.f90" \
+            "$root/Makefile" || echo "$name"
     done
 }
 

@@ -11,14 +11,17 @@ make_here() { ${MAKE:-make} -s -C "$root" BUILD="$work" PREFIX="$work/place" "$@
 # The text before the bodies.
 declarations() { sed '/^\/\* =====/q' "$1"; }
 
-functions() { declarations "$1" | sed -nE 's/^REDIST_(AXIS_)?API [^(]*[ *](redist_[a-z0-9_]+)\(.*/\2/p'; }
+functions() {
+    declarations "$1" | sed -nE \
+        's/^REDIST_(API|AXIS_API|PRIV_BUILDER|PRIV_AXIS_BUILDER) [^(]*[ *](redist_[a-z0-9_]+)\(.*/\2/p'
+}
 
 # Types, macros and enumerators, except guards and macros of linkage.
 other_names() {
     declarations "$1" | sed -nE 's/^typedef .*[ *](redist_[a-z_]+)(\(.*)?;$/\1/p; s/^\} (redist_[a-z_]+);$/\1/p
         s/^typedef enum.*\} (redist_[a-z_]+);$/\1/p; s/^#define (REDIST_[A-Z_]+).*/\1/p
         s/^ +(REDIST_[A-Z_]+)( = [0-9]+)?,?( \/\*.*)?$/\1/p; s/^ +X\((REDIST_[A-Z_]+),.*/\1/p' |
-        grep -vE '_(PRIV|priv)(_|$)|^REDIST_(H|PLAN_H|API|AXIS_API)$' | sort -u
+        grep -vE '_(PRIV|priv)(_|$)|^REDIST_(H|PLAN_H|API|AXIS_API|NO_[A-Z]+)$' | sort -u
 }
 
 # The page of a name, perhaps shared with another name; it must contain the name.
@@ -63,6 +66,12 @@ pages_without_include() {
 
 none() { [ -z "$("$@" | tee "$work/found")" ] || { cat "$work/found" && false; }; }
 
+# Prints the functions that are declared with a private name.
+private_declarations() {
+    awk '/^\.S[HS]/ { functions = /Functions/ } functions && /REDIST_PRIV|redist_priv/ { print FILENAME ": " $0 }' \
+        "$pages"/*.3
+}
+
 no_private_names() { ! ls "$pages" | grep -iE '_priv|^redist_[a-z]*_h_[0-9]|^_'; }
 
 is_silent() { ! grep . "$work/reference/warnings"; }
@@ -81,13 +90,14 @@ check 'make reference' make_here reference
 check 'doxygen has no warnings' is_silent
 check 'there is an HTML page' test -s "$work/reference/html/index.html"
 check 'nothing private has a page' no_private_names
+check 'functions are declared with private names' none private_declarations
 check 'pages do not stand alone' none dependent_pages
 check 'pages do not begin with their #include' none pages_without_include
 for header in redist.h redist_plan.h; do
     for name in $(functions "$root/$header"); do check "$name has no page with its contract" describes "$name"; done
     for name in $(other_names "$root/$header"); do check "$name has no page" find_page "$name"; done
 done
-[ "$passed" -ge 130 ]
+[ "$passed" -ge 160 ]
 count $? "only $passed checks: are names missing?"
 check 'make install' make_here install
 check 'make install installs the pages' cmp "$pages/redist_execute.3" "$work/place/share/man/man3/redist_execute.3"

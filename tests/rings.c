@@ -9,15 +9,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "coroutines.h"
 
 #include "test.h"
 
+static void let_others(void);            /* while this rank waits */
 static void point(uint64_t what);        /* where another rank may run */
 static void point_after(uint64_t value); /* the value read then */
 
+#define REDIST_YIELD() let_others()
 #define REDIST_COPIED(bytes) point((uint64_t)(bytes))
 #ifndef RINGS_SANITIZED /* the sanitizer checks the unmodified flags */
 static inline int64_t load_flag(const int64_t *flag) {
@@ -39,9 +44,48 @@ static int64_t test_piece_bytes = 64;
 #define REDIST_PIECE_BYTES test_piece_bytes
 static int64_t test_ring_bytes = 4096; /* an arena's room for rings is part of every state */
 #define REDIST_RING_BYTES test_ring_bytes
-#define REDIST_NO_OWN_MEMORY /* windows are saved and restored */
 
+/* All ranks map a file at one address: they are one process, and the sanitizer knows flags and
+   elements by their addresses. */
+enum { MAPPED = 64 };
+static struct {
+  ino_t file;
+  void *at;
+  size_t bytes;
+  int mappings;
+} mapped[MAPPED];
+static pthread_mutex_t segments = PTHREAD_MUTEX_INITIALIZER;
+
+static void *map_segment(void *at, size_t bytes, int may, int how, int file, off_t from) {
+  struct stat s;
+  int k = 0;
+  fstat(file, &s);
+  pthread_mutex_lock(&segments);
+  while (mapped[k].mappings > 0 && mapped[k].file != s.st_ino) k++;
+  if (mapped[k].mappings++ == 0) {
+    mapped[k].file = s.st_ino;
+    mapped[k].at = mmap(at, bytes, may, how, file, from);
+    mapped[k].bytes = bytes;
+  }
+  at = mapped[k].at;
+  pthread_mutex_unlock(&segments);
+  return at;
+}
+
+static int unmap_segment(void *at, size_t bytes) {
+  int k = 0, code = 0;
+  pthread_mutex_lock(&segments);
+  while (mapped[k].mappings == 0 || mapped[k].at != at) k++;
+  if (--mapped[k].mappings == 0) code = munmap(at, bytes);
+  pthread_mutex_unlock(&segments);
+  return code;
+}
+
+#define mmap map_segment
+#define munmap unmap_segment
 #include "redist_plan.h"
+#undef mmap
+#undef munmap
 
 /* ---- what the ranks do ---- */
 
@@ -110,6 +154,29 @@ static int arrived(int rank, int round, int plan) {
       good = good &&
              array_of(rank, round, plan, 1, a)[k] == element(round, plan, a, global(rank, 1, k));
   return good;
+}
+
+/* Whether everything from another rank has arrived. */
+static int arrived_from(int rank, int round, int plan, int source) {
+  const int own = now.n / now.ranks;
+  int a, k, j, good = 1;
+  for (k = 0; k < own; k++)
+    for (j = 0; j < own; j++)
+      for (a = 0; a < now.arrays && global(source, 0, j) == global(rank, 1, k); a++)
+        good = good &&
+               array_of(rank, round, plan, 1, a)[k] == element(round, plan, a, global(rank, 1, k));
+  return good;
+}
+
+/* Tests a plan; before it ends, asks in some rounds which ranks have arrived. */
+static int test_plan(int rank, int round, int plan, int *done) {
+  int source = -1, code = REDIST_OK;
+  while (round % 2 == 0 && code == REDIST_OK) {
+    code = redist_next_arrival(crew[rank].plan[plan], &source);
+    if (source < 0) break;
+    crew[rank].wrong |= !arrived_from(rank, round, plan, source);
+  }
+  return code == REDIST_OK ? redist_test(crew[rank].plan[plan], done) : code;
 }
 
 static int start(int rank, int round, int plan) {
@@ -225,7 +292,7 @@ static void *thread_work(void *argument) {
     for (k = plans() - 1; k >= 0; k--) {
       const int plan = nth_plan(thread_rank, round / 2, k);
       for (done = 0, polls = 0; code == REDIST_OK && !done; delay()) {
-        code = redist_test(m->plan[plan], &done);
+        code = test_plan(thread_rank, round, plan, &done);
         if (!done) sched_yield();
         if (++polls > MOST_POLLS) give_up(round);
       }
@@ -276,6 +343,13 @@ static void point(uint64_t what) {
 static void point_after(uint64_t value) {
   if (thread_rank < 0 && exploring)
     history[running].trace = (history[running].trace ^ value) * UINT64_C(0xD6E8FEB86659FD93) + 1;
+}
+
+static void let_others(void) {
+  if (thread_rank >= 0)
+    sched_yield();
+  else
+    hand_over();
 }
 
 static int crew_rank(void) { return thread_rank >= 0 ? thread_rank : running; }
@@ -384,12 +458,10 @@ static void remember_plan(redist_plan *p) {
 }
 
 static void remember_all(void) {
-  int r, w, p, side, a;
+  int r, k, p, side, a;
   regions = 0;
-  for (w = 0; w < CREW_WINDOWS; w++)
-    for (r = 0; r < now.ranks; r++)
-      if (crew_window[w].base[r] != NULL)
-        remember(crew_window[w].base[r], (size_t)crew_window[w].size[r]);
+  for (k = 0; k < MAPPED; k++)
+    if (mapped[k].mappings > 0) remember(mapped[k].at, mapped[k].bytes);
   for (r = 0; r < now.ranks; r++)
     for (p = 0; p < plans(); p++)
       for (side = 0; side < 2; side++)
@@ -679,6 +751,10 @@ int main(void) {
       {"sources in the arena, long, executed", 2, 64, 1, 0, 2, 64, 1, {48, 48}, 0, 0, 0, 1},
   };
   size_t k;
+  if (access("/dev/shm", W_OK) != 0) {
+    test_skip("no /dev/shm");
+    return test_report("rings");
+  }
 #ifndef RINGS_SANITIZED
   allocate_graph();
   for (k = 0; k < sizeof small / sizeof *small; k++) run_coroutines(&small[k]);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CREW = 4, CREW_WINDOWS = 8, CREW_WORDS = 64, CREW_LETTER = 128 };
+enum { CREW = 4, CREW_WORDS = 64, CREW_LETTER = 128 };
 
 #ifndef CREW_POINT /* where another rank may run */
 #define CREW_POINT() ((void)0)
@@ -24,14 +24,6 @@ static void crew_barrier(void); /* waits for all ranks */
 /* What the ranks show each other between two barriers. */
 static int64_t crew_word[CREW][CREW_WORDS];
 static const void *crew_data[CREW];
-
-/* windows[w].base[r]: rank r's part */
-static struct {
-  char *base[CREW];
-  MPI_Aint size[CREW];
-} crew_window[CREW_WINDOWS];
-
-static int crew_window_number(MPI_Win window) { return (int)(intptr_t)window - 1; }
 
 /* ---- communicators: there is one ---- */
 
@@ -79,14 +71,6 @@ int MPI_Comm_get_attr(MPI_Comm comm, int key, void *value, int *found) {
   return MPI_SUCCESS;
 }
 
-int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made) {
-  (void)type;
-  (void)key;
-  (void)info;
-  *made = comm;
-  return MPI_SUCCESS;
-}
-
 int MPI_Comm_group(MPI_Comm comm, MPI_Group *group) {
   (void)comm;
   *group = MPI_GROUP_EMPTY;
@@ -111,13 +95,6 @@ int MPI_Get_processor_name(char *name, int *length) {
 }
 
 /* ---- collectives, complete when they return ---- */
-
-int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
-  (void)comm;
-  crew_barrier();
-  *request = MPI_REQUEST_NULL;
-  return MPI_SUCCESS;
-}
 
 int MPI_Iallreduce(const void *mine, void *all, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                    MPI_Request *request) {
@@ -183,9 +160,10 @@ int MPI_Isend(const void *data, int n, MPI_Datatype type, int to, int tag, MPI_C
   (void)tag;
   (void)comm;
   CREW_POINT();
-  assert(n > 0 && n <= CREW_LETTER && crew_letter[crew_rank()][to].bytes == 0);
+  assert(n > 0 && n <= CREW_LETTER &&
+         __atomic_load_n(&crew_letter[crew_rank()][to].bytes, __ATOMIC_ACQUIRE) == 0);
   memcpy(crew_letter[crew_rank()][to].text, data, (size_t)n);
-  crew_letter[crew_rank()][to].bytes = n;
+  __atomic_store_n(&crew_letter[crew_rank()][to].bytes, n, __ATOMIC_RELEASE);
   *request = MPI_REQUEST_NULL;
   return MPI_SUCCESS;
 }
@@ -204,13 +182,14 @@ int MPI_Irecv(void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm 
 
 int MPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
   const int from = *request == MPI_REQUEST_NULL ? -1 : (int)(intptr_t)*request - 1;
+  const int bytes =
+      from < 0 ? 0 : __atomic_load_n(&crew_letter[from][crew_rank()].bytes, __ATOMIC_ACQUIRE);
   (void)status;
-  *done = from < 0 || crew_letter[from][crew_rank()].bytes > 0;
+  *done = from < 0 || bytes > 0;
   if (!*done) return MPI_SUCCESS;
   if (from >= 0) {
-    memcpy(crew_letter[from][crew_rank()].into, crew_letter[from][crew_rank()].text,
-           (size_t)crew_letter[from][crew_rank()].bytes);
-    crew_letter[from][crew_rank()].bytes = 0;
+    memcpy(crew_letter[from][crew_rank()].into, crew_letter[from][crew_rank()].text, (size_t)bytes);
+    __atomic_store_n(&crew_letter[from][crew_rank()].bytes, 0, __ATOMIC_RELEASE);
   }
   *request = MPI_REQUEST_NULL;
   return MPI_SUCCESS;
@@ -255,70 +234,6 @@ int MPI_Type_get_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent) {
 
 int MPI_Type_get_true_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent) {
   return MPI_Type_get_extent(type, lower, extent);
-}
-
-/* ---- windows ---- */
-
-int MPI_Info_create(MPI_Info *info) {
-  *info = MPI_INFO_NULL;
-  return MPI_SUCCESS;
-}
-int MPI_Info_set(MPI_Info info, const char *key, const char *value) {
-  (void)info;
-  (void)key;
-  (void)value;
-  return MPI_SUCCESS;
-}
-int MPI_Info_free(MPI_Info *info) {
-  *info = MPI_INFO_NULL;
-  return MPI_SUCCESS;
-}
-int MPI_Win_lock_all(int mode, MPI_Win window) {
-  (void)mode;
-  (void)window;
-  return MPI_SUCCESS;
-}
-int MPI_Win_unlock_all(MPI_Win window) {
-  (void)window;
-  return MPI_SUCCESS;
-}
-int MPI_Win_sync(MPI_Win window) {
-  (void)window;
-  return MPI_SUCCESS;
-}
-
-int MPI_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base,
-                            MPI_Win *window) {
-  int w = 0;
-  (void)unit;
-  (void)info;
-  (void)comm;
-  crew_barrier();
-  while (crew_window[w].base[0] != NULL) w++;
-  crew_barrier();
-  crew_window[w].base[crew_rank()] = calloc((size_t)size + 1, 1);
-  crew_window[w].size[crew_rank()] = size;
-  crew_barrier();
-  memcpy(base, &crew_window[w].base[crew_rank()], sizeof(char *));
-  *window = (MPI_Win)(intptr_t)(w + 1);
-  return MPI_SUCCESS;
-}
-
-int MPI_Win_shared_query(MPI_Win window, int rank, MPI_Aint *size, int *unit, void *base) {
-  *size = crew_window[crew_window_number(window)].size[rank];
-  *unit = 1;
-  memcpy(base, &crew_window[crew_window_number(window)].base[rank], sizeof(char *));
-  return MPI_SUCCESS;
-}
-
-int MPI_Win_free(MPI_Win *window) {
-  const int w = crew_window_number(*window);
-  crew_barrier();
-  free(crew_window[w].base[crew_rank()]);
-  crew_window[w].base[crew_rank()] = NULL;
-  crew_barrier();
-  *window = MPI_WIN_NULL;
-  return MPI_SUCCESS;
 }
 
 #endif

@@ -22,14 +22,20 @@
 !   C. Places are numbered as in C by all of them, the last coordinate fastest; redist_grid_order changes it.
 ! - MPI handles are integers (mpif.h, use mpi) or those of mpi_f08.
 ! - ierr is 0 (REDIST_OK) or a REDIST_ERR_...; `message`, where it is given, receives the sentence, blank on success.
-! - Arrays may have any type, kind and rank, and must be contiguous; a rank that owns nothing has one of size 0. Between
-!   redist_start and redist_wait they need the attribute `asynchronous` (or `target`) where they are declared, as with
-!   MPI_Isend.
+! - Arrays may have any type, kind and rank, and be allocatable, pointers, static, in COMMON or assumed-size; an element
+!   stands for what follows it. They must be contiguous: any other counts as NULL, which is an error where the rank owns
+!   elements of it. redist_execute(plan, array, ierr) and the like, with one array, move in place.
+! - redist_array(a) is the address of an array, for lists of arrays, options%fixed_from and %fixed_to, and contexts.
+! - Arrays of redist_start and of redist_array need the attribute `asynchronous` (or `target`) where they are declared,
+!   as with MPI_Isend, until redist_wait returns and as long as the address is used; not those in COMMON or a module.
 ! - Lists (cuts, ranks, offsets, boxes, storage) are kept by reference: give them the attribute `target`, contiguous, and
 !   let them live as long as the layouts that were made with them; fixed arrays and redist_axpby_t as long as the plans.
-! - options%combine, and that of a part, are C function pointers; for redist_combine_op pass op to redist_plan_create,
-!   for redist_combine_axpby pass axpby. Not in this module: redist_move, redist_volume, redist_traffic_between,
-!   schedules, phases, costs, advice, redist_calibrate, redist_cuts_remainder_first and _last, redist_layout_print.
+! - To combine, pass op (for redist_combine_op) or axpby (for redist_combine_axpby) to redist_plan_create. A function of
+!   your own is c_funloc(f) in options%combine, or in redist_part; f has the interface redist_combine, or the same with
+!   `real(c_double) :: from(n), to(n)` and the like instead of addresses.
+! - Functions on paper are called as in C and return its error codes; steps of a schedule count from 0.
+! - Not in this module: redist_layout_1d, redist_layout_2d, redist_layout_3d (redist_layout_nd makes all of them),
+!   redist_layout_parse (it is redist_layout here).
 module redist
     use, intrinsic :: iso_c_binding
     use mpi_f08, only: MPI_Comm, MPI_Datatype, MPI_Op
@@ -62,6 +68,9 @@ module redist
 
     ! ---- types ----
 
+    ! Where types with addresses inside are arguments, these have the attribute `target`: otherwise gfortran takes what
+    ! such an address names for unchanged by the call, and by all later ones.
+
     ! Axes and layouts are values, whose words only C reads; redist_f.c checks their number.
     type, bind(c), public :: redist_axis_t
         private
@@ -91,6 +100,22 @@ module redist
 
     type, bind(c), public :: redist_cost_t
         real(c_double) :: per_message = 0, per_byte = 0
+    end type
+
+    type, bind(c), public :: redist_traffic_t
+        integer(c_int64_t) :: total = 0, local = 0, moved = 0, messages = 0
+        integer(c_int64_t) :: max_sends = 0, max_receives = 0, max_sent = 0, max_received = 0
+    end type
+
+    type, bind(c), public :: redist_schedule_t
+        private
+        type(c_ptr) :: schedule = c_null_ptr
+    end type
+
+    type, bind(c), public :: redist_advice_t
+        real(c_double) :: gain = 0
+        integer(c_int64_t) :: break_even = 0
+        integer(c_int) :: worthwhile = 0
     end type
 
     ! As in C, member by member. redist_plan_create sets message and message_size, and with op or axpby also combine and
@@ -125,6 +150,21 @@ module redist
         real(c_double) :: copying = 0, waiting = 0
     end type
 
+    ! to(i) = f(to(i), from(i)), 1 <= i <= n.
+    abstract interface
+        subroutine redist_combine(from, to, n, context) bind(c)
+            import; type(c_ptr), value :: from, to, context; integer(c_int64_t), value :: n
+        end subroutine
+    end interface
+
+    ! Writes the layouts of a process grid to sequence(:most). How many; 0: this grid cannot be used.
+    abstract interface
+        integer(c_int) function redist_layouts(grid, sequence, most, context) bind(c)
+            import; integer(c_int), intent(in) :: grid(*); type(redist_layout_t), intent(inout) :: sequence(*)
+            integer(c_int), value :: most; type(c_ptr), value :: context
+        end function
+    end interface
+
     ! A part of a plan, made by redist_part.
     type, bind(c), public :: redist_part_t
         private
@@ -149,7 +189,8 @@ module redist
         private
         type(c_ptr) :: plan = c_null_ptr
         type(op_t), pointer :: op => null()
-        logical :: strided = .false. ! the last call failed because an array was not contiguous
+        integer :: arrays = 0
+        character(80) :: remark = '' ! what the sentence of the last failure does not say
     end type
 
     ! ---- axes: n is a default integer or integer(int64) ----
@@ -193,6 +234,25 @@ module redist
         pure type(redist_axis_t) function balanced_8(n, procs) bind(c, name='redist_balanced')
             import; integer(c_int64_t), value :: n; integer(c_int), value :: procs
         end function
+    end interface
+
+    interface redist_cuts_remainder_last
+        pure subroutine remainder_last_4(n, procs, cuts) bind(c, name='redist_f_cuts_remainder_last')
+            import; integer(c_int), value :: n, procs; integer(c_int64_t), intent(inout) :: cuts(0:*)
+        end subroutine
+        pure subroutine remainder_last_8(n, procs, cuts) bind(c, name='redist_cuts_remainder_last')
+            import; integer(c_int64_t), value :: n; integer(c_int), value :: procs
+            integer(c_int64_t), intent(inout) :: cuts(0:*)
+        end subroutine
+    end interface
+    interface redist_cuts_remainder_first
+        pure subroutine remainder_first_4(n, procs, cuts) bind(c, name='redist_f_cuts_remainder_first')
+            import; integer(c_int), value :: n, procs; integer(c_int64_t), intent(inout) :: cuts(0:*)
+        end subroutine
+        pure subroutine remainder_first_8(n, procs, cuts) bind(c, name='redist_cuts_remainder_first')
+            import; integer(c_int64_t), value :: n; integer(c_int), value :: procs
+            integer(c_int64_t), intent(inout) :: cuts(0:*)
+        end subroutine
     end interface
 
     interface
@@ -335,9 +395,63 @@ module redist
         pure integer(c_int) function redist_layout_check(layout) bind(c)
             import; type(redist_layout_t), intent(in) :: layout
         end function
+
+        ! ---- on paper ----
+
+        integer(c_int) function redist_volume(from, rank_from, to, rank_to, elements) bind(c)
+            import; type(redist_layout_t), intent(in) :: from, to; integer(c_int), value :: rank_from, rank_to
+            integer(c_int64_t), intent(out) :: elements
+        end function
+        integer(c_int) function redist_traffic_between(from, to, combining, traffic) bind(c)
+            import; type(redist_layout_t), intent(in) :: from, to; integer(c_int), value :: combining
+            type(redist_traffic_t), intent(inout) :: traffic
+        end function
+        integer(c_int) function redist_schedule_create(from, to, combining, schedule) bind(c)
+            import; type(redist_layout_t), intent(in) :: from, to; integer(c_int), value :: combining
+            type(redist_schedule_t), intent(out) :: schedule
+        end function
+        integer(c_int) function redist_schedule_free(schedule) bind(c)
+            import; type(redist_schedule_t), intent(inout) :: schedule
+        end function
+        pure integer(c_int) function redist_schedule_steps(schedule) bind(c)
+            import; type(redist_schedule_t), value :: schedule
+        end function
+        integer(c_int) function redist_schedule_step(schedule, rank, step, send_to, receive_from) bind(c)
+            import; type(redist_schedule_t), value :: schedule; integer(c_int), value :: rank, step
+            integer(c_int), intent(inout) :: send_to, receive_from
+        end function
+        integer(c_int) function redist_cost_of(from, to, element_bytes, cost, seconds) bind(c)
+            import; type(redist_layout_t), intent(in) :: from, to; integer(c_size_t), value :: element_bytes
+            type(redist_cost_t), intent(in) :: cost; real(c_double), intent(out) :: seconds
+        end function
+        integer(c_int) function redist_phases(from, to, element_bytes, cost, max, between, stops) bind(c)
+            import; type(redist_layout_t), intent(in) :: from, to; integer(c_size_t), value :: element_bytes
+            type(redist_cost_t), intent(in) :: cost; integer(c_int), value :: max
+            type(redist_layout_t), intent(inout) :: between(*); integer(c_int), intent(out) :: stops
+        end function
+        integer(c_int) function redist_best_grid(procs, dims, layouts, context, element_bytes, cost, grid, seconds) bind(c)
+            import; integer(c_int), value :: procs, dims; procedure(redist_layouts) :: layouts
+            type(c_ptr), value :: context; integer(c_size_t), value :: element_bytes
+            type(redist_cost_t), intent(in) :: cost; integer(c_int), intent(inout) :: grid(*)
+            real(c_double), intent(out) :: seconds
+        end function
         integer(c_int) function redist_relabel(from, to, node_ranks, ranks) bind(c)
             import; type(redist_layout_t), intent(in) :: from, to; integer(c_int), value :: node_ranks
             integer(c_int), intent(inout) :: ranks(*)
+        end function
+        integer(c_int) function redist_advise(here, there, in, out, repetitions, advice) bind(c)
+            import; real(c_double), value :: here, there, in, out; integer(c_int64_t), value :: repetitions
+            type(redist_advice_t), intent(inout) :: advice
+        end function
+        ! from_arrays(k + 1) and to_arrays(k + 1) are the addresses of place k's arrays.
+        integer(c_int) function redist_move(from, from_arrays, to, to_arrays, element_bytes) bind(c)
+            import; type(redist_layout_t), intent(in) :: from, to; type(c_ptr), intent(in) :: from_arrays(*), to_arrays(*)
+            integer(c_size_t), value :: element_bytes
+        end function
+        integer(c_int) function redist_move_combining(from, from_arrays, to, to_arrays, element_bytes, combine, &
+            context) bind(c)
+            import; type(redist_layout_t), intent(in) :: from, to; type(c_ptr), intent(in) :: from_arrays(*), to_arrays(*)
+            integer(c_size_t), value :: element_bytes; type(c_funptr), value :: combine; type(c_ptr), value :: context
         end function
 
         ! ---- C, for the procedures below ----
@@ -356,6 +470,15 @@ module redist
         integer(c_int) function c_explain(layout, text, size) bind(c, name='redist_layout_explain')
             import; type(redist_layout_t), intent(in) :: layout; type(c_ptr), value :: text; integer(c_size_t), value :: size
         end function
+        pure integer(c_size_t) function c_parse_size(text) bind(c, name='redist_layout_parse_size')
+            import; character(c_char), intent(in) :: text(*)
+        end function
+        integer(c_int) function c_layout_print(layout) bind(c, name='redist_f_layout_print')
+            import; type(redist_layout_t), intent(in) :: layout
+        end function
+        integer(c_int) function c_calibrate(comm, cost) bind(c, name='redist_f_calibrate')
+            import; integer(c_int), value :: comm; type(redist_cost_t), intent(inout) :: cost
+        end function
         integer(c_int64_t) function c_format(layout, text, size) bind(c, name='redist_layout_format')
             import; type(redist_layout_t), intent(in) :: layout; type(c_ptr), value :: text; integer(c_size_t), value :: size
         end function
@@ -364,12 +487,12 @@ module redist
         end function
         integer(c_int) function c_plan_create(comm, from, to, element, options, plan) bind(c, name='redist_f_plan_create')
             import; integer(c_int), value :: comm, element; type(redist_layout_t), intent(in) :: from, to
-            type(redist_options_t), intent(in) :: options; type(c_ptr), intent(out) :: plan
+            type(redist_options_t), intent(in), target :: options; type(c_ptr), intent(out) :: plan
         end function
         integer(c_int) function c_plan_create_parts(comm, parts, part, options, plan) &
             bind(c, name='redist_f_plan_create_parts')
-            import; integer(c_int), value :: comm, parts; type(redist_part_t), intent(in) :: part(*)
-            type(redist_options_t), intent(in) :: options; type(c_ptr), intent(out) :: plan
+            import; integer(c_int), value :: comm, parts; type(redist_part_t), intent(in), target :: part(*)
+            type(redist_options_t), intent(in), target :: options; type(c_ptr), intent(out) :: plan
         end function
         integer(c_int) function c_layout_types(layout, rank, element, file, memory) bind(c, name='redist_f_layout_types')
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank, element
@@ -388,7 +511,13 @@ module redist
             import; type(c_ptr), value :: plan, from, to
         end function
         integer(c_int) function c_start_many(plan, from, to) bind(c, name='redist_start_many')
-            import; type(c_ptr), value :: plan; type(c_ptr), intent(in) :: from(*), to(*)
+            import; type(c_ptr), value :: plan, from, to
+        end function
+        integer(c_int) function c_execute(plan, from, to) bind(c, name='redist_execute')
+            import; type(c_ptr), value :: plan, from, to
+        end function
+        integer(c_int) function c_execute_many(plan, from, to) bind(c, name='redist_execute_many')
+            import; type(c_ptr), value :: plan, from, to
         end function
         integer(c_int) function c_wait(plan) bind(c, name='redist_wait')
             import; type(c_ptr), value :: plan
@@ -398,6 +527,9 @@ module redist
         end function
         integer(c_int) function c_wait_all(plans, plan) bind(c, name='redist_wait_all')
             import; integer(c_int), value :: plans; type(c_ptr), intent(in) :: plan(*)
+        end function
+        integer(c_int) function c_next_arrival(plan, rank) bind(c, name='redist_next_arrival')
+            import; type(c_ptr), value :: plan; integer(c_int), intent(inout) :: rank
         end function
         integer(c_int) function c_test_all(plans, plan, done) bind(c, name='redist_test_all')
             import; integer(c_int), value :: plans; type(c_ptr), intent(in) :: plan(*); integer(c_int), intent(inout) :: done
@@ -420,8 +552,34 @@ module redist
         type(c_ptr) function c_arena_alloc(arena, bytes) bind(c, name='redist_arena_alloc')
             import; type(c_ptr), value :: arena; integer(c_size_t), value :: bytes
         end function
+        integer(c_int) function c_arena_adopt(arena, array, bytes) bind(c, name='redist_arena_adopt')
+            import; type(c_ptr), value :: arena, array; integer(c_size_t), value :: bytes
+        end function
+        integer(c_int) function c_arena_release(arena, array) bind(c, name='redist_arena_release')
+            import; type(c_ptr), value :: arena, array
+        end function
+        integer(c_size_t) function c_element_bytes(array) bind(c, name='redist_f_element_bytes')
+            import; type(*), dimension(..), intent(in) :: array
+        end function
         integer(c_int) function c_arena_free(arena) bind(c, name='redist_arena_free')
             import; type(redist_arena_t), intent(inout) :: arena
+        end function
+        ! Names before 1.0: a program that uses one does not link, and the linker says today's, until 2.0.
+        integer(c_int) function redist_owner(x, i) bind(c, name='redist_owner_is_now_redist_axis_owner')
+            import; type(redist_axis_t), intent(in) :: x; integer(c_int64_t), value :: i
+        end function
+        integer(c_int64_t) function redist_local(x, i) bind(c, name='redist_local_is_now_redist_axis_local')
+            import; type(redist_axis_t), intent(in) :: x; integer(c_int64_t), value :: i
+        end function
+        integer(c_int64_t) function redist_global(x, coord, l) bind(c, name='redist_global_is_now_redist_axis_global')
+            import; type(redist_axis_t), intent(in) :: x; integer(c_int), value :: coord; integer(c_int64_t), value :: l
+        end function
+        integer(c_int64_t) function redist_count(x, coord) bind(c, name='redist_count_is_now_redist_axis_count')
+            import; type(redist_axis_t), intent(in) :: x; integer(c_int), value :: coord
+        end function
+        integer(c_int64_t) function redist_layout_alloc(layout, rank) &
+            bind(c, name='redist_layout_alloc_is_now_redist_layout_local_size')
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank
         end function
         pure integer(c_size_t) function c_strlen(text) bind(c, name='strlen')
             import; type(c_ptr), value :: text
@@ -440,6 +598,22 @@ module redist
     interface redist_layout_types
         procedure layout_types_integer, layout_types_f08
     end interface
+    ! (plan, from, to, ierr), or in place (plan, array, ierr): one array of each side, or lists of addresses.
+    interface redist_start
+        procedure start_between, redist_start_in_place
+    end interface
+    interface redist_start_many
+        procedure start_lists, start_list_in_place
+    end interface
+    interface redist_execute
+        procedure execute_between, redist_execute_in_place
+    end interface
+    interface redist_execute_many
+        procedure execute_lists, execute_list_in_place
+    end interface
+    interface redist_calibrate
+        procedure calibrate_integer, calibrate_f08
+    end interface
     interface redist_arena_create
         procedure arena_create_integer, arena_create_f08
     end interface
@@ -450,21 +624,27 @@ module redist
         REDIST_SHARED, REDIST_MULTIPHASE, REDIST_ROW_MAJOR, REDIST_COLUMN_MAJOR, REDIST_CLOSED, REDIST_PERIODIC, &
         REDIST_ESTIMATE, REDIST_MEASURE, REDIST_FLOAT, REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, REDIST_COMPLEX_DOUBLE
     public :: redist_whole, redist_block, redist_cyclic, redist_block_cyclic, redist_balanced, redist_cuts, &
-        redist_starting_at, redist_axis_owner, redist_axis_local, redist_axis_global, redist_axis_count
+        redist_cuts_remainder_last, redist_cuts_remainder_first, redist_starting_at, redist_axis_owner, &
+        redist_axis_local, redist_axis_global, redist_axis_count
     public :: redist_layout, redist_layout_nd, redist_layout_boxes, redist_from_scalapack, redist_grid_order, &
         redist_memory_order, redist_from_rank, redist_on_ranks, redist_replicated, redist_transposed, redist_rotated, &
         redist_with_halo, redist_with_ghosts, redist_ghost_depth, redist_with_allocated, redist_flipped, redist_section, &
         redist_permuted, redist_partial, redist_at_offsets
     public :: redist_layout_places, redist_layout_rank, redist_layout_coords, redist_layout_owner, redist_layout_offset, &
-        redist_layout_local_size, redist_layout_shape, redist_layout_place_shape, redist_layout_on_rank, redist_layout_check, &
-        redist_layout_next_place, redist_layout_place_coords, redist_version, &
-        redist_layout_explain, redist_layout_format, &
-        redist_layout_types, redist_relabel, redist_strerror
-    public :: redist_plan_create, redist_plan_create_parts, redist_part, redist_plan_free, &
-        redist_plan_message, redist_plan_stats, redist_plan_print, &
-        redist_execute, redist_execute_in_place, redist_execute_many, redist_start, redist_start_in_place, &
-        redist_start_many, redist_wait, redist_test, redist_wait_all, redist_test_all
-    public :: redist_arena_create, redist_arena_alloc, redist_arena_free
+        redist_layout_local_size, redist_layout_shape, redist_layout_place_shape, redist_layout_on_rank, &
+        redist_layout_next_place, redist_layout_place_coords, redist_layout_check, redist_layout_explain, &
+        redist_layout_format, redist_layout_parse_size, redist_layout_print, redist_layout_types, redist_strerror, &
+        redist_version
+    public :: redist_volume, redist_traffic_between, redist_schedule_create, redist_schedule_free, redist_schedule_steps, &
+        redist_schedule_step, redist_cost_of, redist_phases, redist_layouts, redist_best_grid, redist_relabel, &
+        redist_advise, redist_move, redist_move_combining
+    public :: redist_plan_create, redist_plan_create_parts, redist_part, redist_plan_free, redist_combine, &
+        redist_combine_op, redist_combine_axpby, redist_plan_message, redist_plan_stats, redist_plan_print, &
+        redist_calibrate, redist_array, redist_execute, redist_execute_in_place, redist_execute_many, redist_start, &
+        redist_start_in_place, redist_start_many, redist_wait, redist_test, redist_wait_all, redist_test_all, &
+        redist_next_arrival
+    public :: redist_arena_create, redist_arena_alloc, redist_arena_adopt, redist_arena_release, redist_arena_free
+    public :: redist_owner, redist_local, redist_global, redist_count, redist_layout_alloc
 
 contains
 
@@ -512,6 +692,20 @@ contains
         end if
         ierr = c_parse(trim(text)//c_null_char, layout, lists, bytes, c_loc(buffer), size(buffer, kind=c_size_t))
         call tell(buffer, message)
+    end subroutine
+
+    ! Bytes of storage that redist_layout takes for the lists of a text.
+    function redist_layout_parse_size(text) result(bytes)
+        character(*), intent(in) :: text
+        integer(c_size_t) :: bytes
+        bytes = c_parse_size(trim(text)//c_null_char)
+    end function
+
+    ! Writes a layout to standard output, as one line of text.
+    subroutine redist_layout_print(layout, ierr)
+        type(redist_layout_t), intent(in) :: layout
+        integer, intent(out) :: ierr
+        ierr = c_layout_print(layout)
     end subroutine
 
     ! A layout of an array of these axes, column-major, its places on ranks 0, 1, ... with the last coordinate fastest.
@@ -584,11 +778,11 @@ contains
         type(redist_layout_t), intent(in) :: from, to
         type(redist_plan_t), intent(out) :: plan
         integer, intent(out) :: ierr
-        type(redist_options_t), intent(in), optional :: options
+        type(redist_options_t), intent(in), target, optional :: options
         integer, intent(in), optional :: op
         type(redist_axpby_t), intent(in), target, optional :: axpby
         character(*), intent(out), optional :: message
-        type(redist_options_t) :: chosen
+        type(redist_options_t), target :: chosen
         character(c_char), target :: buffer(256)
         integer :: status
         if (present(options)) chosen = options
@@ -606,6 +800,7 @@ contains
         chosen%message = c_loc(buffer)
         chosen%message_size = size(buffer)
         ierr = c_plan_create(comm, from, to, datatype, chosen, plan%plan)
+        plan%arrays = max(chosen%arrays, 1)
         if (ierr /= REDIST_OK) call release(plan)
         call tell(buffer, message)
     end subroutine
@@ -616,7 +811,7 @@ contains
         type(redist_layout_t), intent(in) :: from, to
         type(redist_plan_t), intent(out) :: plan
         integer, intent(out) :: ierr
-        type(redist_options_t), intent(in), optional :: options
+        type(redist_options_t), intent(in), target, optional :: options
         type(MPI_Op), intent(in), optional :: op
         type(redist_axpby_t), intent(in), target, optional :: axpby
         character(*), intent(out), optional :: message
@@ -625,53 +820,61 @@ contains
         call plan_create_integer(comm%MPI_VAL, from, to, datatype%MPI_VAL, plan, ierr, options, handle, axpby, message)
     end subroutine
 
-    ! An array with its own layouts and datatype. axpby: how received elements are combined with the destination's.
-    function part_integer(from, to, datatype, axpby) result(part)
+    ! An array with its own layouts and datatype. axpby, or combine with its context: how received elements are combined
+    ! with the destination's, instead of as the plan's options say.
+    function part_integer(from, to, datatype, axpby, combine, context) result(part)
         type(redist_layout_t), intent(in) :: from, to
         integer, intent(in) :: datatype
         type(redist_axpby_t), intent(in), target, optional :: axpby
+        type(c_funptr), intent(in), optional :: combine
+        type(c_ptr), intent(in), optional :: context
         type(redist_part_t) :: part
         part%from = from
         part%to = to
         part%datatype = datatype
+        if (present(combine)) part%combine = combine
+        if (present(context)) part%context = context
         if (present(axpby)) then
             part%combine = c_funloc(redist_combine_axpby)
             part%context = c_loc(axpby)
         end if
     end function
 
-    function part_f08(from, to, datatype, axpby) result(part)
+    function part_f08(from, to, datatype, axpby, combine, context) result(part)
         type(redist_layout_t), intent(in) :: from, to
         type(MPI_Datatype), intent(in) :: datatype
         type(redist_axpby_t), intent(in), target, optional :: axpby
+        type(c_funptr), intent(in), optional :: combine
+        type(c_ptr), intent(in), optional :: context
         type(redist_part_t) :: part
-        part = part_integer(from, to, datatype%MPI_VAL, axpby)
+        part = part_integer(from, to, datatype%MPI_VAL, axpby, combine, context)
     end function
 
     ! Plans all parts, with one message per peer; redist_execute_many moves them.
     subroutine plan_create_parts_integer(comm, part, plan, ierr, options, message)
         integer, intent(in) :: comm
-        type(redist_part_t), intent(in) :: part(:)
+        type(redist_part_t), intent(in), target :: part(:)
         type(redist_plan_t), intent(out) :: plan
         integer, intent(out) :: ierr
-        type(redist_options_t), intent(in), optional :: options
+        type(redist_options_t), intent(in), target, optional :: options
         character(*), intent(out), optional :: message
-        type(redist_options_t) :: chosen
+        type(redist_options_t), target :: chosen
         character(c_char), target :: buffer(256)
         if (present(options)) chosen = options
         buffer(1) = c_null_char
         chosen%message = c_loc(buffer)
         chosen%message_size = size(buffer)
         ierr = c_plan_create_parts(comm, size(part), part, chosen, plan%plan)
+        plan%arrays = size(part)
         call tell(buffer, message)
     end subroutine
 
     subroutine plan_create_parts_f08(comm, part, plan, ierr, options, message)
         type(MPI_Comm), intent(in) :: comm
-        type(redist_part_t), intent(in) :: part(:)
+        type(redist_part_t), intent(in), target :: part(:)
         type(redist_plan_t), intent(out) :: plan
         integer, intent(out) :: ierr
-        type(redist_options_t), intent(in), optional :: options
+        type(redist_options_t), intent(in), target, optional :: options
         character(*), intent(out), optional :: message
         call plan_create_parts_integer(comm%MPI_VAL, part, plan, ierr, options, message)
     end subroutine
@@ -693,8 +896,7 @@ contains
     function redist_plan_message(plan) result(text)
         type(redist_plan_t), intent(in) :: plan
         character(:), allocatable :: text
-        text = text_at(c_plan_message(plan%plan))
-        if (plan%strided) text = 'an array is not contiguous in memory'
+        text = text_at(c_plan_message(plan%plan))//trim(plan%remark)
     end function
 
     subroutine redist_plan_stats(plan, stats, ierr)
@@ -711,66 +913,123 @@ contains
         ierr = c_plan_print(plan%plan)
     end subroutine
 
+    ! What a message and a byte cost between the ranks of comm. Collective.
+    subroutine calibrate_integer(comm, cost, ierr)
+        integer, intent(in) :: comm
+        type(redist_cost_t), intent(out) :: cost
+        integer, intent(out) :: ierr
+        ierr = c_calibrate(comm, cost)
+    end subroutine
+
+    subroutine calibrate_f08(comm, cost, ierr)
+        type(MPI_Comm), intent(in) :: comm
+        type(redist_cost_t), intent(out) :: cost
+        integer, intent(out) :: ierr
+        ierr = c_calibrate(comm%MPI_VAL, cost)
+    end subroutine
+
     ! ---- executions ----
 
-    subroutine redist_start(plan, from, to, ierr)
+    ! The address of an array of any type, kind and rank; c_null_ptr if it is not contiguous in memory.
+    function redist_array(array) result(address)
+        type(*), dimension(..), intent(in), target, asynchronous :: array
+        type(c_ptr) :: address
+        address = c_null_ptr
+        if (is_contiguous(array)) address = c_loc(array)
+    end function
+
+    subroutine start_between(plan, from, to, ierr)
         type(redist_plan_t), intent(inout) :: plan
         type(*), dimension(..), intent(in), target, asynchronous :: from
         type(*), dimension(..), intent(inout), target, asynchronous :: to
         integer, intent(out) :: ierr
-        ierr = REDIST_ERR_ARGUMENT
-        plan%strided = .not. (is_contiguous(from) .and. is_contiguous(to))
-        if (.not. plan%strided) ierr = c_start(plan%plan, c_loc(from), c_loc(to))
+        ierr = c_start(plan%plan, redist_array(from), redist_array(to))
+        call note(plan, ierr, [redist_array(from)], [redist_array(to)])
     end subroutine
 
-    ! For plans whose options say in_place.
+    ! For plans whose options say in_place. redist_start calls it when it gets one array.
     subroutine redist_start_in_place(plan, array, ierr)
         type(redist_plan_t), intent(inout) :: plan
         type(*), dimension(..), intent(inout), target, asynchronous :: array
         integer, intent(out) :: ierr
-        ierr = REDIST_ERR_ARGUMENT
-        plan%strided = .not. is_contiguous(array)
-        if (.not. plan%strided) ierr = c_start(plan%plan, c_loc(array), c_loc(array))
+        call start_between(plan, array, array, ierr)
     end subroutine
 
-    ! options%arrays arrays at once: [c_loc(u), c_loc(v)]; redist cannot check whether they are contiguous.
-    subroutine redist_start_many(plan, from, to, ierr)
+    ! options%arrays arrays at once, or one for each part: [redist_array(u), redist_array(v)]; fields that are one array
+    ! q(:, :, n): [(redist_array(q(:, :, k)), k=1, n)]. redist cannot check whether what c_loc(u) names is contiguous.
+    subroutine start_lists(plan, from, to, ierr)
         type(redist_plan_t), intent(inout) :: plan
-        type(c_ptr), intent(in), contiguous :: from(:), to(:)
+        type(c_ptr), intent(in), contiguous, target :: from(:), to(:)
         integer, intent(out) :: ierr
-        plan%strided = .false.
-        ierr = c_start_many(plan%plan, from, to)
+        ierr = c_start_many(plan%plan, list_for(plan, from), list_for(plan, to))
+        call note(plan, ierr, from, to)
     end subroutine
 
-    subroutine redist_execute(plan, from, to, ierr)
+    subroutine start_list_in_place(plan, arrays, ierr)
+        type(redist_plan_t), intent(inout) :: plan
+        type(c_ptr), intent(in), contiguous, target :: arrays(:)
+        integer, intent(out) :: ierr
+        call start_lists(plan, arrays, arrays, ierr)
+    end subroutine
+
+    subroutine execute_between(plan, from, to, ierr)
         type(redist_plan_t), intent(inout) :: plan
         type(*), dimension(..), intent(in), target, asynchronous :: from
         type(*), dimension(..), intent(inout), target, asynchronous :: to
         integer, intent(out) :: ierr
-        call redist_start(plan, from, to, ierr)
-        if (ierr == REDIST_OK) call redist_wait(plan, ierr)
+        ierr = c_execute(plan%plan, redist_array(from), redist_array(to))
+        call note(plan, ierr, [redist_array(from)], [redist_array(to)])
     end subroutine
 
     subroutine redist_execute_in_place(plan, array, ierr)
         type(redist_plan_t), intent(inout) :: plan
         type(*), dimension(..), intent(inout), target, asynchronous :: array
         integer, intent(out) :: ierr
-        call redist_start_in_place(plan, array, ierr)
-        if (ierr == REDIST_OK) call redist_wait(plan, ierr)
+        call execute_between(plan, array, array, ierr)
     end subroutine
 
-    subroutine redist_execute_many(plan, from, to, ierr)
+    subroutine execute_lists(plan, from, to, ierr)
         type(redist_plan_t), intent(inout) :: plan
-        type(c_ptr), intent(in), contiguous :: from(:), to(:)
+        type(c_ptr), intent(in), contiguous, target :: from(:), to(:)
         integer, intent(out) :: ierr
-        call redist_start_many(plan, from, to, ierr)
-        if (ierr == REDIST_OK) call redist_wait(plan, ierr)
+        ierr = c_execute_many(plan%plan, list_for(plan, from), list_for(plan, to))
+        call note(plan, ierr, from, to)
+    end subroutine
+
+    subroutine execute_list_in_place(plan, arrays, ierr)
+        type(redist_plan_t), intent(inout) :: plan
+        type(c_ptr), intent(in), contiguous, target :: arrays(:)
+        integer, intent(out) :: ierr
+        call execute_lists(plan, arrays, arrays, ierr)
+    end subroutine
+
+    ! The list as C takes it; none, which C refuses, where it is too short.
+    function list_for(plan, list) result(address)
+        type(redist_plan_t), intent(in) :: plan
+        type(c_ptr), intent(in), contiguous, target :: list(:)
+        type(c_ptr) :: address
+        address = c_null_ptr
+        if (size(list) >= plan%arrays) address = c_loc(list)
+    end function
+
+    ! Adds to C's sentence what C cannot know of these arrays.
+    subroutine note(plan, ierr, from, to)
+        type(redist_plan_t), intent(inout) :: plan
+        integer, intent(in) :: ierr
+        type(c_ptr), intent(in) :: from(:), to(:)
+        integer :: k
+        plan%remark = ''
+        if (ierr /= REDIST_ERR_ARGUMENT) return
+        if (.not. all([(c_associated(from(k)), k = 1, size(from)), (c_associated(to(k)), k = 1, size(to))])) &
+            plan%remark = '; arrays that are not contiguous in memory count as NULL'
+        if (min(size(from), size(to)) < plan%arrays) &
+            write (plan%remark, '(a, i0, a)') '; a list of fewer than ', plan%arrays, ' addresses counts as NULL'
     end subroutine
 
     subroutine redist_wait(plan, ierr)
         type(redist_plan_t), intent(inout) :: plan
         integer, intent(out) :: ierr
-        plan%strided = .false.
+        plan%remark = ''
         ierr = c_wait(plan%plan)
     end subroutine
 
@@ -780,7 +1039,7 @@ contains
         integer, intent(out) :: ierr
         integer(c_int) :: complete
         complete = 0
-        plan%strided = .false.
+        plan%remark = ''
         ierr = c_test(plan%plan, complete)
         done = complete /= 0
     end subroutine
@@ -789,6 +1048,14 @@ contains
         type(redist_plan_t), intent(in) :: plans(:)
         integer, intent(out) :: ierr
         ierr = c_wait_all(size(plans), plans%plan)
+    end subroutine
+
+    ! Ranks count from 0, as in MPI; -1: no further rank has arrived.
+    subroutine redist_next_arrival(plan, source, ierr)
+        type(redist_plan_t), intent(in) :: plan
+        integer, intent(out) :: source, ierr
+        source = -1
+        ierr = c_next_arrival(plan%plan, source)
     end subroutine
 
     subroutine redist_test_all(plans, done, ierr)
@@ -825,6 +1092,29 @@ contains
         integer(c_size_t), intent(in) :: bytes
         type(c_ptr) :: memory
         memory = c_arena_alloc(arena%arena, bytes)
+    end function
+
+    ! An array that exists, with the attribute `target` or `asynchronous`, allocated, saved or in a COMMON block, becomes
+    ! shared memory where it is. A rank that adopts nothing gives an array of size 0. Collective, as is releasing it.
+    subroutine redist_arena_adopt(arena, array, ierr)
+        type(redist_arena_t), intent(in) :: arena
+        type(*), dimension(..), intent(inout), target, asynchronous :: array
+        integer, intent(out) :: ierr
+        ierr = c_arena_adopt(arena%arena, adopted_address(array), c_element_bytes(array) * size(array, kind=c_size_t))
+    end subroutine
+
+    subroutine redist_arena_release(arena, array, ierr)
+        type(redist_arena_t), intent(in) :: arena
+        type(*), dimension(..), intent(inout), target, asynchronous :: array
+        integer, intent(out) :: ierr
+        ierr = c_arena_release(arena%arena, adopted_address(array))
+    end subroutine
+
+    function adopted_address(array) result(address)
+        type(*), dimension(..), intent(in), target, asynchronous :: array
+        type(c_ptr) :: address
+        address = c_null_ptr
+        if (size(array) > 0) address = redist_array(array)
     end function
 
     subroutine redist_arena_free(arena, ierr)

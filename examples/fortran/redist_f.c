@@ -33,6 +33,8 @@ redist_axis redist_f_block(int n, int procs);
 redist_axis redist_f_cyclic(int n, int procs);
 redist_axis redist_f_block_cyclic(int n, int block, int procs);
 redist_axis redist_f_balanced(int n, int procs);
+void redist_f_cuts_remainder_last(int n, int procs, int64_t *cuts);
+void redist_f_cuts_remainder_first(int n, int procs, int64_t *cuts);
 redist_layout redist_f_with_halo(const redist_layout *layout, int axis, int low, int high);
 redist_layout redist_f_with_ghosts(const redist_layout *layout, int axis, int edge);
 redist_layout redist_f_ghost_depth(const redist_layout *layout, int axis, int low, int high);
@@ -55,8 +57,23 @@ int redist_f_plan_create_parts(int comm, int parts, const redist_f_part *part,
 void redist_f_op(int op, int type, redist_op *context);
 int redist_f_layout_types(const redist_layout *layout, int rank, int element, int *file,
                           int *memory);
+int redist_f_layout_print(const redist_layout *layout);
 int redist_f_plan_print(redist_plan *plan);
+int redist_f_calibrate(int comm, redist_cost *cost);
+int redist_f_calibrate(int comm, redist_cost *cost) {
+  return redist_calibrate(REDIST_F_FROM(Comm, comm), cost);
+}
+
 int redist_f_arena_create(int comm, size_t bytes, redist_arena **arena);
+
+/* How Fortran describes an array of any type and rank begins: the standard says so (18.5.3). */
+typedef struct {
+  void *base;
+  size_t element_bytes;
+} redist_f_descriptor;
+
+size_t redist_f_element_bytes(const redist_f_descriptor *array);
+size_t redist_f_element_bytes(const redist_f_descriptor *array) { return array->element_bytes; }
 
 /* ---- axes, from default integers ---- */
 
@@ -67,6 +84,12 @@ redist_axis redist_f_block_cyclic(int n, int block, int procs) {
   return redist_block_cyclic(n, block, procs);
 }
 redist_axis redist_f_balanced(int n, int procs) { return redist_balanced(n, procs); }
+void redist_f_cuts_remainder_last(int n, int procs, int64_t *cuts) {
+  redist_cuts_remainder_last(n, procs, cuts);
+}
+void redist_f_cuts_remainder_first(int n, int procs, int64_t *cuts) {
+  redist_cuts_remainder_first(n, procs, cuts);
+}
 
 /* ---- axes, indices and positions that count from 1; "none" is then 0, of owners -1 ---- */
 
@@ -178,6 +201,12 @@ int redist_f_layout_types(const redist_layout *layout, int rank, int element, in
       redist_layout_types(layout, rank, REDIST_F_FROM(Type, element), &types[0], &types[1]);
   *file = REDIST_F_TO(Type, types[0]);
   *memory = REDIST_F_TO(Type, types[1]);
+  return code;
+}
+
+int redist_f_layout_print(const redist_layout *layout) {
+  const int code = redist_layout_print(layout, stdout);
+  fflush(stdout);
   return code;
 }
 

@@ -101,10 +101,8 @@ contains
     end subroutine
 
     subroutine fill()
-        type(c_ptr) :: fields(2)
         integer :: ierr
-        fields = [c_loc(h(-1, 1)), c_loc(u(-1, 1))]
-        call redist_execute_many(plan, fields, fields, ierr)
+        call redist_execute_many(plan, [redist_array(h), redist_array(u)], ierr)
     end subroutine
 
     ! A standing wave, j times as high in line j.

@@ -8,7 +8,8 @@
 # there is redist::fortran, too: the module `redist`, a static library that the project builds with its own compilers.
 #
 # `make install` copies this file to share/redist/cmake. In the source tree it also works from here, without an
-# installation: set redist_DIR to examples/packaging, for example after FetchContent.
+# installation: set redist_DIR to examples/packaging, or add that directory to the project (CMakeLists.txt beside this
+# file: add_subdirectory, FetchContent).
 
 if(EXISTS "${CMAKE_CURRENT_LIST_DIR}/../../redist_plan.h") # the source tree
     get_filename_component(redist_INCLUDE_DIR "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)

@@ -24,7 +24,6 @@ typedef struct MPI_ABI_Group *MPI_Group;
 typedef struct MPI_ABI_Info *MPI_Info;
 typedef struct MPI_ABI_Op *MPI_Op;
 typedef struct MPI_ABI_Request *MPI_Request;
-typedef struct MPI_ABI_Win *MPI_Win;
 
 #define MPI_OP_NULL ((MPI_Op)0x00000020)
 #define MPI_SUM ((MPI_Op)0x00000021)
@@ -33,14 +32,15 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_COMM_NULL ((MPI_Comm)0x00000100)
 #define MPI_COMM_WORLD ((MPI_Comm)0x00000101)
 #define MPI_GROUP_NULL ((MPI_Group)0x00000108)
-#define MPI_WIN_NULL ((MPI_Win)0x00000110)
 #define MPI_INFO_NULL ((MPI_Info)0x00000130)
 #define MPI_ERRORS_RETURN ((MPI_Errhandler)0x00000142)
 #define MPI_REQUEST_NULL ((MPI_Request)0x00000180)
 #define MPI_DATATYPE_NULL ((MPI_Datatype)0x00000200)
 #define MPI_INT ((MPI_Datatype)0x00000209)
 #define MPI_FLOAT ((MPI_Datatype)0x00000210)
+#define MPI_C_FLOAT_COMPLEX ((MPI_Datatype)0x00000212)
 #define MPI_DOUBLE ((MPI_Datatype)0x00000214)
+#define MPI_C_DOUBLE_COMPLEX ((MPI_Datatype)0x00000216)
 #define MPI_BYTE ((MPI_Datatype)0x00000247)
 #define MPI_INT64_T ((MPI_Datatype)0x00000258)
 #define MPI_UINT64_T ((MPI_Datatype)0x00000259)
@@ -51,10 +51,10 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_STATUSES_IGNORE ((MPI_Status *)0)
 #define MPI_MAX_PROCESSOR_NAME 256
 
-enum { MPI_SUCCESS = 0, MPI_MODE_NOCHECK = 1024 };
+enum { MPI_SUCCESS = 0 };
 enum { MPI_ANY_SOURCE = -1, MPI_ANY_TAG = -2, MPI_UNDEFINED = -32766 };
 enum { MPI_IDENT = 201, MPI_CONGRUENT = 202, MPI_UNEQUAL = 204 };
-enum { MPI_COMM_TYPE_SHARED = 221, MPI_TAG_UB = 501 };
+enum { MPI_TAG_UB = 501 };
 enum { MPI_THREAD_SINGLE = 0, MPI_THREAD_MULTIPLE = 4096 };
 
 /* ---- integers of Fortran ---- */
@@ -69,9 +69,6 @@ int MPI_Type_toint(MPI_Datatype datatype);
 double MPI_Wtime(void);
 int MPI_Get_processor_name(char *name, int *length);
 int MPI_Query_thread(int *provided);
-int MPI_Info_create(MPI_Info *info);
-int MPI_Info_set(MPI_Info info, const char *key, const char *value);
-int MPI_Info_free(MPI_Info *info);
 int MPI_Comm_rank(MPI_Comm comm, int *rank);
 int MPI_Comm_size(MPI_Comm comm, int *size);
 int MPI_Comm_compare(MPI_Comm one, MPI_Comm other, int *result);
@@ -80,7 +77,6 @@ int MPI_Comm_get_attr(MPI_Comm comm, int key, void *value, int *flag);
 int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler);
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *copy);
 int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *copy, MPI_Request *request);
-int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made);
 int MPI_Comm_group(MPI_Comm comm, MPI_Group *group);
 int MPI_Comm_free(MPI_Comm *comm);
 int MPI_Group_translate_ranks(MPI_Group from, int n, const int *ranks, MPI_Group to, int *found);
@@ -125,7 +121,6 @@ int MPI_Request_free(MPI_Request *request);
 /* ---- collective calls ---- */
 
 int MPI_Reduce_local(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op);
-int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request);
 int MPI_Ibcast(void *data, int n, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request);
 int MPI_Iallgather(const void *from, int n, MPI_Datatype type, void *to, int m, MPI_Datatype kind,
                    MPI_Comm comm, MPI_Request *request);
@@ -143,14 +138,5 @@ int MPI_Alltoallv_init(const void *from, const int *fn, const int *fat, MPI_Data
 int MPI_Alltoallw_init(const void *from, const int *fn, const int *fat, const MPI_Datatype *ft,
                        void *to, const int *tn, const int *tat, const MPI_Datatype *tt,
                        MPI_Comm comm, MPI_Info info, MPI_Request *request);
-
-/* ---- shared memory ---- */
-
-int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *base,
-                            MPI_Win *window);
-int MPI_Win_shared_query(MPI_Win window, int rank, MPI_Aint *bytes, int *unit, void *base);
-int MPI_Win_lock_all(int assertion, MPI_Win window);
-int MPI_Win_unlock_all(MPI_Win window);
-int MPI_Win_free(MPI_Win *window);
 
 #endif

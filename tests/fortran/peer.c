@@ -92,7 +92,7 @@ int peer_options(const redist_options *o, const void *arena) {
   return (int)o->method == 1 && (int)o->effort == 1 && o->arrays == 3 && o->max_buffer == 4 &&
          o->in_place == 5 && o->arena != NULL && (const void *)o->arena == arena &&
          o->fixed_from == (const char *)arena + 1 && o->fixed_to == (const char *)arena + 2 &&
-         o->executions == 9 && o->node_ranks == 10 && o->timed == 11 &&
+         o->executions == 9 && o->node_ranks == 10 && o->timed == 11 && o->checked == 12 &&
          o->combine == redist_combine_op && o->context == (const char *)arena + 3 &&
          o->cost.per_message > 0.9 && o->cost.per_message < 1.1 && o->cost.per_byte > 1.9 &&
          o->cost.per_byte < 2.1 && o->message == (const char *)arena + 4 && o->message_size == 14;

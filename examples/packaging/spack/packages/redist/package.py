@@ -18,6 +18,7 @@ class Redist(Package):
     license("MIT")
 
     version("main", branch="main")
+    version("1.0.0", branch="main")  # of that tree's redist.h
 
     depends_on("gmake", type="build")
     depends_on("mpi")
