@@ -130,6 +130,7 @@ extern "C" {
      external linkage. It includes redist_plan.h (without MPI, redist.h) and defines all hooks.
    What is not needed can be left out, in every file of a program alike:
      - REDIST_NO_TEXT: layouts as text, and redist_plan_print, which are not declared then;
+     - REDIST_NO_LISTS: redist_owners and redist_lists, which are not declared then;
      - REDIST_NO_SHARED, REDIST_NO_COLLECTIVES, REDIST_NO_SCHEDULED, REDIST_NO_MULTIPHASE: methods
      of redist_plan.h. A plan that asks for one by name fails (REDIST_ERR_ARGUMENT);
      - REDIST_SMALL: all of these, and the instructions of particular processors. Plans send
@@ -137,11 +138,13 @@ extern "C" {
 
 #ifdef REDIST_SMALL
 #undef REDIST_NO_TEXT
+#undef REDIST_NO_LISTS
 #undef REDIST_NO_SHARED
 #undef REDIST_NO_COLLECTIVES
 #undef REDIST_NO_SCHEDULED
 #undef REDIST_NO_MULTIPHASE
 #define REDIST_NO_TEXT
+#define REDIST_NO_LISTS
 #define REDIST_NO_SHARED
 #define REDIST_NO_COLLECTIVES
 #define REDIST_NO_SCHEDULED
@@ -405,6 +408,7 @@ REDIST_PRIV_AXIS_BUILDER redist_axis redist_balanced(int64_t n, int procs);
    cuts[procs + 1], 0 = cuts[0] <= ... <= cuts[procs] = n, is kept by reference: it must live as
    long as the axis and the layouts made from it. */
 REDIST_PRIV_AXIS_BUILDER redist_axis redist_cuts(const int64_t *cuts, int procs);
+#ifndef REDIST_NO_LISTS
 /* Index i belongs to coordinate owner[i], 0 <= owner[i] < procs, whose memory holds its indices in
    ascending order, as after a partitioner of meshes or a balancing of loads. owner[n] is kept by
    reference, as cuts are. */
@@ -414,6 +418,7 @@ REDIST_PRIV_AXIS_BUILDER redist_axis redist_owners(int64_t n, const int *owner, 
    Both are kept by reference, as cuts are. */
 REDIST_PRIV_AXIS_BUILDER redist_axis redist_lists(int64_t n, const int64_t *begin,
                                                   const int64_t *index, int procs);
+#endif
 /* Shifts the blocks of an axis: block 0 is at coordinate `coord`, 0 <= coord < procs, and block k
    at (k + coord) mod procs (ScaLAPACK's RSRC and CSRC). Of redist_owners and redist_lists, what
    coordinate k would have. */
@@ -1128,8 +1133,14 @@ REDIST_PRIV_FAST int64_t redist_priv_cut_of(const redist_axis *x, int64_t g) {
   return low;
 }
 
+#ifdef REDIST_NO_LISTS
+enum { REDIST_PRIV_SCATTERS = 0 };
+#else
+enum { REDIST_PRIV_SCATTERS = 1 };
+#endif
+
 REDIST_PRIV_FAST int redist_priv_is_scattered(const redist_axis *x) {
-  return x->kind >= REDIST_PRIV_OWNERS;
+  return REDIST_PRIV_SCATTERS && x->kind >= REDIST_PRIV_OWNERS;
 }
 
 /* Where index g stands in the list of all indices. */
@@ -1160,6 +1171,13 @@ REDIST_PRIV_FAST int64_t redist_priv_stretch_of(const redist_priv_sets *sets, in
   return low;
 }
 
+/* The set of a scattered axis that has index g. */
+REDIST_PRIV_FAST int64_t redist_priv_set_of(const redist_axis *x, int64_t g) {
+  if (x->kind == REDIST_PRIV_OWNERS) return x->owner[g];
+  return x->sets != NULL ? x->sets->stretch[redist_priv_stretch_of(x->sets, g, 0)].set
+                         : redist_priv_cut_of(x, redist_priv_listed_at(x, g));
+}
+
 /* The block that has index g; of a scattered axis, the set. */
 REDIST_PRIV_FAST int64_t redist_priv_block_of(const redist_axis *x, int64_t g) {
   /* balanced: the first `larger` blocks hold small + 1 indices */
@@ -1167,10 +1185,7 @@ REDIST_PRIV_FAST int64_t redist_priv_block_of(const redist_axis *x, int64_t g) {
   REDIST_ASSERT(g >= 0 && g < x->extent);
   if (x->kind == REDIST_PRIV_CYCLIC) return g / x->block;
   if (x->kind == REDIST_PRIV_LISTED) return redist_priv_cut_of(x, g);
-  if (x->kind == REDIST_PRIV_OWNERS) return x->owner[g];
-  if (x->kind == REDIST_PRIV_INDICES && x->sets != NULL)
-    return x->sets->stretch[redist_priv_stretch_of(x->sets, g, 0)].set;
-  if (x->kind == REDIST_PRIV_INDICES) return redist_priv_cut_of(x, redist_priv_listed_at(x, g));
+  if (redist_priv_is_scattered(x)) return redist_priv_set_of(x, g);
   return g < larger * (small + 1) ? g / (small + 1) : larger + (g - larger * (small + 1)) / small;
 }
 
@@ -1221,10 +1236,10 @@ REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int6
 /* The local array's owned elements along an axis. */
 REDIST_PRIV_FAST int64_t redist_priv_size(const redist_axis *x, int coord) {
   const int64_t k = redist_priv_first_block(x, coord);
+  if (!redist_priv_is_scattered(x)) return redist_priv_below(x, coord, x->extent);
   if (x->sets != NULL) return x->sets->size[k];
-  if (x->kind == REDIST_PRIV_INDICES) return x->end[k] - x->begin[k];
   return x->kind == REDIST_PRIV_OWNERS ? redist_priv_owned_below(x, k, x->extent)
-                                       : redist_priv_below(x, coord, x->extent);
+                                       : x->end[k] - x->begin[k];
 }
 
 /* Checks the cuts of an axis, or where the list of each coordinate begins. */
@@ -1266,16 +1281,20 @@ REDIST_PRIV_COLD void redist_priv_check_axis(const redist_axis *x, int axis,
                       (int64_t)x->procs - 1);
 }
 
+/* begin, owner, index: the lists that the kind has. */
 REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, int64_t block,
-                                              int procs, const int64_t *cuts) {
+                                              int procs, const int64_t *begin, const int *owner,
+                                              const int64_t *index) {
   redist_axis x;
   memset(&x, 0, sizeof x);
   x.kind = kind;
   x.procs = procs;
   x.extent = x.count = n;
   x.block = redist_priv_min(block, redist_priv_max(n, 1));
-  x.begin = cuts;
-  x.end = cuts == NULL ? NULL : cuts + 1;
+  x.begin = begin;
+  x.end = begin == NULL ? NULL : begin + 1;
+  x.owner = owner;
+  x.index = index;
   x.apart = x.step = 1;
   return redist_starting_at(x, 0);
 }
@@ -1292,32 +1311,28 @@ REDIST_AXIS_API redist_axis redist_cyclic(int64_t n, int procs) {
 }
 
 REDIST_AXIS_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs) {
-  return redist_priv_axis(REDIST_PRIV_CYCLIC, n, block, procs, NULL);
+  return redist_priv_axis(REDIST_PRIV_CYCLIC, n, block, procs, NULL, NULL, NULL);
 }
 
 REDIST_AXIS_API redist_axis redist_balanced(int64_t n, int procs) {
-  return redist_priv_axis(REDIST_PRIV_BALANCED, n, 1, procs, NULL);
+  return redist_priv_axis(REDIST_PRIV_BALANCED, n, 1, procs, NULL, NULL, NULL);
 }
 
 REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs) {
   return redist_priv_axis(REDIST_PRIV_LISTED, cuts != NULL && procs > 0 ? cuts[procs] : 0, 1, procs,
-                          cuts);
+                          cuts, NULL, NULL);
 }
 
+#ifndef REDIST_NO_LISTS
 REDIST_AXIS_API redist_axis redist_owners(int64_t n, const int *owner, int procs) {
-  redist_axis x = redist_priv_axis(REDIST_PRIV_BALANCED, n, 1, procs, NULL);
-  x.kind = REDIST_PRIV_OWNERS;
-  x.owner = owner;
-  return redist_starting_at(x, 0);
+  return redist_priv_axis(REDIST_PRIV_OWNERS, n, 1, procs, NULL, owner, NULL);
 }
 
 REDIST_AXIS_API redist_axis redist_lists(int64_t n, const int64_t *begin, const int64_t *index,
                                          int procs) {
-  redist_axis x = redist_priv_axis(REDIST_PRIV_LISTED, n, 1, procs, begin);
-  x.kind = REDIST_PRIV_INDICES;
-  x.index = index;
-  return redist_starting_at(x, 0);
+  return redist_priv_axis(REDIST_PRIV_INDICES, n, 1, procs, begin, NULL, index);
 }
+#endif
 
 REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord) {
   redist_priv_error error = redist_priv_no_error(-1);
@@ -1501,38 +1516,37 @@ REDIST_PRIV_COLD void redist_priv_set_lists(redist_axis *x, const void *const *e
 /* Checks that the lists of coordinates name every index once. */
 REDIST_PRIV_COLD void redist_priv_check_indices(const redist_axis *x, int axis,
                                                 redist_priv_error *error) {
-  char what[48], *seen = (char *)redist_priv_zeroed(x->extent, 1);
-  int64_t at, again = -1, missing = 0;
+  char *seen = (char *)redist_priv_zeroed(x->extent, 1);
+  int64_t at = 0, missing = 0;
   if (seen == NULL) redist_priv_fail(error, REDIST_ERR_MEMORY, "no memory to check an axis");
-  for (at = 0; at < x->extent && error->code == REDIST_OK; at++) {
-    const int64_t g = x->index[at];
-    if (g < 0 || g >= x->extent) {
-      snprintf(what, sizeof what, "index[%" PRId64 "]", at);
-      redist_priv_require(error, REDIST_ERR_LAYOUT, axis, what, g, 0, x->extent - 1);
-    } else if (seen[g]++ == 1) {
-      again = again < 0 ? at : again;
-      seen[g] = 1;
-    }
-  }
-  while (again >= 0 && error->code == REDIST_OK && seen[missing]) missing++;
-  if (again >= 0)
+  while (seen != NULL && at < x->extent && !seen[x->index[at]]) seen[x->index[at++]] = 1;
+  if (seen != NULL && at < x->extent) {
+    const int64_t twice = at;
+    while (++at < x->extent) seen[x->index[at]] = 1;
+    while (seen[missing]) missing++;
     redist_priv_fail_axis(error, REDIST_ERR_LAYOUT, axis,
                           "index[%" PRId64 "] and index[%" PRId64 "] are %" PRId64
                           ", and no coordinate has index %" PRId64,
-                          redist_priv_listed_at(x, x->index[again]), again, x->index[again],
+                          redist_priv_listed_at(x, x->index[twice]), twice, x->index[twice],
                           missing);
+  }
   REDIST_FREE(seen);
 }
 
-REDIST_PRIV_COLD void redist_priv_check_owners(const redist_axis *x, int axis,
-                                               redist_priv_error *error) {
+/* Checks the owner of every index, or the lists of coordinates. */
+REDIST_PRIV_COLD void redist_priv_check_sets(const redist_axis *x, int axis,
+                                             redist_priv_error *error) {
+  const int owners = x->kind == REDIST_PRIV_OWNERS;
+  const int64_t most = owners ? x->procs : x->extent;
   char what[48];
-  int64_t g;
-  for (g = 0; g < x->extent && error->code == REDIST_OK; g++) {
-    if (x->owner[g] >= 0 && x->owner[g] < x->procs) continue;
-    snprintf(what, sizeof what, "the owner of index %" PRId64, g);
-    redist_priv_require(error, REDIST_ERR_LAYOUT, axis, what, x->owner[g], 0, x->procs - 1);
+  int64_t k;
+  for (k = 0; k < x->extent && error->code == REDIST_OK; k++) {
+    const int64_t entry = owners ? x->owner[k] : x->index[k];
+    if (entry >= 0 && entry < most) continue;
+    snprintf(what, sizeof what, owners ? "the owner of index %" PRId64 : "index[%" PRId64 "]", k);
+    redist_priv_require(error, REDIST_ERR_LAYOUT, axis, what, entry, 0, most - 1);
   }
+  if (!owners && error->code == REDIST_OK) redist_priv_check_indices(x, axis, error);
 }
 
 /* Finds the stretches of a scattered axis: index g is in set[g], at position local[g] of it; local
@@ -2128,11 +2142,9 @@ REDIST_PRIV_COLD redist_priv_error redist_priv_error_of(const redist_layout *lay
   if (mark != REDIST_PRIV_MARK)
     redist_priv_fail(&error, REDIST_ERR_LAYOUT, "the layout was never built");
   if (error.code == REDIST_OK && !layout->truncated) error = layout->error;
-  for (d = 0; error.code == REDIST_OK && d < layout->ndim; d++) {
-    const redist_axis *x = &layout->dim[d].axis;
-    if (x->kind == REDIST_PRIV_OWNERS) redist_priv_check_owners(x, d, &error);
-    if (x->kind == REDIST_PRIV_INDICES) redist_priv_check_indices(x, d, &error);
-  }
+  for (d = 0; error.code == REDIST_OK && d < layout->ndim; d++)
+    if (redist_priv_is_scattered(&layout->dim[d].axis))
+      redist_priv_check_sets(&layout->dim[d].axis, d, &error);
   if (error.code == REDIST_OK && layout->boxes > 0) redist_priv_check_boxes(layout, &error);
   if (error.code == REDIST_OK && layout->ranks != NULL) redist_priv_check_ranks(layout, &error);
   return error;
@@ -2556,6 +2568,10 @@ REDIST_PRIV void redist_priv_runs_free(redist_priv_runs *list) {
   REDIST_FREE(list->segment);
 }
 
+REDIST_PRIV_FAST int redist_priv_has_segments(const redist_priv_runs *list) {
+  return REDIST_PRIV_SCATTERS && list->segment != NULL;
+}
+
 /* How many elements a segment has. */
 REDIST_PRIV_FAST int64_t redist_priv_length_of(const redist_priv_runs *list, int64_t r) {
   const int64_t end =
@@ -2568,7 +2584,7 @@ REDIST_PRIV redist_priv_run redist_priv_run_at(const redist_priv_runs *list, int
   redist_priv_run run;
   const redist_priv_segment *segment;
   int side;
-  if (list->segment == NULL) return list->run[r];
+  if (!redist_priv_has_segments(list)) return list->run[r];
   segment = &list->segment[r];
   memset(&run, 0, sizeof run);
   run.n[0] = redist_priv_length_of(list, r);
@@ -3122,18 +3138,16 @@ REDIST_PRIV int redist_priv_sweep(const redist_priv_pattern *mine, int own,
   return code;
 }
 
-/* A growing array of coordinates; where `seen` is not NULL, each comes once. */
+/* A growing array of coordinates. */
 typedef struct {
   int *coord;
   int64_t n, room;
-  char *seen; /* by coordinate */
 } redist_priv_coords;
 
 REDIST_PRIV int redist_priv_append_coord(redist_priv_coords *list, int coord) {
-  if (list->seen != NULL ? list->seen[coord] : list->n > 0 && list->coord[list->n - 1] == coord)
-    return REDIST_OK;
-  if (list->seen != NULL) list->seen[coord] = 1;
-  return REDIST_PRIV_APPEND(list->coord, list->n, list->room, coord);
+  return list->n > 0 && list->coord[list->n - 1] == coord
+             ? REDIST_OK
+             : REDIST_PRIV_APPEND(list->coord, list->n, list->room, coord);
 }
 
 /* The first track of a scattered axis's pattern that does not end before index `begin`. */
@@ -3151,8 +3165,9 @@ REDIST_PRIV int64_t redist_priv_track_from(const redist_priv_pattern *p, int64_t
 
 /* Whether a pattern has any of the view indices begin <= i < end. */
 REDIST_PRIV int redist_priv_has_any(const redist_priv_pattern *p, int64_t begin, int64_t end) {
-  int64_t t = p->scattered ? redist_priv_track_from(p, begin) : 0;
-  const int64_t last = p->scattered ? redist_priv_min(t + 1, p->tracks) : p->tracks;
+  const int scattered = REDIST_PRIV_SCATTERS && p->scattered;
+  int64_t t = scattered ? redist_priv_track_from(p, begin) : 0;
+  const int64_t last = scattered ? redist_priv_min(t + 1, p->tracks) : p->tracks;
   for (; t < last; t++) {
     const int64_t beyond = begin - p->track[t].start - p->track[t].length + 1;
     const int64_t k = redist_priv_max(redist_priv_ceil_div(beyond, p->period), 0);
@@ -3240,22 +3255,16 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
           ? redist_priv_min(redist_priv_blocks(other), other->procs)
           : end / redist_priv_max(other->block / redist_priv_abs(other->step), 1);
   redist_priv_pattern all;
-  redist_priv_coords list = {NULL, 0, 0, NULL};
+  redist_priv_coords list = {NULL, 0, 0};
   int64_t k;
   const int finer = end / mine * pattern->tracks > blocks;
-  int code = REDIST_OK;
+  int code;
   memset(&all, 0, sizeof all); /* one track, of the whole view */
   all.period = all.few[0].length = period;
   all.count = pattern->count;
   all.tracks = all.few[0].step = 1;
   all.track = all.few;
-  if (pattern->tracks > other->procs) {
-    list.seen = (char *)redist_priv_zeroed(other->procs, 1);
-    code = list.seen == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-  }
-  if (code == REDIST_OK)
-    code = redist_priv_walk(&list, finer ? &all : pattern, pattern, other, end);
-  REDIST_FREE(list.seen);
+  code = redist_priv_walk(&list, finer ? &all : pattern, pattern, other, end);
   if (list.n > 0) qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
   *coords = list.coord;
   *peers = 0;
@@ -3404,7 +3413,7 @@ REDIST_PRIV_COLD int redist_priv_find_boxes(const redist_priv_tree *tree, int64_
 REDIST_PRIV_COLD int redist_priv_find_overlap(const redist_layout *layout, int *pair) {
   redist_layout bare;
   redist_priv_tree tree;
-  redist_priv_coords list = {NULL, 0, 0, NULL};
+  redist_priv_coords list = {NULL, 0, 0};
   int64_t k, i;
   int d, code;
   redist_priv_copy_to(&bare, layout, 0);
@@ -3597,7 +3606,7 @@ REDIST_PRIV int64_t redist_priv_peer_elements(const redist_priv_axis_peers *p, i
 REDIST_PRIV_COLD int redist_priv_list_boxes(const redist_priv_pattern *mine,
                                             const redist_priv_directory *other, int except,
                                             redist_priv_place_peers *n) {
-  redist_priv_coords list = {NULL, 0, 0, NULL};
+  redist_priv_coords list = {NULL, 0, 0};
   int64_t region[2 * REDIST_MAX_DIMS], t, k;
   int d, code;
   for (d = 0; d < n->ndim; d++) {
@@ -4560,7 +4569,7 @@ REDIST_PRIV_COLD int redist_priv_choose_scattered(const redist_priv_message *m, 
   int d, chosen = -1;
   for (d = 0; d < m->ndim; d++) {
     const int64_t n = m->axis[d]->elements;
-    if (m->axis[d]->segment == NULL) continue;
+    if (!redist_priv_has_segments(m->axis[d])) continue;
     if (chosen < 0 || (redist_priv_min(n, m->axis[chosen]->elements) < FEW
                            ? n > m->axis[chosen]->elements
                            : m->stride[side][d] < m->stride[side][chosen]))
@@ -4590,14 +4599,14 @@ REDIST_PRIV_COLD int redist_priv_list_options(redist_priv_compiler *c, const red
       shift[k] = packed ? c->begin * c->bytes[k] : 0;
     }
     memset(&c->next, 0, sizeof c->next);
-    r = list->segment == NULL ? 0 : redist_priv_segment_at(list, c->begin);
+    r = redist_priv_has_segments(list) ? redist_priv_segment_at(list, c->begin) : 0;
     for (; r < list->runs && code == REDIST_OK; r++) {
       const redist_priv_run run = redist_priv_run_at(list, r);
       const int64_t at = run.at[REDIST_PRIV_PACKED];
       const int64_t from = run.at[w->side[0]] * c->bytes[0] - shift[0],
                     to = run.at[w->side[1]] * c->bytes[1] - shift[1];
-      if (list->segment != NULL && at >= c->end) break;
-      code = d == c->scattered
+      if (redist_priv_has_segments(list) && at >= c->end) break;
+      code = redist_priv_has_segments(list) && d == c->scattered
                  ? redist_priv_extend_tables(c, &run, at, from, to)
                  : redist_priv_add_options(c, &run, REDIST_PRIV_LEVELS - 1, at, from, to);
     }
@@ -4744,7 +4753,9 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_pool *pool, const redist_pr
   program->first = pool->steps;
   program->from = program->to = program->array = 0;
   program->bytes = m.elements * manner.element;
-  c.scattered = m.elements > 0 ? redist_priv_choose_scattered(&m, manner.side[1]) : -1;
+  c.scattered = REDIST_PRIV_SCATTERS && m.elements > 0
+                    ? redist_priv_choose_scattered(&m, manner.side[1])
+                    : -1;
   code = redist_priv_list_options(&c, &m, begin, end);
   memcpy(chosen, c.first, sizeof chosen);
   for (d = 0; d >= 0 && code == REDIST_OK && m.elements > 0;) {
@@ -7274,7 +7285,7 @@ REDIST_PRIV_COLD int redist_priv_parse_kind(redist_priv_reader *r, redist_axis *
   }
   if (!even && redist_priv_parse_accept(r, "balanced")) {
     x->kind = REDIST_PRIV_BALANCED;
-  } else if (!even && redist_priv_parse_accept(r, "owners")) {
+  } else if (!even && REDIST_PRIV_SCATTERS && redist_priv_parse_accept(r, "owners")) {
     redist_priv_parse_owners(r, x);
   } else if (!even) {
     redist_priv_parse_expect(r, "cyclic",
@@ -7373,10 +7384,8 @@ REDIST_PRIV_COLD redist_axis redist_priv_parse_axis(redist_priv_reader *r,
     redist_priv_parse_error(r, begin, "%" PRId64 " owners, but the extent is %" PRId64, r->last_cut,
                             x->extent);
   return redist_starting_at(even ? redist_block(x->extent, x->procs)
-                            : x->kind == REDIST_PRIV_OWNERS
-                                ? redist_owners(x->extent, x->owner, x->procs)
-                                : redist_priv_axis(x->kind, x->extent, x->block, x->procs,
-                                                   x->begin),
+                                 : redist_priv_axis(x->kind, x->extent, x->block, x->procs,
+                                                    x->begin, x->owner, NULL),
                             x->first);
 }
 

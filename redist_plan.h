@@ -1814,7 +1814,7 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int64_
     run.at[REDIST_PRIV_PACKED] = half->elements;
     run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
     run.stride[2][REDIST_PRIV_PACKED] = run.n[0] * run.n[1];
-    if (list->segment != NULL) {
+    if (redist_priv_has_segments(list)) {
       code = redist_priv_append_segment(half, run.at, run.n[0], run.stride[0]);
     } else {
       half->elements += run.n[0] * run.n[1] * run.n[2];
@@ -2962,7 +2962,7 @@ REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_pr
   const int n = (int)list->runs;
   MPI_Datatype made, *types;
   int k, code = REDIST_OK;
-  if (list->segment != NULL) return redist_priv_follow_segments(type, list, side, stride);
+  if (redist_priv_has_segments(list)) return redist_priv_follow_segments(type, list, side, stride);
   if (n == 1) return redist_priv_follow_run(type, list->run, side, stride);
   types = redist_priv_types(n);
   if (types == NULL) return REDIST_ERR_MEMORY;
@@ -6149,8 +6149,9 @@ REDIST_PRIV_COLD int redist_priv_runs_of_period(const redist_priv_pattern *p, in
     run.stride[0][REDIST_PRIV_FROM] = p->track[t].step;
     run.stride[0][REDIST_PRIV_TO] = 1;
     if (run.n[0] <= 0) continue;
-    code = p->scattered ? redist_priv_append_segment(list, run.at, run.n[0], run.stride[0])
-                        : redist_priv_append_run(list, &run);
+    code = REDIST_PRIV_SCATTERS && p->scattered
+               ? redist_priv_append_segment(list, run.at, run.n[0], run.stride[0])
+               : redist_priv_append_run(list, &run);
   }
   return code;
 }
