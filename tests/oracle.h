@@ -54,7 +54,12 @@ enum {
   TEST_CUTS,
   TEST_OWNERS,
   TEST_LISTS,
-  TEST_KINDS
+  TEST_KINDS,
+#ifdef REDIST_NO_LISTS
+  TEST_LAST_DRAWN = TEST_CUTS
+#else
+  TEST_LAST_DRAWN = TEST_LISTS
+#endif
 };
 enum {
   TEST_MOST_REPLICAS = 8,
@@ -373,7 +378,7 @@ static inline void test_draw_halo(test_random *r, int flags, test_axis *x) {
 }
 
 static inline void test_draw_axis(test_random *r, int64_t n, int room, int flags, test_axis *x) {
-  x->kind = (int)test_between(r, 0, n <= TEST_SCATTERED ? TEST_KINDS - 1 : TEST_CUTS);
+  x->kind = (int)test_between(r, 0, n <= TEST_SCATTERED ? TEST_LAST_DRAWN : TEST_CUTS);
   x->n = n;
   x->procs = x->kind == TEST_WHOLE ? 1 : (int)test_between(r, 1, room);
   x->first = test_one_in(r, 2) ? (int)test_between(r, 0, x->procs - 1) : 0;
@@ -780,8 +785,10 @@ static inline redist_axis test_library_axis(const test_axis *x) {
   if (x->kind == TEST_BLOCK_CYCLIC) axis = redist_block_cyclic(x->n, x->block, x->procs);
   if (x->kind == TEST_BALANCED) axis = redist_balanced(x->n, x->procs);
   if (x->kind == TEST_CUTS) axis = redist_cuts(x->cuts, x->procs);
+#ifndef REDIST_NO_LISTS
   if (x->kind == TEST_OWNERS) axis = redist_owners(x->n, x->owner, x->procs);
   if (x->kind == TEST_LISTS) axis = redist_lists(x->n, x->begin, x->index, x->procs);
+#endif
   return x->first > 0 ? redist_starting_at(axis, x->first) : axis;
 }
 
