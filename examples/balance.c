@@ -207,8 +207,10 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &s.ranks);
-  int status = options_start(table, argc, argv, s.rank, "balance",
-                             "Cells that follow their work, and a mesh in a new order.");
+  int status =
+      options_start(table, argc, argv, s.rank, "balance",
+                    "Teaches axes by owner and by list: cells that follow their work, and a mesh\n"
+                    "stored in a new order.");
   if (status < 0) {
     const int64_t wrong = follow_flame(&s) + renumber(&s);
     if (s.rank == 0) printf("%lld states are wrong\n", (long long)wrong);
