@@ -82,10 +82,10 @@ compile() { # compiler standard source header flags... : an object of the same n
 compile_orders() { # compiler standard
     for header in redist.h redist_plan.h; do
         compile $1 $2 alone_$header.c $header
-        compile $1 $2 twice_$header.c $header
+        compile $1 $2 twice_$header.c $header -fsyntax-only
     done
-    compile $1 $2 forward_redist_plan.h.c redist_plan.h
-    compile $1 $2 backward_redist_plan.h.c redist_plan.h
+    compile $1 $2 forward_redist_plan.h.c redist_plan.h -fsyntax-only
+    compile $1 $2 backward_redist_plan.h.c redist_plan.h -fsyntax-only
 }
 
 compile_options() { # compiler standard
