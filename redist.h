@@ -1171,9 +1171,9 @@ REDIST_PRIV_FAST int64_t redist_priv_stretch_of(const redist_priv_sets *sets, in
   return low;
 }
 
-/* The set of a scattered axis that has index g. */
+/* The set of a scattered axis that has index g; below 0, if the axis is invalid. */
 REDIST_PRIV_FAST int64_t redist_priv_set_of(const redist_axis *x, int64_t g) {
-  if (x->kind == REDIST_PRIV_OWNERS) return x->owner[g];
+  if (x->kind == REDIST_PRIV_OWNERS) return x->owner[g] < x->procs ? x->owner[g] : -1;
   return x->sets != NULL ? x->sets->stretch[redist_priv_stretch_of(x->sets, g, 0)].set
                          : redist_priv_cut_of(x, redist_priv_listed_at(x, g));
 }
@@ -1358,8 +1358,8 @@ REDIST_PRIV_FAST int64_t redist_priv_axis_index(const redist_axis *x, int64_t i)
 }
 
 REDIST_AXIS_API int redist_axis_owner(const redist_axis *x, int64_t i) {
-  int64_t g = redist_priv_axis_index(x, i);
-  return g < 0 ? -1 : (int)((redist_priv_block_of(x, g) + x->first) % x->procs);
+  const int64_t g = redist_priv_axis_index(x, i), k = g < 0 ? -1 : redist_priv_block_of(x, g);
+  return k < 0 ? -1 : (int)((k + x->first) % x->procs);
 }
 
 REDIST_AXIS_API int64_t redist_axis_local(const redist_axis *x, int64_t i) {
@@ -2268,8 +2268,10 @@ REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const
   for (d = 0; d < layout->ndim; d++)
     if ((indices[d] = redist_priv_axis_index(&layout->dim[d].axis, index[d])) < 0) return 0;
   if (layout->boxes > 0 && (box = redist_priv_box_of(layout, indices)) < 0) return 0;
-  for (d = 0; d < layout->ndim; d++)
+  for (d = 0; d < layout->ndim; d++) {
     coords[d] = box >= 0 ? box : redist_axis_owner(&layout->dim[d].axis, index[d]);
+    if (coords[d] < 0) return 0;
+  }
   return 1;
 }
 
@@ -2488,6 +2490,9 @@ REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
   redist_priv_storage storage;
   int d, coords[REDIST_MAX_DIMS], even = 1;
   if (shape == NULL || place < 0 || place >= redist_layout_places(layout)) return 0;
+  for (d = 0; d < layout->ndim; d++)
+    if (redist_priv_is_scattered(&layout->dim[d].axis) && redist_layout_check(layout) != REDIST_OK)
+      return 0;
   if (redist_priv_sort_axes(redist_priv_copy_to(&sorted, layout, 1)) != REDIST_OK) return -1;
   storage = redist_priv_storage_of(&sorted, place);
   redist_priv_coords_of_place(&sorted, place, coords);

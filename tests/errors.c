@@ -182,6 +182,24 @@ static void expect_bad_axes(void) {
          REDIST_ERR_LAYOUT, 0, "-5");
 }
 
+/* A wrong entry of a list, which only redist_layout_check looks for: there are no shapes, and no
+   query leaves the lists. */
+static void expect_entry(const char *what, redist_layout x, int code, int axis, const char *value) {
+  int64_t index[2] = {0, 0};
+  redist_shape shape;
+  int place, inside = 1;
+  expect_told(what, x, code, axis, value);
+  for (place = 0; place < redist_layout_places(&x); place++)
+    test_case(redist_layout_place_shape(&x, place, &shape) == 0, "%s: place %d has a shape", what,
+              place);
+  for (; index[1] < 6; index[1]++) {
+    const int owner = redist_layout_owner(&x, index);
+    const int64_t offset = redist_layout_offset(&x, index);
+    inside &= owner >= -1 && owner < 6 && offset >= -1 && offset < 5 * 6;
+  }
+  test_case(inside, "%s: queries", what);
+}
+
 /* What builders notice of lists, and what only redist_layout_check looks for: every owner and every
    index. */
 static void expect_bad_lists(void) {
@@ -202,16 +220,16 @@ static void expect_bad_lists(void) {
          "1");
   expect("begin that ends early", beside(redist_lists(6, early, index[0], 3)), REDIST_ERR_LAYOUT, 1,
          "5");
-  expect_told("owner 3 of 3", beside(redist_owners(6, owner[0], 3)), REDIST_ERR_LAYOUT, 1,
-              "the owner of index 4 is 3, must be at least 0 and at most 2");
-  expect_told("owner -4", beside(redist_owners(6, owner[1], 3)), REDIST_ERR_LAYOUT, 1,
-              "the owner of index 2 is -4");
-  expect_told("index 9 of 6", beside(redist_lists(6, begin, index[0], 3)), REDIST_ERR_LAYOUT, 1,
-              "index[3] is 9, must be at least 0 and at most 5");
-  expect_told("index -8", beside(redist_lists(6, begin, index[1], 3)), REDIST_ERR_LAYOUT, 1,
-              "index[2] is -8");
-  expect_told("index 1 twice", beside(redist_lists(6, begin, index[2], 3)), REDIST_ERR_LAYOUT, 1,
-              "index[1] and index[4] are 1, and no coordinate has index 3");
+  expect_entry("owner 3 of 3", beside(redist_owners(6, owner[0], 3)), REDIST_ERR_LAYOUT, 1,
+               "the owner of index 4 is 3, must be at least 0 and at most 2");
+  expect_entry("owner -4", beside(redist_owners(6, owner[1], 3)), REDIST_ERR_LAYOUT, 1,
+               "the owner of index 2 is -4");
+  expect_entry("index 9 of 6", beside(redist_lists(6, begin, index[0], 3)), REDIST_ERR_LAYOUT, 1,
+               "index[3] is 9, must be at least 0 and at most 5");
+  expect_entry("index -8", beside(redist_lists(6, begin, index[1], 3)), REDIST_ERR_LAYOUT, 1,
+               "index[2] is -8");
+  expect_entry("index 1 twice", beside(redist_lists(6, begin, index[2], 3)), REDIST_ERR_LAYOUT, 1,
+               "index[1] and index[4] are 1, and no coordinate has index 3");
   expect_told("ghosts beside owners",
               redist_with_ghosts(redist_with_halo(beside(redist_owners(6, owner[0], 4)), 1, 1, 1),
                                  1, REDIST_CLOSED),
