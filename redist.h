@@ -1144,7 +1144,7 @@ REDIST_PRIV_FAST int redist_priv_is_scattered(const redist_axis *x) {
 }
 
 /* Where index g stands in the list of all indices. */
-REDIST_PRIV_FAST int64_t redist_priv_listed_at(const redist_axis *x, int64_t g) {
+REDIST_PRIV_APART int64_t redist_priv_listed_at(const redist_axis *x, int64_t g) {
   int64_t at = 0;
   while (at < x->extent - 1 && x->index[at] != g) at++;
   return at;
@@ -1152,8 +1152,8 @@ REDIST_PRIV_FAST int64_t redist_priv_listed_at(const redist_axis *x, int64_t g) 
 
 /* The number of the stretch that has index g; near: of one near it, perhaps, which makes the search
    short: in steps of 1, 2, 4, ... away from it, and then by bisection. */
-REDIST_PRIV_FAST int64_t redist_priv_stretch_of(const redist_priv_sets *sets, int64_t g,
-                                                int64_t near) {
+REDIST_PRIV_APART int64_t redist_priv_stretch_of(const redist_priv_sets *sets, int64_t g,
+                                                 int64_t near) {
   const redist_priv_stretch *stretch = sets->stretch;
   int64_t low = near, high = near + 1, middle, width;
   for (width = 1; stretch[low].start > g; width *= 2) {
@@ -1201,14 +1201,14 @@ REDIST_PRIV_FAST int redist_priv_is_interval(const redist_axis *x) {
 }
 
 /* How many indices below g set k of redist_owners has. */
-REDIST_PRIV_FAST int64_t redist_priv_owned_below(const redist_axis *x, int64_t k, int64_t g) {
+REDIST_PRIV_APART int64_t redist_priv_owned_below(const redist_axis *x, int64_t k, int64_t g) {
   int64_t n = 0;
   while (g-- > 0) n += x->owner[g] == k;
   return n;
 }
 
 /* The local position of index g in set k, which has it. */
-REDIST_PRIV_FAST int64_t redist_priv_local_in_set(const redist_axis *x, int64_t k, int64_t g) {
+REDIST_PRIV_APART int64_t redist_priv_local_in_set(const redist_axis *x, int64_t k, int64_t g) {
   if (x->sets != NULL) {
     const redist_priv_stretch *s = &x->sets->stretch[redist_priv_stretch_of(x->sets, g, 0)];
     return s->local + (g - s->start) * s->step;
@@ -1377,7 +1377,7 @@ REDIST_PRIV_FAST int64_t redist_priv_view_index(const redist_axis *x, int64_t g)
 }
 
 /* The index at local position l of set k, which has more than l indices. */
-REDIST_PRIV_FAST int64_t redist_priv_index_in_set(const redist_axis *x, int64_t k, int64_t l) {
+REDIST_PRIV_APART int64_t redist_priv_index_in_set(const redist_axis *x, int64_t k, int64_t l) {
   int64_t g = -1;
   if (x->kind == REDIST_PRIV_INDICES) return x->index[x->begin[k] + l];
   while (l >= 0) l -= x->owner[++g] == k;
@@ -1439,7 +1439,7 @@ REDIST_PRIV_FAST redist_priv_track redist_priv_only_track(const redist_axis *x, 
 }
 
 /* redist_axis_count of a scattered axis. */
-REDIST_PRIV_FAST int64_t redist_priv_count_in_set(const redist_axis *x, int64_t k) {
+REDIST_PRIV_APART int64_t redist_priv_count_in_set(const redist_axis *x, int64_t k) {
   int64_t i, n = 0;
   if (x->sets != NULL && x->count == x->extent) return x->sets->size[k];
   if (x->kind == REDIST_PRIV_OWNERS)
@@ -3007,8 +3007,8 @@ enum {
    once, if not so. What repeats its first p segments begins as it ends without them. The longest
    beginning that also ends at segment k, border[k], is found from the earlier ones (Knuth, Morris
    and Pratt 1977). -1: REDIST_ERR_MEMORY. */
-REDIST_PRIV int64_t redist_priv_repeated(const redist_priv_runs *list, int64_t first,
-                                         int64_t *times) {
+REDIST_PRIV_COLD int64_t redist_priv_repeated(const redist_priv_runs *list, int64_t first,
+                                              int64_t *times) {
   const int64_t all = list->runs - 1 - first; /* the last may be short */
   const int64_t n = redist_priv_min(all, REDIST_PRIV_SEARCHED);
   int64_t k, apart, length = 0, *border = REDIST_PRIV_ALLOC(int64_t, n);
@@ -3031,9 +3031,9 @@ REDIST_PRIV int64_t redist_priv_repeated(const redist_priv_runs *list, int64_t f
 
 /* Adds segments begin <= k < end as runs, all `times` times at the distance of `apart` segments;
    those of equal length at equal distances as one run. Stops when there are more than `most`. */
-REDIST_PRIV int redist_priv_add_repeated(const redist_priv_runs *list, int64_t begin, int64_t end,
-                                         int64_t times, int64_t apart, int64_t most,
-                                         redist_priv_runs *to) {
+REDIST_PRIV_COLD int redist_priv_add_repeated(const redist_priv_runs *list, int64_t begin,
+                                              int64_t end, int64_t times, int64_t apart,
+                                              int64_t most, redist_priv_runs *to) {
   int64_t k, n;
   int side, code = REDIST_OK;
   for (k = begin; k < end && to->runs <= most && code == REDIST_OK; k += n) {
@@ -3055,7 +3055,7 @@ REDIST_PRIV int redist_priv_add_repeated(const redist_priv_runs *list, int64_t b
 
 /* Turns segments into runs if these are few, or few for so many segments, or long. (The others
    become tables of offsets.) REDIST_ERR_MEMORY. */
-REDIST_PRIV int redist_priv_compress(redist_priv_runs *list) {
+REDIST_PRIV_COLD int redist_priv_compress(redist_priv_runs *list) {
   const int64_t most =
       list->elements >= REDIST_PRIV_LONG_RUN * list->runs
           ? list->runs
@@ -3096,7 +3096,7 @@ typedef struct {
 } redist_priv_sink;
 
 /* The runs shared with a coordinate, or -1 for none; REDIST_ERR_MEMORY. */
-REDIST_PRIV int redist_priv_find_slot(redist_priv_sink *sink, int coord, int *slot) {
+REDIST_PRIV_COLD int redist_priv_find_slot(redist_priv_sink *sink, int coord, int *slot) {
   redist_priv_runs none;
   int image, code = REDIST_OK;
   if (sink->slot == NULL) *slot = coord == sink->only ? 0 : -1;
@@ -4076,7 +4076,7 @@ REDIST_PRIV void redist_priv_write(const redist_priv_policy *a, int stream, redi
     else if (stream)
       redist_priv_stream(to, from, bytes, row.from);
     else
-      redist_priv_copy_row(to, from, bytes);
+      memcpy(to, from, (size_t)bytes);
 }
 
 /* Chooses tiles so that each cache line of either side is visited once, while it is cached. Strips
@@ -4539,18 +4539,19 @@ REDIST_PRIV int64_t redist_priv_segment_at(const redist_priv_runs *list, int64_t
 REDIST_PRIV int redist_priv_extend_table(redist_priv_compiler *c, int64_t from, int64_t to) {
   const redist_priv_loop once = {1, 0, 0};
   const int64_t most = INT32_MAX * c->manner.element;
-  redist_priv_option *table = &c->option[c->options - 1];
+  redist_priv_option *table;
   int k, code = REDIST_OK;
-  if (c->options == c->first[c->scattered] || redist_priv_abs(from - table->from) > most ||
-      redist_priv_abs(to - table->to) > most) {
+  if (c->options == c->first[c->scattered] ||
+      redist_priv_abs(from - c->option[c->options - 1].from) > most ||
+      redist_priv_abs(to - c->option[c->options - 1].to) > most) {
     for (k = 0; k < REDIST_PRIV_LEVELS; k++) c->next.loop[k] = once;
     c->next.from = from;
     c->next.to = to;
     c->next.offset = c->pool->offsets;
     code = REDIST_PRIV_APPEND(c->option, c->options, c->room, c->next);
     if (code != REDIST_OK) return code;
-    table = &c->option[c->options - 1];
   }
+  table = &c->option[c->options - 1];
   table->offsets++;
   return redist_priv_add_offset(c->pool, c->manner.element, from - table->from, to - table->to);
 }

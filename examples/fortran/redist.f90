@@ -30,7 +30,8 @@
 ! - Arrays of redist_start and of redist_array need the attribute `asynchronous` (or `target`) where they are declared,
 !   as with MPI_Isend, until redist_wait returns and as long as the address is used; not those in COMMON or a module.
 ! - Lists (cuts, owners, ranks, offsets, boxes, storage) are kept by reference: give them the attribute `target`,
-!   contiguous, and let them live as long as the layouts that were made with them; fixed arrays and redist_axpby_t as long as the plans.
+!   contiguous, and let them live as long as the layouts that were made with them; fixed arrays and
+!   redist_axpby_t as long as the plans.
 ! - To combine, pass op (for redist_combine_op) or axpby (for redist_combine_axpby) to redist_plan_create. A function of
 !   your own is c_funloc(f) in options%combine, or in redist_part; f has the interface redist_combine, or the same with
 !   `real(c_double) :: from(n), to(n)` and the like instead of addresses.
@@ -635,8 +636,8 @@ module redist
         REDIST_SHARED, REDIST_MULTIPHASE, REDIST_ROW_MAJOR, REDIST_COLUMN_MAJOR, REDIST_CLOSED, REDIST_PERIODIC, &
         REDIST_ESTIMATE, REDIST_MEASURE, REDIST_FLOAT, REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, REDIST_COMPLEX_DOUBLE
     public :: redist_whole, redist_block, redist_cyclic, redist_block_cyclic, redist_balanced, redist_cuts, &
-        redist_owners, redist_lists, redist_cuts_remainder_last, redist_cuts_remainder_first, redist_starting_at, redist_axis_owner, &
-        redist_axis_local, redist_axis_global, redist_axis_count
+        redist_owners, redist_lists, redist_cuts_remainder_last, redist_cuts_remainder_first, redist_starting_at, &
+        redist_axis_owner, redist_axis_local, redist_axis_global, redist_axis_count
     public :: redist_layout, redist_layout_nd, redist_layout_boxes, redist_from_scalapack, redist_grid_order, &
         redist_memory_order, redist_from_rank, redist_on_ranks, redist_replicated, redist_transposed, redist_rotated, &
         redist_with_halo, redist_with_ghosts, redist_ghost_depth, redist_with_allocated, redist_flipped, redist_section, &
