@@ -4584,6 +4584,28 @@ REDIST_PRIV_COLD int redist_priv_choose_scattered(const redist_priv_message *m, 
   return chosen;
 }
 
+/* Lists the options of an axis. shift: in bytes, to where the window begins in a dense array. */
+REDIST_PRIV_COLD int redist_priv_list_runs(redist_priv_compiler *c, const redist_priv_runs *list,
+                                           int axis, const int64_t *shift) {
+  const redist_priv_manner *w = &c->manner;
+  const int segments = redist_priv_has_segments(list), tables = segments && axis == c->scattered;
+  redist_priv_run made;
+  int64_t r = segments ? redist_priv_segment_at(list, c->begin) : 0;
+  int code = REDIST_OK;
+  for (; r < list->runs && code == REDIST_OK; r++) {
+    const redist_priv_run *run = segments ? &made : &list->run[r];
+    int64_t at, from, to;
+    if (segments) made = redist_priv_run_at(list, r);
+    at = run->at[REDIST_PRIV_PACKED];
+    if (segments && at >= c->end) break;
+    from = run->at[w->side[0]] * c->bytes[0] - shift[0];
+    to = run->at[w->side[1]] * c->bytes[1] - shift[1];
+    code = tables ? redist_priv_extend_tables(c, run, at, from, to)
+                  : redist_priv_add_options(c, run, REDIST_PRIV_LEVELS - 1, at, from, to);
+  }
+  return code;
+}
+
 /* Lists the options of every axis. begin, end: by axis, the window; NULL: the whole message. */
 REDIST_PRIV_COLD int redist_priv_list_options(redist_priv_compiler *c, const redist_priv_message *m,
                                               const int64_t *begin, const int64_t *end) {
@@ -4591,7 +4613,6 @@ REDIST_PRIV_COLD int redist_priv_list_options(redist_priv_compiler *c, const red
   const int inner = redist_priv_fastest(m, w->side[1]);
   const int tables = c->scattered < 0 && inner == redist_priv_fastest(m, w->side[0]) &&
                      (w->element == 4 || w->element == 8 || w->element == 16);
-  int64_t r;
   int d, k, packed, code = REDIST_OK;
   for (d = 0; d < m->ndim && code == REDIST_OK; d++) {
     const redist_priv_runs *list = m->axis[d];
@@ -4605,17 +4626,7 @@ REDIST_PRIV_COLD int redist_priv_list_options(redist_priv_compiler *c, const red
       shift[k] = packed ? c->begin * c->bytes[k] : 0;
     }
     memset(&c->next, 0, sizeof c->next);
-    r = redist_priv_has_segments(list) ? redist_priv_segment_at(list, c->begin) : 0;
-    for (; r < list->runs && code == REDIST_OK; r++) {
-      const redist_priv_run run = redist_priv_run_at(list, r);
-      const int64_t at = run.at[REDIST_PRIV_PACKED];
-      const int64_t from = run.at[w->side[0]] * c->bytes[0] - shift[0],
-                    to = run.at[w->side[1]] * c->bytes[1] - shift[1];
-      if (redist_priv_has_segments(list) && at >= c->end) break;
-      code = redist_priv_has_segments(list) && d == c->scattered
-                 ? redist_priv_extend_tables(c, &run, at, from, to)
-                 : redist_priv_add_options(c, &run, REDIST_PRIV_LEVELS - 1, at, from, to);
-    }
+    code = redist_priv_list_runs(c, list, d, shift);
     if (code == REDIST_OK && tables && d == inner) code = redist_priv_tabulate(c, c->first[d]);
   }
   c->first[m->ndim] = c->options;
