@@ -205,6 +205,8 @@ static void compare(const bench *b, const sets *s, redist_plan *plan, const hand
     figure(s->name, b->ranks, size[0] * (int64_t)sizeof(double), who == HAND ? "by hand" : "redist",
            k, quartile[who], times[who][0], quartile[who] / quartile[HAND]);
   }
+  figure(s->name, b->ranks, size[0] * (int64_t)sizeof(double), "ratio", k,
+         quartile[REDIST] / quartile[HAND], times[REDIST][0] / times[HAND][0], 0);
   if (b->rank == 0)
     printf(" %9.2f %9.2f %7.3f %9.2f %9.2f\n", 1e3 * quartile[HAND], 1e3 * quartile[REDIST],
            quartile[REDIST] / quartile[HAND], 1e3 * times[HAND][0], 1e3 * times[REDIST][0]);
@@ -244,6 +246,9 @@ static void measure(const bench *b, const sets *s) {
   seconds[REDIST] = MPI_Wtime() - seconds[REDIST];
   if (code != REDIST_OK) give_up("%s", redist_strerror(code));
   maxima(seconds, 2);
+  for (k = 0; k < 2; k++)
+    figure(s->name, b->ranks, size[0] * (int64_t)sizeof(double), k == HAND ? "lists" : "plan", 1,
+           seconds[k], seconds[k], 0);
   if (b->rank == 0)
     printf("%-28s %10lld %5d %9.3f %9.3f", s->name, (long long)b->n, b->ranks, seconds[HAND],
            seconds[REDIST]);
