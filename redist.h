@@ -612,8 +612,8 @@ typedef struct {
 } redist_shape;
 
 /* Writes the shape of what a rank owns, of its lowest place when it has several. 1 when it holds a
-   place, else 0 (shape is not written); -1 when a section with steps through cyclic blocks, or
-   redist_lists, has the elements of an axis at unequal distances (its stride is 0 then). */
+   place, else 0 (shape is not written); -1 when the elements of an axis lie at unequal distances
+   (its stride is 0 then): in sections with steps through cyclic blocks, and in redist_lists. */
 REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape);
 /* Writes the shape of what one place owns, 0 <= place < redist_layout_places(layout). 1; 0 when
    there is no such place (shape is not written); -1 as redist_layout_shape. */
