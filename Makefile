@@ -34,6 +34,7 @@ LIBS_pdgemr2d = $(SCALAPACK)
 LIBS_multiply = $(SCALAPACK)
 LIBS_ptran    = $(SCALAPACK) -lm
 LIBS_adi      = -lm
+LIBS_balance  = -lm
 LIBS_checkpoint = -lm
 LIBS_deposit  = -lm
 LIBS_image    = -lm

@@ -130,6 +130,7 @@ extern "C" {
      external linkage. It includes redist_plan.h (without MPI, redist.h) and defines all hooks.
    What is not needed can be left out, in every file of a program alike:
      - REDIST_NO_TEXT: layouts as text, and redist_plan_print, which are not declared then;
+     - REDIST_NO_LISTS: redist_owners and redist_lists, which are not declared then;
      - REDIST_NO_SHARED, REDIST_NO_COLLECTIVES, REDIST_NO_SCHEDULED, REDIST_NO_MULTIPHASE: methods
      of redist_plan.h. A plan that asks for one by name fails (REDIST_ERR_ARGUMENT);
      - REDIST_SMALL: all of these, and the instructions of particular processors. Plans send
@@ -137,11 +138,13 @@ extern "C" {
 
 #ifdef REDIST_SMALL
 #undef REDIST_NO_TEXT
+#undef REDIST_NO_LISTS
 #undef REDIST_NO_SHARED
 #undef REDIST_NO_COLLECTIVES
 #undef REDIST_NO_SCHEDULED
 #undef REDIST_NO_MULTIPHASE
 #define REDIST_NO_TEXT
+#define REDIST_NO_LISTS
 #define REDIST_NO_SHARED
 #define REDIST_NO_COLLECTIVES
 #define REDIST_NO_SCHEDULED
@@ -277,8 +280,29 @@ typedef struct {
   int64_t low[REDIST_MAX_DIMS], high[REDIST_MAX_DIMS];
 } redist_box;
 
-/* How an axis is cut into blocks. */
-typedef enum { REDIST_PRIV_CYCLIC, REDIST_PRIV_BALANCED, REDIST_PRIV_LISTED } redist_priv_kind;
+/* How an axis is cut into blocks; from OWNERS on it is scattered: any index may be anywhere. */
+typedef enum {
+  REDIST_PRIV_CYCLIC,
+  REDIST_PRIV_BALANCED,
+  REDIST_PRIV_LISTED,
+  REDIST_PRIV_OWNERS,
+  REDIST_PRIV_INDICES
+} redist_priv_kind;
+
+/* A stretch of a scattered axis: the indices from `start` to the next stretch's. One set holds
+   them, a coordinate's but for the axis's `first`, at local positions that advance by `step`, 1 or
+   -1, from `local` on. next: the number of the set's next stretch, -1: none. */
+typedef struct {
+  int64_t start, local, next;
+  int set, step;
+} redist_priv_stretch;
+
+/* A scattered axis as stretches, ascending; stretch[stretches] ends them. first, size: of every
+   set, its first stretch, or -1, and how many indices it has. */
+typedef struct {
+  int64_t stretches, *first, *size;
+  redist_priv_stretch *stretch;
+} redist_priv_sets;
 
 /* One dimension of an array. Block k lives at coordinate (k + first) mod procs; view index i is
    axis index start + i * step. Made by redist_block and other builders of axes. */
@@ -292,6 +316,11 @@ typedef struct {
      ascending cuts; else one side of the layout's boxes, in any order (empty ones: anywhere) */
   const int64_t *begin, *end;
   int64_t apart;
+  const int *owner; /* REDIST_PRIV_OWNERS: index i is in set owner[i], which ascends in memory */
+  /* REDIST_PRIV_INDICES: set k has index[begin[k]], ..., index[end[k] - 1], in this order */
+  const int64_t *index;
+  /* of a scattered axis in one of the library's own copies of a layout; else NULL */
+  redist_priv_sets *sets;
   int ghosts;                 /* 1 + redist_edge where ghost cells hold elements, else 0     */
   int64_t low, high;          /* how many of them, nearest to what a coordinate owns         */
   int64_t start, step, count; /* the view; count is 0 when the axis is invalid               */
@@ -379,8 +408,20 @@ REDIST_PRIV_AXIS_BUILDER redist_axis redist_balanced(int64_t n, int procs);
    cuts[procs + 1], 0 = cuts[0] <= ... <= cuts[procs] = n, is kept by reference: it must live as
    long as the axis and the layouts made from it. */
 REDIST_PRIV_AXIS_BUILDER redist_axis redist_cuts(const int64_t *cuts, int procs);
+#ifndef REDIST_NO_LISTS
+/* Index i belongs to coordinate owner[i], 0 <= owner[i] < procs, whose memory holds its indices in
+   ascending order, as after a partitioner of meshes or a balancing of loads. owner[n] is kept by
+   reference, as cuts are. */
+REDIST_PRIV_AXIS_BUILDER redist_axis redist_owners(int64_t n, const int *owner, int procs);
+/* Coordinate c holds the indices index[begin[c]], ..., index[begin[c + 1] - 1], in this order in
+   its memory. index[n] names every index 0 <= i < n once; begin[procs + 1] ascends from 0 to n.
+   Both are kept by reference, as cuts are. */
+REDIST_PRIV_AXIS_BUILDER redist_axis redist_lists(int64_t n, const int64_t *begin,
+                                                  const int64_t *index, int procs);
+#endif
 /* Shifts the blocks of an axis: block 0 is at coordinate `coord`, 0 <= coord < procs, and block k
-   at (k + coord) mod procs (ScaLAPACK's RSRC and CSRC). */
+   at (k + coord) mod procs (ScaLAPACK's RSRC and CSRC). Of redist_owners and redist_lists, what
+   coordinate k would have. */
 REDIST_PRIV_AXIS_BUILDER redist_axis redist_starting_at(redist_axis x, int coord);
 
 /* Fill cuts[procs + 1], n >= 0, procs >= 1: floor(n / procs) indices each, and the remainder to the
@@ -389,7 +430,8 @@ REDIST_AXIS_API void redist_cuts_remainder_last(int64_t n, int procs, int64_t *c
 REDIST_AXIS_API void redist_cuts_remainder_first(int64_t n, int procs, int64_t *cuts);
 
 /* Queries of an axis. i: view index, 0 <= i < count; coord: 0 <= coord < procs; l: local position,
-   >= 0, counting all that coord owns of the axis, without ghost cells. O(1); cuts: O(log procs). */
+   >= 0, counting all that coord owns of the axis, without ghost cells. O(1); cuts: O(log procs);
+   redist_lists, and all but redist_axis_owner of redist_owners: O(n). */
 
 /* The coordinate that owns view index i; -1 when i is outside the view. */
 REDIST_AXIS_API int redist_axis_owner(const redist_axis *x, int64_t i);
@@ -570,8 +612,8 @@ typedef struct {
 } redist_shape;
 
 /* Writes the shape of what a rank owns, of its lowest place when it has several. 1 when it holds a
-   place, else 0 (shape is not written); -1 when a section takes steps through cyclic blocks so that
-   the elements of an axis do not lie at equal distances (its stride is 0 then). */
+   place, else 0 (shape is not written); -1 when the elements of an axis lie at unequal distances
+   (its stride is 0 then): in sections with steps through cyclic blocks, and in redist_lists. */
 REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape);
 /* Writes the shape of what one place owns, 0 <= place < redist_layout_places(layout). 1; 0 when
    there is no such place (shape is not written); -1 as redist_layout_shape. */
@@ -795,6 +837,7 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
                  cyclic(block)@procs            redist_block_cyclic
                  balanced@procs                 redist_balanced
                  cuts(0, cut, ..., extent)      redist_cuts
+                 owners(owner, ...)@procs       redist_owners
                  box                            of redist_layout_boxes
                followed by any of
                  from coordinate                redist_starting_at
@@ -820,15 +863,16 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
 #ifndef REDIST_NO_TEXT
 /* Writes a layout as text into text[size], cut short to fit and always terminated; it may be NULL
    when size is 0. Returns the length of the whole text like snprintf, or -1 for a layout that
-   redist_layout_check refuses, and an empty text. */
+   redist_layout_check refuses, and an empty text, or for one that has redist_lists, which text
+   cannot describe. */
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size);
-/* Writes a layout as one line of text. REDIST_ERR_ARGUMENT for NULL, or what redist_layout_check
-   says. */
+/* Writes a layout as one line of text, in which redist_lists is `lists@procs`. REDIST_ERR_ARGUMENT
+   for NULL, or what redist_layout_check says. */
 REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file);
 /* Bytes of storage that redist_layout_parse takes for a text's lists; of a wrong text, up to where
    it is wrong. 0 for NULL. */
 REDIST_API size_t redist_layout_parse_size(const char *text);
-/* Reads a layout from its text. The lists of cuts, ranks, offsets and boxes that the text contains
+/* Reads a layout from its text. The lists of cuts, owners, ranks, offsets and boxes in the text
    go to storage[storage_bytes], aligned as an int64_t, which must live as long as the layout:
    redist_layout_parse_size(text) bytes, NULL when that is 0. On failure message[message_size] holds
    a sentence, cut short to fit, else ""; it may be NULL when message_size is 0.
@@ -1089,12 +1133,59 @@ REDIST_PRIV_FAST int64_t redist_priv_cut_of(const redist_axis *x, int64_t g) {
   return low;
 }
 
+#ifdef REDIST_NO_LISTS
+enum { REDIST_PRIV_SCATTERS = 0 };
+#else
+enum { REDIST_PRIV_SCATTERS = 1 };
+#endif
+
+REDIST_PRIV_FAST int redist_priv_is_scattered(const redist_axis *x) {
+  return REDIST_PRIV_SCATTERS && x->kind >= REDIST_PRIV_OWNERS;
+}
+
+/* Where index g stands in the list of all indices. */
+REDIST_PRIV_APART int64_t redist_priv_listed_at(const redist_axis *x, int64_t g) {
+  int64_t at = 0;
+  while (at < x->extent - 1 && x->index[at] != g) at++;
+  return at;
+}
+
+/* The number of the stretch that has index g; near: of one near it, perhaps, which makes the search
+   short: in steps of 1, 2, 4, ... away from it, and then by bisection. */
+REDIST_PRIV_APART int64_t redist_priv_stretch_of(const redist_priv_sets *sets, int64_t g,
+                                                 int64_t near) {
+  const redist_priv_stretch *stretch = sets->stretch;
+  int64_t low = near, high = near + 1, middle, width;
+  for (width = 1; stretch[low].start > g; width *= 2) {
+    high = low;
+    low = redist_priv_max(low - width, 0);
+  }
+  for (width = 1; stretch[high].start <= g; width *= 2) {
+    low = high;
+    high = redist_priv_min(high + width, sets->stretches);
+  }
+  while (high - low > 1) {
+    middle = low + (high - low) / 2;
+    *(stretch[middle].start <= g ? &low : &high) = middle;
+  }
+  return low;
+}
+
+/* The set of a scattered axis that has index g; below 0, if the axis is invalid. */
+REDIST_PRIV_FAST int64_t redist_priv_set_of(const redist_axis *x, int64_t g) {
+  if (x->kind == REDIST_PRIV_OWNERS) return x->owner[g] < x->procs ? x->owner[g] : -1;
+  return x->sets != NULL ? x->sets->stretch[redist_priv_stretch_of(x->sets, g, 0)].set
+                         : redist_priv_cut_of(x, redist_priv_listed_at(x, g));
+}
+
+/* The block that has index g; of a scattered axis, the set. */
 REDIST_PRIV_FAST int64_t redist_priv_block_of(const redist_axis *x, int64_t g) {
   /* balanced: the first `larger` blocks hold small + 1 indices */
   int64_t small = x->extent / x->procs, larger = x->extent % x->procs;
   REDIST_ASSERT(g >= 0 && g < x->extent);
   if (x->kind == REDIST_PRIV_CYCLIC) return g / x->block;
   if (x->kind == REDIST_PRIV_LISTED) return redist_priv_cut_of(x, g);
+  if (redist_priv_is_scattered(x)) return redist_priv_set_of(x, g);
   return g < larger * (small + 1) ? g / (small + 1) : larger + (g - larger * (small + 1)) / small;
 }
 
@@ -1106,14 +1197,32 @@ REDIST_PRIV_FAST int64_t redist_priv_first_block(const redist_axis *x, int coord
 
 /* Whether every coordinate owns one interval, so that nothing repeats. */
 REDIST_PRIV_FAST int redist_priv_is_interval(const redist_axis *x) {
-  return x->procs == 1 || redist_priv_blocks(x) <= x->procs;
+  return !redist_priv_is_scattered(x) && (x->procs == 1 || redist_priv_blocks(x) <= x->procs);
 }
 
-/* The indices of the whole axis below g, 0 <= g <= extent, that coord owns: the local position of g
-   if it owns g. */
+/* How many indices below g set k of redist_owners has. */
+REDIST_PRIV_APART int64_t redist_priv_owned_below(const redist_axis *x, int64_t k, int64_t g) {
+  int64_t n = 0;
+  while (g-- > 0) n += x->owner[g] == k;
+  return n;
+}
+
+/* The local position of index g in set k, which has it. */
+REDIST_PRIV_APART int64_t redist_priv_local_in_set(const redist_axis *x, int64_t k, int64_t g) {
+  if (x->sets != NULL) {
+    const redist_priv_stretch *s = &x->sets->stretch[redist_priv_stretch_of(x->sets, g, 0)];
+    return s->local + (g - s->start) * s->step;
+  }
+  return x->kind == REDIST_PRIV_OWNERS ? redist_priv_owned_below(x, k, g)
+                                       : redist_priv_listed_at(x, g) - x->begin[k];
+}
+
+/* The local position of index g of the whole axis, 0 <= g <= extent, if coord owns it. Of an axis
+   that is not scattered, how many indices below g it owns. */
 REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int64_t g) {
   int64_t mine = redist_priv_first_block(x, coord), k, inside;
   REDIST_ASSERT(g >= 0 && g <= x->extent);
+  if (redist_priv_is_scattered(x)) return redist_priv_local_in_set(x, mine, g);
   if (x->kind != REDIST_PRIV_CYCLIC) {
     const int64_t start = redist_priv_block_start(x, mine);
     const int64_t end = redist_priv_block_end(x, mine);
@@ -1126,25 +1235,44 @@ REDIST_PRIV_FAST int64_t redist_priv_below(const redist_axis *x, int coord, int6
 
 /* The local array's owned elements along an axis. */
 REDIST_PRIV_FAST int64_t redist_priv_size(const redist_axis *x, int coord) {
-  return redist_priv_below(x, coord, x->extent);
+  const int64_t k = redist_priv_first_block(x, coord);
+  if (!redist_priv_is_scattered(x)) return redist_priv_below(x, coord, x->extent);
+  if (x->sets != NULL) return x->sets->size[k];
+  return x->kind == REDIST_PRIV_OWNERS ? redist_priv_owned_below(x, k, x->extent)
+                                       : x->end[k] - x->begin[k];
+}
+
+/* Checks the cuts of an axis, or where the list of each coordinate begins. */
+REDIST_PRIV_COLD void redist_priv_check_cuts(const redist_axis *x, int axis,
+                                             redist_priv_error *error) {
+  const char *name = x->kind == REDIST_PRIV_LISTED ? "cuts" : "begin";
+  int k;
+  if (x->begin == NULL)
+    redist_priv_fail_axis(error, REDIST_ERR_LAYOUT, axis, "%s is NULL for %d processes", name,
+                          x->procs);
+  for (k = 0; k <= x->procs && error->code == REDIST_OK; k++)
+    if (k == 0 ? x->begin[0] != 0 : x->begin[k] < x->begin[k - 1])
+      redist_priv_fail_axis(error, REDIST_ERR_LAYOUT, axis,
+                            "%s must start at 0 and never fall, but one is %" PRId64, name,
+                            x->begin[k]);
+  if (error->code == REDIST_OK && x->begin[x->procs] != x->extent)
+    redist_priv_fail_axis(error, REDIST_ERR_LAYOUT, axis,
+                          "%s ends at %" PRId64 ", but the extent is %" PRId64, name,
+                          x->begin[x->procs], x->extent);
 }
 
 REDIST_PRIV_COLD void redist_priv_check_axis(const redist_axis *x, int axis,
                                              redist_priv_error *error) {
-  const int listed = x->kind == REDIST_PRIV_LISTED;
-  int k;
-  if ((unsigned)x->kind > (unsigned)REDIST_PRIV_LISTED || (listed && x->apart != 1))
+  const int listed = x->kind == REDIST_PRIV_LISTED || x->kind == REDIST_PRIV_INDICES;
+  if ((unsigned)x->kind > (unsigned)REDIST_PRIV_INDICES || (listed && x->apart != 1))
     redist_priv_fail_axis(error, REDIST_ERR_LAYOUT, axis, "the axis was never built");
   redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "the number of processes", x->procs, 1,
                       INT64_MAX);
-  if (listed && x->begin == NULL)
-    redist_priv_fail_axis(error, REDIST_ERR_LAYOUT, axis, "cuts is NULL for %d processes",
-                          x->procs);
-  for (k = 0; listed && k <= x->procs && error->code == REDIST_OK; k++)
-    if (k == 0 ? x->begin[0] != 0 : x->begin[k] < x->begin[k - 1])
-      redist_priv_fail_axis(error, REDIST_ERR_LAYOUT, axis,
-                            "cuts must start at 0 and never fall, but one is %" PRId64,
-                            x->begin[k]);
+  if (error->code == REDIST_OK && listed) redist_priv_check_cuts(x, axis, error);
+  if (x->extent > 0 && ((x->kind == REDIST_PRIV_OWNERS && x->owner == NULL) ||
+                        (x->kind == REDIST_PRIV_INDICES && x->index == NULL)))
+    redist_priv_fail_axis(error, REDIST_ERR_LAYOUT, axis, "%s is NULL for %" PRId64 " indices",
+                          x->kind == REDIST_PRIV_OWNERS ? "owner" : "index", x->extent);
   redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "extent", x->extent, 0, INT64_MAX);
   redist_priv_require(error, REDIST_ERR_OVERFLOW, axis, "extent", x->extent, 0,
                       REDIST_PRIV_MAX_ELEMENTS);
@@ -1153,16 +1281,20 @@ REDIST_PRIV_COLD void redist_priv_check_axis(const redist_axis *x, int axis,
                       (int64_t)x->procs - 1);
 }
 
+/* begin, owner, index: the lists that the kind has. */
 REDIST_PRIV_FAST redist_axis redist_priv_axis(redist_priv_kind kind, int64_t n, int64_t block,
-                                              int procs, const int64_t *cuts) {
+                                              int procs, const int64_t *begin, const int *owner,
+                                              const int64_t *index) {
   redist_axis x;
   memset(&x, 0, sizeof x);
   x.kind = kind;
   x.procs = procs;
   x.extent = x.count = n;
   x.block = redist_priv_min(block, redist_priv_max(n, 1));
-  x.begin = cuts;
-  x.end = cuts == NULL ? NULL : cuts + 1;
+  x.begin = begin;
+  x.end = begin == NULL ? NULL : begin + 1;
+  x.owner = owner;
+  x.index = index;
   x.apart = x.step = 1;
   return redist_starting_at(x, 0);
 }
@@ -1179,17 +1311,28 @@ REDIST_AXIS_API redist_axis redist_cyclic(int64_t n, int procs) {
 }
 
 REDIST_AXIS_API redist_axis redist_block_cyclic(int64_t n, int64_t block, int procs) {
-  return redist_priv_axis(REDIST_PRIV_CYCLIC, n, block, procs, NULL);
+  return redist_priv_axis(REDIST_PRIV_CYCLIC, n, block, procs, NULL, NULL, NULL);
 }
 
 REDIST_AXIS_API redist_axis redist_balanced(int64_t n, int procs) {
-  return redist_priv_axis(REDIST_PRIV_BALANCED, n, 1, procs, NULL);
+  return redist_priv_axis(REDIST_PRIV_BALANCED, n, 1, procs, NULL, NULL, NULL);
 }
 
 REDIST_AXIS_API redist_axis redist_cuts(const int64_t *cuts, int procs) {
   return redist_priv_axis(REDIST_PRIV_LISTED, cuts != NULL && procs > 0 ? cuts[procs] : 0, 1, procs,
-                          cuts);
+                          cuts, NULL, NULL);
 }
+
+#ifndef REDIST_NO_LISTS
+REDIST_AXIS_API redist_axis redist_owners(int64_t n, const int *owner, int procs) {
+  return redist_priv_axis(REDIST_PRIV_OWNERS, n, 1, procs, NULL, owner, NULL);
+}
+
+REDIST_AXIS_API redist_axis redist_lists(int64_t n, const int64_t *begin, const int64_t *index,
+                                         int procs) {
+  return redist_priv_axis(REDIST_PRIV_INDICES, n, 1, procs, begin, NULL, index);
+}
+#endif
 
 REDIST_AXIS_API redist_axis redist_starting_at(redist_axis x, int coord) {
   redist_priv_error error = redist_priv_no_error(-1);
@@ -1215,29 +1358,45 @@ REDIST_PRIV_FAST int64_t redist_priv_axis_index(const redist_axis *x, int64_t i)
 }
 
 REDIST_AXIS_API int redist_axis_owner(const redist_axis *x, int64_t i) {
-  int64_t g = redist_priv_axis_index(x, i);
-  return g < 0 ? -1 : (int)((redist_priv_block_of(x, g) + x->first) % x->procs);
+  const int64_t g = redist_priv_axis_index(x, i), k = g < 0 ? -1 : redist_priv_block_of(x, g);
+  return k < 0 ? -1 : (int)((k + x->first) % x->procs);
 }
 
 REDIST_AXIS_API int64_t redist_axis_local(const redist_axis *x, int64_t i) {
   int64_t g = redist_priv_axis_index(x, i), k;
   if (g < 0) return -1;
   k = redist_priv_block_of(x, g);
+  if (redist_priv_is_scattered(x)) return redist_priv_local_in_set(x, k, g);
   return k / x->procs * x->block + g - redist_priv_block_start(x, k);
 }
 
+/* The view index of an index of the whole axis; -1 when it is outside the view. */
+REDIST_PRIV_FAST int64_t redist_priv_view_index(const redist_axis *x, int64_t g) {
+  const int64_t i = (g - x->start) / x->step;
+  return (g - x->start) % x->step == 0 && i >= 0 && i < x->count ? i : -1;
+}
+
+/* The index at local position l of set k, which has more than l indices. */
+REDIST_PRIV_APART int64_t redist_priv_index_in_set(const redist_axis *x, int64_t k, int64_t l) {
+  int64_t g = -1;
+  if (x->kind == REDIST_PRIV_INDICES) return x->index[x->begin[k] + l];
+  while (l >= 0) l -= x->owner[++g] == k;
+  return g;
+}
+
 REDIST_AXIS_API int64_t redist_axis_global(const redist_axis *x, int coord, int64_t l) {
-  int64_t g, i, mine;
+  int64_t g, mine;
   if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs || l < 0 ||
       l >= redist_priv_size(x, coord))
     return -1;
   mine = redist_priv_first_block(x, coord);
-  if (x->kind == REDIST_PRIV_CYCLIC)
+  if (redist_priv_is_scattered(x))
+    g = redist_priv_index_in_set(x, mine, l);
+  else if (x->kind == REDIST_PRIV_CYCLIC)
     g = (l / x->block * x->procs + mine) * x->block + l % x->block;
   else
     g = redist_priv_block_start(x, mine) + l;
-  i = (g - x->start) / x->step;
-  return (g - x->start) % x->step == 0 && i >= 0 && i < x->count ? i : -1;
+  return redist_priv_view_index(x, g);
 }
 
 /* What a coordinate of an axis of intervals (one per coordinate) owns: begin <= index < end. */
@@ -1247,33 +1406,47 @@ REDIST_PRIV_FAST void redist_priv_interval(const redist_axis *x, int coord, int6
   *end = *begin + redist_priv_size(x, coord);
 }
 
-/* A track: the view indices start <= i < start + length, all in one block. local: the local
-   position of the first. */
+/* A track: the view indices start <= i < start + length, whose local positions advance by `step`
+   from `local` on. */
 typedef struct {
-  int64_t start, length, local;
+  int64_t start, length, local, step;
 } redist_priv_track;
 
-/* The track of the axis indices low <= g < high, clipped to the view. local: the local position of
-   axis index `low`. */
+/* The track of the axis indices low <= g < high, clipped to the view. Their local positions advance
+   by `step`, 1 or -1, from `local` on. */
 REDIST_PRIV_FAST redist_priv_track redist_priv_track_of(const redist_axis *x, int64_t low,
-                                                        int64_t high, int64_t local) {
-  const int64_t step = redist_priv_abs(x->step);
-  const int64_t begin =
-      redist_priv_ceil_div(x->step > 0 ? low - x->start : x->start - high + 1, step);
-  const int64_t end =
-      redist_priv_ceil_div(x->step > 0 ? high - x->start : x->start - low + 1, step);
+                                                        int64_t high, int64_t local, int step) {
+  const int64_t apart = redist_priv_abs(x->step);
+  int64_t begin = x->step > 0 ? low - x->start : x->start - high + 1;
+  int64_t end = x->step > 0 ? high - x->start : x->start - low + 1;
   redist_priv_track track;
+  if (apart > 1) {
+    begin = redist_priv_ceil_div(begin, apart);
+    end = redist_priv_ceil_div(end, apart);
+  }
   track.start = redist_priv_clamp(begin, 0, x->count);
   track.length = redist_priv_clamp(end, track.start, x->count) - track.start;
-  track.local = local + x->start + track.start * x->step - low;
+  track.local = local + (x->start + track.start * x->step - low) * step;
+  track.step = x->step * step;
   return track;
 }
 
 /* The track of a coordinate's only interval. */
-REDIST_PRIV_FAST redist_priv_track redist_priv_stretch(const redist_axis *x, int coord) {
+REDIST_PRIV_FAST redist_priv_track redist_priv_only_track(const redist_axis *x, int coord) {
   int64_t begin, end;
   redist_priv_interval(x, coord, &begin, &end);
-  return redist_priv_track_of(x, begin, end, 0);
+  return redist_priv_track_of(x, begin, end, 0, 1);
+}
+
+/* redist_axis_count of a scattered axis. */
+REDIST_PRIV_APART int64_t redist_priv_count_in_set(const redist_axis *x, int64_t k) {
+  int64_t i, n = 0;
+  if (x->sets != NULL && x->count == x->extent) return x->sets->size[k];
+  if (x->kind == REDIST_PRIV_OWNERS)
+    for (i = 0; i < x->count; i++) n += x->owner[x->start + i * x->step] == k;
+  else
+    for (i = x->begin[k]; i < x->end[k]; i++) n += redist_priv_view_index(x, x->index[i]) >= 0;
+  return n;
 }
 
 REDIST_AXIS_API int64_t redist_axis_count(const redist_axis *x, int coord) {
@@ -1281,10 +1454,12 @@ REDIST_AXIS_API int64_t redist_axis_count(const redist_axis *x, int coord) {
   /* low + i a is where a block of coord begins if i a + past is a multiple of the cycle */
   uint64_t cycle, n, a, past;
   if (x == NULL || x->count == 0 || coord < 0 || coord >= x->procs) return 0;
+  if (redist_priv_is_scattered(x))
+    return redist_priv_count_in_set(x, redist_priv_first_block(x, coord));
   low = redist_priv_min(x->start, x->start + (x->count - 1) * x->step);
   if (x->step == 1 || x->step == -1)
     return redist_priv_below(x, coord, low + x->count) - redist_priv_below(x, coord, low);
-  if (redist_priv_is_interval(x)) return redist_priv_stretch(x, coord).length;
+  if (redist_priv_is_interval(x)) return redist_priv_only_track(x, coord).length;
   cycle = (uint64_t)(x->block * x->procs);
   n = (uint64_t)x->count;
   a = (uint64_t)redist_priv_abs(x->step);
@@ -1304,7 +1479,175 @@ REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x) {
 
 REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y) {
 #define REDIST_PRIV_SAME_FIELD(field, name) &&x->field == y->field
-  return x->begin == y->begin REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
+  return x->begin == y->begin && x->owner == y->owner &&
+         x->index == y->index REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
+}
+
+/* A list that an axis refers to. */
+typedef struct {
+  const void *entry;
+  int64_t n;
+  size_t bytes;     /* of an entry */
+  const char *name; /* of one */
+} redist_priv_axis_list;
+
+/* The lists of an axis, which is not a side of boxes: list[2]. Returns how many there are. */
+REDIST_PRIV_COLD int redist_priv_lists_of(const redist_axis *x, redist_priv_axis_list *list) {
+  const int owners = x->kind == REDIST_PRIV_OWNERS, indices = x->kind == REDIST_PRIV_INDICES;
+  const redist_priv_axis_list begin = {x->begin, (int64_t)x->procs + 1, sizeof *x->begin,
+                                       indices ? "the beginning of list" : "cut"};
+  const redist_priv_axis_list owner = {x->owner, x->extent, sizeof *x->owner, "the owner of index"};
+  const redist_priv_axis_list index = {x->index, x->extent, sizeof *x->index,
+                                       "the index at position"};
+  list[0] = owners ? owner : begin;
+  list[1] = index;
+  return owners || (x->kind == REDIST_PRIV_LISTED && x->apart == 1) ? 1 : 2 * indices;
+}
+
+/* Makes an axis refer to other lists. */
+REDIST_PRIV_COLD void redist_priv_set_lists(redist_axis *x, const void *const *entry) {
+  if (x->kind == REDIST_PRIV_OWNERS) x->owner = (const int *)entry[0];
+  if (x->kind == REDIST_PRIV_INDICES) x->index = (const int64_t *)entry[1];
+  if (x->kind == REDIST_PRIV_OWNERS || entry[0] == NULL) return;
+  x->begin = (const int64_t *)entry[0];
+  x->end = x->begin + 1;
+}
+
+/* Checks that the lists of coordinates name every index once. */
+REDIST_PRIV_COLD void redist_priv_check_indices(const redist_axis *x, int axis,
+                                                redist_priv_error *error) {
+  char *seen = (char *)redist_priv_zeroed(x->extent, 1);
+  int64_t at = 0, missing = 0;
+  if (seen == NULL) redist_priv_fail(error, REDIST_ERR_MEMORY, "no memory to check an axis");
+  while (seen != NULL && at < x->extent && !seen[x->index[at]]) seen[x->index[at++]] = 1;
+  if (seen != NULL && at < x->extent) {
+    const int64_t twice = at;
+    while (++at < x->extent) seen[x->index[at]] = 1;
+    while (seen[missing]) missing++;
+    redist_priv_fail_axis(error, REDIST_ERR_LAYOUT, axis,
+                          "index[%" PRId64 "] and index[%" PRId64 "] are %" PRId64
+                          ", and no coordinate has index %" PRId64,
+                          redist_priv_listed_at(x, x->index[twice]), twice, x->index[twice],
+                          missing);
+  }
+  REDIST_FREE(seen);
+}
+
+/* Checks the owner of every index, or the lists of coordinates. */
+REDIST_PRIV_COLD void redist_priv_check_sets(const redist_axis *x, int axis,
+                                             redist_priv_error *error) {
+  const int owners = x->kind == REDIST_PRIV_OWNERS;
+  const int64_t most = owners ? x->procs : x->extent;
+  char what[48];
+  int64_t k;
+  for (k = 0; k < x->extent && error->code == REDIST_OK; k++) {
+    const int64_t entry = owners ? x->owner[k] : x->index[k];
+    if (entry >= 0 && entry < most) continue;
+    snprintf(what, sizeof what, owners ? "the owner of index %" PRId64 : "index[%" PRId64 "]", k);
+    redist_priv_require(error, REDIST_ERR_LAYOUT, axis, what, entry, 0, most - 1);
+  }
+  if (!owners && error->code == REDIST_OK) redist_priv_check_indices(x, axis, error);
+}
+
+/* Finds the stretches of a scattered axis: index g is in set[g], at position local[g] of it; local
+   NULL: in ascending order. Writes the sizes of the sets, and the stretches unless they are NULL.
+   Returns how many there are. */
+REDIST_PRIV_COLD int64_t redist_priv_find_stretches(const redist_axis *x, const int *set,
+                                                    const int64_t *local, int64_t *size,
+                                                    redist_priv_stretch *stretch) {
+  redist_priv_stretch last = {0, 0, -1, -1, 1};
+  int64_t g, n = 0;
+  memset(size, 0, (size_t)x->procs * sizeof *size);
+  for (g = 0; g < x->extent; g++) {
+    const int64_t l = local != NULL ? local[g] : size[set[g]];
+    const int64_t passed = g - last.start, ahead = l - last.local;
+    size[set[g]]++;
+    if (set[g] == last.set && passed == 1 && redist_priv_abs(ahead) == 1) last.step = (int)ahead;
+    if (set[g] != last.set || ahead != passed * last.step) {
+      last.start = g;
+      last.local = l;
+      last.set = set[g];
+      last.step = 1;
+      n++;
+    }
+    if (stretch != NULL) stretch[n - 1] = last;
+  }
+  last.start = x->extent;
+  if (stretch != NULL) stretch[n] = last;
+  return n;
+}
+
+/* The set of each index of redist_lists, and its position there. */
+REDIST_PRIV_COLD void redist_priv_invert_lists(const redist_axis *x, int *set, int64_t *local) {
+  int64_t at;
+  int k;
+  for (k = 0; k < x->procs; k++)
+    for (at = x->begin[k]; at < x->end[k]; at++) {
+      set[x->index[at]] = k;
+      local[x->index[at]] = at - x->begin[k];
+    }
+}
+
+/* Fills the sets of a scattered axis. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_fill_sets(const redist_axis *x, const int *set,
+                                           const int64_t *local) {
+  redist_priv_sets *sets = x->sets;
+  int64_t k;
+  sets->size = REDIST_PRIV_ALLOC(int64_t, 2 * (int64_t)x->procs);
+  if (sets->size == NULL) return REDIST_ERR_MEMORY;
+  sets->first = sets->size + x->procs;
+  sets->stretches = redist_priv_find_stretches(x, set, local, sets->size, NULL);
+  sets->stretch = REDIST_PRIV_ALLOC(redist_priv_stretch, sets->stretches + 1);
+  if (sets->stretch == NULL) return REDIST_ERR_MEMORY;
+  redist_priv_find_stretches(x, set, local, sets->size, sets->stretch);
+  for (k = 0; k < x->procs; k++) sets->first[k] = -1;
+  for (k = sets->stretches - 1; k >= 0; k--) {
+    redist_priv_stretch *stretch = &sets->stretch[k];
+    stretch->next = sets->first[stretch->set];
+    sets->first[stretch->set] = k;
+  }
+  return REDIST_OK;
+}
+
+/* Sorts a scattered axis into stretches. REDIST_ERR_MEMORY; forget them even on failure. */
+REDIST_PRIV_COLD int redist_priv_sort_axis(redist_axis *x) {
+  int64_t *local;
+  int *set, code = REDIST_ERR_MEMORY;
+  x->sets = REDIST_PRIV_ZEROED(redist_priv_sets, 1);
+  if (x->sets == NULL) return code;
+  if (x->kind == REDIST_PRIV_OWNERS) return redist_priv_fill_sets(x, x->owner, NULL);
+  set = REDIST_PRIV_ALLOC(int, x->extent);
+  local = REDIST_PRIV_ALLOC(int64_t, x->extent);
+  if (set != NULL && local != NULL) {
+    redist_priv_invert_lists(x, set, local);
+    code = redist_priv_fill_sets(x, set, local);
+  }
+  REDIST_FREE(set);
+  REDIST_FREE(local);
+  return code;
+}
+
+REDIST_PRIV_COLD void redist_priv_forget_sets(redist_layout *copy) {
+  int d;
+  for (d = 0; d < copy->ndim; d++) {
+    redist_priv_sets *sets = copy->dim[d].axis.sets;
+    if (sets != NULL) REDIST_FREE(sets->size);
+    if (sets != NULL) REDIST_FREE(sets->stretch);
+    REDIST_FREE(sets);
+    copy->dim[d].axis.sets = NULL;
+  }
+}
+
+/* Sorts the scattered axes of one of the library's own copies of a valid layout.
+   REDIST_ERR_MEMORY: of none. */
+REDIST_PRIV_COLD int redist_priv_sort_axes(redist_layout *copy) {
+  int d, code = REDIST_OK;
+  for (d = 0; d < copy->ndim; d++) copy->dim[d].axis.sets = NULL;
+  for (d = 0; d < copy->ndim && code == REDIST_OK; d++)
+    if (redist_priv_is_scattered(&copy->dim[d].axis))
+      code = redist_priv_sort_axis(&copy->dim[d].axis);
+  if (code != REDIST_OK) redist_priv_forget_sets(copy);
+  return code;
 }
 
 /* ------------------------------------------------------------------- layouts and views (bodies) */
@@ -1344,10 +1687,17 @@ REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, 
   return (redist_priv_dimension *)memset(layout->dim, 0, sizeof layout->dim[0]);
 }
 
-/* The largest number of elements any coordinate owns. */
+/* The largest number of elements any coordinate owns; at most, if the axis is scattered and not
+   sorted. */
 REDIST_PRIV_COLD int64_t redist_priv_largest(const redist_axis *x) {
-  int64_t most = redist_priv_size(x, x->first);
+  int64_t most = 0;
   int c;
+  if (redist_priv_is_scattered(x)) {
+    for (c = 0; x->sets != NULL && c < x->procs; c++)
+      most = redist_priv_max(most, x->sets->size[c]);
+    return x->sets != NULL ? most : x->extent;
+  }
+  most = redist_priv_size(x, x->first);
   for (c = 0; x->kind == REDIST_PRIV_LISTED && c < x->procs; c++)
     most = redist_priv_max(most, redist_priv_size(x, c));
   return most;
@@ -1781,6 +2131,7 @@ REDIST_API int redist_layout_check(const redist_layout *layout) {
 REDIST_PRIV_COLD redist_priv_error redist_priv_error_of(const redist_layout *layout) {
   redist_priv_error error = redist_priv_no_error(-1);
   const uint64_t mark = layout == NULL ? 0 : layout->mark;
+  int d;
   if (layout == NULL) redist_priv_fail(&error, REDIST_ERR_ARGUMENT, "the layout is NULL");
   if ((mark ^ REDIST_PRIV_MARK) >> 32 == 0 && mark != REDIST_PRIV_MARK)
     redist_priv_fail(
@@ -1791,6 +2142,9 @@ REDIST_PRIV_COLD redist_priv_error redist_priv_error_of(const redist_layout *lay
   if (mark != REDIST_PRIV_MARK)
     redist_priv_fail(&error, REDIST_ERR_LAYOUT, "the layout was never built");
   if (error.code == REDIST_OK && !layout->truncated) error = layout->error;
+  for (d = 0; error.code == REDIST_OK && d < layout->ndim; d++)
+    if (redist_priv_is_scattered(&layout->dim[d].axis))
+      redist_priv_check_sets(&layout->dim[d].axis, d, &error);
   if (error.code == REDIST_OK && layout->boxes > 0) redist_priv_check_boxes(layout, &error);
   if (error.code == REDIST_OK && layout->ranks != NULL) redist_priv_check_ranks(layout, &error);
   return error;
@@ -1914,8 +2268,10 @@ REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const
   for (d = 0; d < layout->ndim; d++)
     if ((indices[d] = redist_priv_axis_index(&layout->dim[d].axis, index[d])) < 0) return 0;
   if (layout->boxes > 0 && (box = redist_priv_box_of(layout, indices)) < 0) return 0;
-  for (d = 0; d < layout->ndim; d++)
+  for (d = 0; d < layout->ndim; d++) {
     coords[d] = box >= 0 ? box : redist_axis_owner(&layout->dim[d].axis, index[d]);
+    if (coords[d] < 0) return 0;
+  }
   return 1;
 }
 
@@ -2050,28 +2406,42 @@ REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout) {
   return offsetof(redist_layout, dim) + (size_t)layout->ndim * sizeof layout->dim[0];
 }
 
-/* Copies a layout. ghosts 0: ghost cells of the copy hold no elements (a source not combined). */
-REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy,
-                                                    const redist_layout *layout, int ghosts) {
+/* Makes ghost cells of a copy hold no elements: of a source that is not combined. */
+REDIST_PRIV_COLD redist_layout *redist_priv_drop_ghosts(redist_layout *copy) {
   int d;
-  memcpy((void *)copy, layout, redist_priv_layout_bytes(layout));
-  copy->truncated = 1;
-  for (d = 0; d < copy->ndim && !ghosts; d++)
+  for (d = 0; d < copy->ndim; d++)
     copy->dim[d].axis.ghosts = 0, copy->dim[d].axis.low = copy->dim[d].axis.high = 0;
   return copy;
 }
 
-/* Checks that both layouts are valid and show the same shape. On success *source is a copy of
-   `from`, with or without ghosts. */
-REDIST_PRIV_COLD int redist_priv_check_pair(const redist_layout *from, const redist_layout *to,
-                                            int ghosts, redist_layout *source) {
+/* Copies a layout; ghosts 0: without its ghosts. */
+REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy,
+                                                    const redist_layout *layout, int ghosts) {
+  memcpy((void *)copy, layout, redist_priv_layout_bytes(layout));
+  copy->truncated = 1;
+  return ghosts ? copy : redist_priv_drop_ghosts(copy);
+}
+
+/* Checks that both layouts are valid and show the same shape. On success pair[2] are copies of
+   them, with sorted axes, to be closed; that of `from` with or without ghosts. */
+REDIST_PRIV_COLD int redist_priv_open_pair(const redist_layout *from, const redist_layout *to,
+                                           int ghosts, redist_layout *pair) {
   int d, code = redist_layout_check(from);
   if (code == REDIST_OK) code = redist_layout_check(to);
   if (code == REDIST_OK && from->ndim != to->ndim) code = REDIST_ERR_SHAPE;
   for (d = 0; code == REDIST_OK && d < from->ndim; d++)
     if (from->dim[d].axis.count != to->dim[d].axis.count) code = REDIST_ERR_SHAPE;
-  if (code == REDIST_OK) redist_priv_copy_to(source, from, ghosts);
+  if (code != REDIST_OK) return code;
+  code = redist_priv_sort_axes(redist_priv_copy_to(&pair[0], from, ghosts));
+  if (code != REDIST_OK) return code;
+  code = redist_priv_sort_axes(redist_priv_copy_to(&pair[1], to, 1));
+  if (code != REDIST_OK) redist_priv_forget_sets(&pair[0]);
   return code;
+}
+
+REDIST_PRIV_COLD void redist_priv_close_pair(redist_layout *pair) {
+  redist_priv_forget_sets(&pair[0]);
+  redist_priv_forget_sets(&pair[1]);
 }
 
 /* Whether every element has exactly one place in each replica, which is found axis by axis: there
@@ -2097,28 +2467,40 @@ REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_
    owns; 0 where distances differ. */
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord);
 
+/* The shape of what a coordinate owns of an axis, d, of a layout whose axes are sorted. Returns
+   whether its elements lie at equal distances. */
+REDIST_PRIV_COLD int redist_priv_axis_shape(const redist_layout *layout, int d, int coord,
+                                            const redist_priv_storage *storage,
+                                            redist_shape *shape) {
+  const redist_axis *x = &layout->dim[d].axis;
+  const int64_t stride = redist_priv_local_stride(x, coord);
+  shape->count[d] = redist_axis_count(x, coord);
+  shape->stride[d] = stride * storage->stride[d];
+  shape->allocated[d] = redist_priv_allocated(&layout->dim[d], coord);
+  if (shape->count[d] == 0) return 1;
+  shape->first[d] = redist_priv_distance(x, coord, 0);
+  shape->origin +=
+      redist_priv_below(x, coord, redist_priv_axis_index(x, shape->first[d])) * storage->stride[d];
+  return stride != 0 || shape->count[d] == 1;
+}
+
 REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
                                          redist_shape *shape) {
-  int coords[REDIST_MAX_DIMS];
+  redist_layout sorted;
   redist_priv_storage storage;
-  int d, even = 1;
+  int d, coords[REDIST_MAX_DIMS], even = 1;
   if (shape == NULL || place < 0 || place >= redist_layout_places(layout)) return 0;
-  storage = redist_priv_storage_of(layout, place);
-  redist_priv_coords_of_place(layout, place, coords);
+  for (d = 0; d < layout->ndim; d++)
+    if (redist_priv_is_scattered(&layout->dim[d].axis) && redist_layout_check(layout) != REDIST_OK)
+      return 0;
+  if (redist_priv_sort_axes(redist_priv_copy_to(&sorted, layout, 1)) != REDIST_OK) return -1;
+  storage = redist_priv_storage_of(&sorted, place);
+  redist_priv_coords_of_place(&sorted, place, coords);
   memset(shape, 0, sizeof *shape);
   shape->origin = storage.origin;
-  for (d = 0; d < layout->ndim; d++) {
-    const redist_axis *x = &layout->dim[d].axis;
-    const int64_t stride = redist_priv_local_stride(x, coords[d]);
-    shape->count[d] = redist_axis_count(x, coords[d]);
-    shape->stride[d] = stride * storage.stride[d];
-    shape->allocated[d] = redist_priv_allocated(&layout->dim[d], coords[d]);
-    even &= stride != 0 || shape->count[d] < 2;
-    if (shape->count[d] == 0) continue;
-    shape->first[d] = redist_priv_distance(x, coords[d], 0);
-    shape->origin += redist_priv_below(x, coords[d], redist_priv_axis_index(x, shape->first[d])) *
-                     storage.stride[d];
-  }
+  for (d = 0; d < sorted.ndim; d++)
+    even &= redist_priv_axis_shape(&sorted, d, coords[d], &storage, shape);
+  redist_priv_forget_sets(&sorted);
   return even ? 1 : -1;
 }
 
@@ -2148,12 +2530,12 @@ REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist
    with one period. */
 
 /* The view indices that a coordinate owns. Each track stands for the segments [start + k period,
-   start + k period + length), k >= 0, clipped to the view. The local position advances by `step`
-   per view index inside a segment, and by `advance` from a segment to the track's next. A
-   block-cyclic axis seen without steps has one track; period is the view's count when nothing
-   repeats. */
+   start + k period + length), k >= 0, clipped to the view, in ascending order. The local position
+   advances by `advance` from a segment to the track's next. A block-cyclic axis seen without steps
+   has one track; period is the view's count when nothing repeats. */
 typedef struct {
-  int64_t period, advance, step, count;
+  int64_t period, advance, count;
+  int scattered; /* the axis is */
   int64_t tracks, room;
   redist_priv_track *track;
   redist_priv_track few[3]; /* those of an axis of intervals: at most REDIST_PRIV_IMAGES */
@@ -2171,9 +2553,16 @@ typedef struct {
   int64_t stride[REDIST_PRIV_LEVELS][REDIST_PRIV_SIDES];
 } redist_priv_run;
 
-/* The elements that two coordinates share. A single run lies in `one`. */
+/* A short form of runs without repetitions, which ends where the next begins in a dense array. */
+typedef struct {
+  int64_t at[REDIST_PRIV_SIDES], stride[2];
+} redist_priv_segment;
+
+/* The elements that two coordinates share: run[runs], of which a single one lies in `one`; or,
+   where they are many and irregular, segment[runs], which are contiguous in a dense array. */
 typedef struct {
   redist_priv_run *run;
+  redist_priv_segment *segment;
   int64_t runs, room;
   int64_t elements;
   redist_priv_run one;
@@ -2181,6 +2570,35 @@ typedef struct {
 
 REDIST_PRIV void redist_priv_runs_free(redist_priv_runs *list) {
   if (list->run != &list->one) REDIST_FREE(list->run);
+  REDIST_FREE(list->segment);
+}
+
+REDIST_PRIV_FAST int redist_priv_has_segments(const redist_priv_runs *list) {
+  return REDIST_PRIV_SCATTERS && list->segment != NULL;
+}
+
+/* How many elements a segment has. */
+REDIST_PRIV_FAST int64_t redist_priv_length_of(const redist_priv_runs *list, int64_t r) {
+  const int64_t end =
+      r + 1 < list->runs ? list->segment[r + 1].at[REDIST_PRIV_PACKED] : list->elements;
+  return end - list->segment[r].at[REDIST_PRIV_PACKED];
+}
+
+/* The r-th run, of whichever form. */
+REDIST_PRIV redist_priv_run redist_priv_run_at(const redist_priv_runs *list, int64_t r) {
+  redist_priv_run run;
+  const redist_priv_segment *segment;
+  int side;
+  if (!redist_priv_has_segments(list)) return list->run[r];
+  segment = &list->segment[r];
+  memset(&run, 0, sizeof run);
+  run.n[0] = redist_priv_length_of(list, r);
+  run.n[1] = run.n[2] = 1;
+  memcpy(run.at, segment->at, sizeof run.at);
+  for (side = 0; side < 2; side++) run.stride[0][side] = segment->stride[side];
+  run.stride[0][REDIST_PRIV_PACKED] = 1;
+  run.stride[1][REDIST_PRIV_PACKED] = run.stride[2][REDIST_PRIV_PACKED] = run.n[0];
+  return run;
 }
 
 /* Adds a run. REDIST_ERR_MEMORY: the list is empty. */
@@ -2200,12 +2618,46 @@ REDIST_PRIV int redist_priv_append_run(redist_priv_runs *list, const redist_priv
   return code == REDIST_OK ? REDIST_PRIV_APPEND(list->run, list->runs, list->room, *run) : code;
 }
 
+/* Adds `length` elements, from positions at[2] on, in strides[2], as a segment, or to the last one
+   if they continue it. REDIST_ERR_MEMORY. */
+REDIST_PRIV int redist_priv_append_segment(redist_priv_runs *list, const int64_t *at,
+                                           int64_t length, const int64_t *strides) {
+  const redist_priv_segment *last = list->runs > 0 ? &list->segment[list->runs - 1] : NULL;
+  const int64_t before = last == NULL ? 0 : redist_priv_length_of(list, list->runs - 1);
+  redist_priv_segment next;
+  int side, joined = last != NULL;
+  for (side = 0; side < 2; side++) {
+    next.at[side] = at[side];
+    next.stride[side] = length == 1 ? 1 : strides[side];
+    joined = joined && at[side] == last->at[side] + before * last->stride[side] &&
+             (length == 1 || strides[side] == last->stride[side]);
+  }
+  next.at[REDIST_PRIV_PACKED] = list->elements;
+  list->elements += length;
+  return joined ? REDIST_OK : REDIST_PRIV_APPEND(list->segment, list->runs, list->room, next);
+}
+
+/* redist_priv_distance of a sorted scattered axis: goes through the stretches from that of i on. */
+REDIST_PRIV int64_t redist_priv_scattered_distance(const redist_axis *x, int coord, int64_t i) {
+  const redist_priv_sets *sets = x->sets;
+  const int64_t mine = redist_priv_first_block(x, coord);
+  int64_t k = redist_priv_stretch_of(sets, x->start + i * x->step, 0), at = i;
+  while (at < x->count) {
+    k = redist_priv_stretch_of(sets, x->start + at * x->step, k);
+    if (sets->stretch[k].set == mine) return at - i;
+    at = x->step > 0 ? redist_priv_ceil_div(sets->stretch[k + 1].start - x->start, x->step)
+                     : redist_priv_ceil_div(x->start - sets->stretch[k].start + 1, -x->step);
+  }
+  return -1;
+}
+
 REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i) {
   const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step);
   /* near and far: where the block begins and ends, seen from g */
   int64_t low, near, far, cycle, distance;
+  if (redist_priv_is_scattered(x)) return redist_priv_scattered_distance(x, coord, i);
   if (redist_priv_is_interval(x)) {
-    const redist_priv_track owned = redist_priv_stretch(x, coord);
+    const redist_priv_track owned = redist_priv_only_track(x, coord);
     const int64_t next = redist_priv_max(owned.start, i);
     return next < owned.start + owned.length ? next - i : -1;
   }
@@ -2219,18 +2671,37 @@ REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_
   return distance < x->count - i ? distance : -1;
 }
 
-/* What the view shows of the block of index i, 0 <= i < count. */
-REDIST_PRIV redist_priv_track redist_priv_block_at(const redist_axis *x, int64_t i) {
-  const int64_t k = redist_priv_block_of(x, x->start + i * x->step);
-  const int64_t begin = redist_priv_block_start(x, k), end = redist_priv_block_end(x, k);
-  return x->procs == 1 ? redist_priv_stretch(x, 0)
-                       : redist_priv_track_of(x, begin, end, k / x->procs * x->block);
+/* Where a walk along a view is: at a block, of this coordinate; of a sorted scattered axis, at this
+   stretch. Zeroed at first. */
+typedef struct {
+  int64_t stretch;
+  int coord;
+} redist_priv_cursor;
+
+/* What the view shows of the block, or the stretch, of index i, 0 <= i < count. */
+REDIST_PRIV redist_priv_track redist_priv_block_at(const redist_axis *x, int64_t i,
+                                                   redist_priv_cursor *cursor) {
+  const int64_t g = x->start + i * x->step;
+  const redist_priv_stretch *s;
+  int64_t k;
+  if (redist_priv_is_scattered(x)) {
+    cursor->stretch = redist_priv_stretch_of(x->sets, g, cursor->stretch);
+    s = &x->sets->stretch[cursor->stretch];
+    cursor->coord = (int)(((int64_t)s->set + x->first) % x->procs);
+    return redist_priv_track_of(x, s->start, s[1].start, s->local, s->step);
+  }
+  k = redist_priv_block_of(x, g);
+  cursor->coord = (int)((k + x->first) % x->procs);
+  return x->procs == 1
+             ? redist_priv_only_track(x, 0)
+             : redist_priv_track_of(x, redist_priv_block_start(x, k), redist_priv_block_end(x, k),
+                                    k / x->procs * x->block, 1);
 }
 
 /* View indices after which the owners repeat; the view's count when they do not. */
 REDIST_PRIV int64_t redist_priv_period(const redist_axis *x) {
   int64_t cycle;
-  if (redist_priv_is_interval(x)) return x->count;
+  if (redist_priv_is_interval(x) || redist_priv_is_scattered(x)) return x->count;
   cycle = x->block * x->procs;
   return redist_priv_min(cycle / redist_priv_gcd(cycle, redist_priv_abs(x->step)), x->count);
 }
@@ -2240,7 +2711,7 @@ REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p) {
   redist_priv_track *head = &p->track[0], *last = &p->track[p->tracks - 1];
   if (p->tracks < 2 || p->period == p->count || head->start != 0 ||
       last->start + last->length != p->period ||
-      last->local + last->length * p->step != head->local + p->advance)
+      last->local + last->length * last->step != head->local + p->advance)
     return;
   head->start = last->start - p->period;
   head->local = last->local - p->advance;
@@ -2266,7 +2737,7 @@ REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, int only,
       continue;
     first = redist_priv_max(begin - x->low, shift);
     last = redist_priv_min(end + x->high, shift + x->extent);
-    track[tracks] = redist_priv_track_of(x, first - shift, last - shift, first - begin);
+    track[tracks] = redist_priv_track_of(x, first - shift, last - shift, first - begin, 1);
     tracks += track[tracks].length > 0;
   }
   return tracks;
@@ -2276,23 +2747,43 @@ REDIST_PRIV void redist_priv_pattern_free(redist_priv_pattern *p) {
   if (p->track != p->few) REDIST_FREE(p->track);
 }
 
+/* Adds the tracks of a coordinate of a sorted scattered axis. */
+REDIST_PRIV int redist_priv_add_tracks(const redist_axis *x, int coord, redist_priv_pattern *p) {
+  const redist_priv_stretch *stretch = x->sets->stretch;
+  int64_t k = x->sets->first[redist_priv_first_block(x, coord)], t;
+  int code = REDIST_OK;
+  for (; k >= 0 && code == REDIST_OK; k = stretch[k].next) {
+    const redist_priv_track next = redist_priv_track_of(x, stretch[k].start, stretch[k + 1].start,
+                                                        stretch[k].local, stretch[k].step);
+    if (next.length > 0) code = REDIST_PRIV_APPEND(p->track, p->tracks, p->room, next);
+  }
+  for (t = 0; t < p->tracks / 2 && x->step < 0; t++) {
+    const redist_priv_track first = p->track[t];
+    p->track[t] = p->track[p->tracks - 1 - t];
+    p->track[p->tracks - 1 - t] = first;
+  }
+  return code;
+}
+
 /* The pattern of a coordinate, in one image or in all. REDIST_ERR_MEMORY. Free it, even on
    failure. */
 REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int image,
                                        redist_priv_pattern *p) {
   int64_t i = 0, skip;
+  redist_priv_cursor cursor = {0, 0};
   memset(p, 0, sizeof *p);
   p->count = x->count;
   p->period = redist_priv_period(x);
-  p->step = x->step;
   p->advance = p->period == x->count ? 0 : p->period * x->step / x->procs;
+  p->scattered = redist_priv_is_scattered(x);
+  if (p->scattered) return redist_priv_add_tracks(x, coord, p);
   if (redist_priv_is_interval(x)) {
     p->track = p->few;
     p->tracks = redist_priv_holdings(x, coord, image, p->track);
     return REDIST_OK;
   }
   while (i < p->period && (skip = redist_priv_distance(x, coord, i)) >= 0 && i + skip < p->period) {
-    redist_priv_track next = redist_priv_block_at(x, i + skip);
+    redist_priv_track next = redist_priv_block_at(x, i + skip, &cursor);
     REDIST_ASSERT(next.start <= i + skip && i + skip < next.start + next.length);
     next.length = redist_priv_min(next.length, p->period - next.start);
     i = next.start + next.length;
@@ -2308,14 +2799,15 @@ REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord) {
   redist_priv_pattern p;
   int64_t k, at, before = 0, stride = x->step;
   int even;
-  if (x->step == 1 || x->step == -1 || redist_priv_is_interval(x)) return x->step;
+  if (!redist_priv_is_scattered(x) && (x->step == 1 || x->step == -1 || redist_priv_is_interval(x)))
+    return x->step;
   even = redist_priv_pattern_of(x, coord, REDIST_PRIV_ALL_IMAGES, &p) == REDIST_OK;
   for (k = 0; k <= p.tracks && p.tracks > 0 && even; k++) {
     const redist_priv_track *t = &p.track[k % p.tracks];
     if (k == p.tracks && t->start + p.period >= p.count) break;
     at = t->local + k / p.tracks * p.advance - p.track[0].local;
-    stride = before == 1 ? at : stride;
-    even = at == before * stride && (t->length == 1 || stride == p.step);
+    stride = before == 1 ? at : before == 0 ? t->step : stride;
+    even = at == before * stride && (t->length == 1 || stride == t->step);
     before += t->length;
   }
   redist_priv_pattern_free(&p);
@@ -2346,11 +2838,12 @@ REDIST_PRIV int redist_priv_add_run(redist_priv_meeting *m, int64_t i, int64_t l
   for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
     const redist_priv_pattern *p = m->pattern[side];
     const int64_t on = i - m->track[side]->start, k = redist_priv_floor_div(on, p->period);
+    const int64_t step = m->track[side]->step;
     REDIST_ASSERT(on - k * p->period + length + (side == m->outer ? (count - 1) * distance : 0) <=
                   m->track[side]->length);
-    run.at[side] = m->track[side]->local + k * p->advance + (on - k * p->period) * p->step;
-    run.stride[0][side] = p->step;
-    run.stride[1][side] = count == 1 ? 0 : side == m->outer ? distance * p->step : p->advance;
+    run.at[side] = m->track[side]->local + k * p->advance + (on - k * p->period) * step;
+    run.stride[0][side] = step;
+    run.stride[1][side] = count == 1 ? 0 : side == m->outer ? distance * step : p->advance;
     run.stride[2][side] = m->repeat == 1 ? 0 : m->superblock / p->period * p->advance;
   }
   run.at[REDIST_PRIV_PACKED] = list->elements;
@@ -2408,7 +2901,8 @@ REDIST_PRIV void redist_priv_join_runs(redist_priv_runs *list) {
     redist_priv_run *a = &list->run[kept], *b = &list->run[r];
     joined = a->n[1] == 1 && a->n[2] == 1 && b->n[1] == 1 && b->n[2] == 1;
     for (side = 0; side < REDIST_PRIV_SIDES; side++)
-      joined &= b->at[side] == a->at[side] + a->n[0] * a->stride[0][side];
+      joined &= b->at[side] == a->at[side] + a->n[0] * a->stride[0][side] &&
+                (b->n[0] == 1 || b->stride[0][side] == a->stride[0][side]);
     if (joined)
       a->n[0] += b->n[0];
     else
@@ -2475,6 +2969,180 @@ REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_p
   return code;
 }
 
+/* Where an axis is scattered, no theorem says what repeats. What two coordinates share is found by
+   a sweep along the view, as segments, and these are searched for repetitions. */
+
+/* Whether two segments, neither the last, have one length and lie at one distance from the next. */
+REDIST_PRIV int redist_priv_is_alike(const redist_priv_runs *list, int64_t a, int64_t b) {
+  const redist_priv_segment *x = &list->segment[a], *y = &list->segment[b];
+  int side, alike = x->stride[0] == y->stride[0] && x->stride[1] == y->stride[1];
+  for (side = 0; side < REDIST_PRIV_SIDES; side++)
+    alike &= x[1].at[side] - x->at[side] == y[1].at[side] - y->at[side];
+  return alike;
+}
+
+/* Whether two segments have one length and one stride. */
+REDIST_PRIV int redist_priv_is_equal(const redist_priv_runs *list, int64_t a, int64_t b) {
+  const redist_priv_segment *x = &list->segment[a], *y = &list->segment[b];
+  return redist_priv_length_of(list, a) == redist_priv_length_of(list, b) &&
+         x->stride[0] == y->stride[0] && x->stride[1] == y->stride[1];
+}
+
+/* Whether segment k + n continues segment k and those between, equally long at equal distances. */
+REDIST_PRIV int redist_priv_continues(const redist_priv_runs *list, int64_t k, int64_t n) {
+  const redist_priv_segment *a = &list->segment[k], *b = a + n;
+  int side, continues = redist_priv_is_equal(list, k, k + n);
+  for (side = 0; side < 2; side++)
+    continues &= b->at[side] - a->at[side] == n * (a[1].at[side] - a->at[side]);
+  return continues;
+}
+
+enum {
+  REDIST_PRIV_LONG_RUN = 64,    /* elements, on average; build/owners */
+  REDIST_PRIV_FEW_RUNS = 16,    /* or one for so many segments; chosen */
+  REDIST_PRIV_SEARCHED = 131072 /* segments, for what repeats; chosen */
+};
+
+/* Returns how many segments, from `first` on, the list repeats up to its end, and *times how often;
+   once, if not so. What repeats its first p segments begins as it ends without them. The longest
+   beginning that also ends at segment k, border[k], is found from the earlier ones (Knuth, Morris
+   and Pratt 1977). -1: REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int64_t redist_priv_repeated(const redist_priv_runs *list, int64_t first,
+                                              int64_t *times) {
+  const int64_t all = list->runs - 1 - first; /* the last may be short */
+  const int64_t n = redist_priv_min(all, REDIST_PRIV_SEARCHED);
+  int64_t k, apart, length = 0, *border = REDIST_PRIV_ALLOC(int64_t, n);
+  *times = 1;
+  if (border == NULL) return -1;
+  for (k = 0; k < n; k++) {
+    while (length > 0 && !redist_priv_is_alike(list, first + length, first + k))
+      length = border[length - 1];
+    length += k > 0 && redist_priv_is_alike(list, first + length, first + k);
+    border[k] = length;
+  }
+  REDIST_FREE(border);
+  apart = n - length;
+  while (k < all && redist_priv_is_alike(list, first + k, first + k - apart)) k++;
+  if (n < 1 || k < all) return apart;
+  k = first + all;
+  *times = (all + redist_priv_is_equal(list, k - apart, k)) / apart;
+  return apart;
+}
+
+/* Adds segments begin <= k < end as runs, all `times` times at the distance of `apart` segments;
+   those of equal length at equal distances as one run. Stops when there are more than `most`. */
+REDIST_PRIV_COLD int redist_priv_add_repeated(const redist_priv_runs *list, int64_t begin,
+                                              int64_t end, int64_t times, int64_t apart,
+                                              int64_t most, redist_priv_runs *to) {
+  int64_t k, n;
+  int side, code = REDIST_OK;
+  for (k = begin; k < end && to->runs <= most && code == REDIST_OK; k += n) {
+    const redist_priv_segment *s = &list->segment[k];
+    redist_priv_run run = redist_priv_run_at(list, k);
+    for (n = 1; k + n < end && redist_priv_continues(list, k, n);) n++;
+    run.n[1] = n;
+    run.n[2] = times;
+    run.stride[2][REDIST_PRIV_PACKED] *= n;
+    for (side = 0; side < REDIST_PRIV_SIDES; side++) {
+      if (n > 1) run.stride[1][side] = s[1].at[side] - s->at[side];
+      if (times > 1) run.stride[2][side] = s[apart].at[side] - s->at[side];
+    }
+    redist_priv_fold(&run);
+    code = redist_priv_append_run(to, &run);
+  }
+  return code;
+}
+
+/* Turns segments into runs if these are few, or few for so many segments, or long. (The others
+   become tables of offsets.) REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_compress(redist_priv_runs *list) {
+  const int64_t most =
+      list->elements >= REDIST_PRIV_LONG_RUN * list->runs
+          ? list->runs
+          : redist_priv_max(list->runs / REDIST_PRIV_FEW_RUNS, REDIST_PRIV_FEW_RUNS);
+  redist_priv_runs runs;
+  int64_t first, times = 1, apart = 0;
+  int code = REDIST_OK;
+  memset(&runs, 0, sizeof runs);
+  for (first = 0; first < 2 && first < list->runs && times == 1; first++) /* it may be short, too */
+    if ((apart = redist_priv_repeated(list, first, &times)) < 0) return REDIST_ERR_MEMORY;
+  first = times > 1 ? first - 1 : 0;
+  apart = times > 1 ? apart : 0;
+  code = redist_priv_add_repeated(list, 0, first, 1, 0, most, &runs);
+  if (code == REDIST_OK)
+    code = redist_priv_add_repeated(list, first, first + apart, times, apart, most, &runs);
+  if (code == REDIST_OK)
+    code = redist_priv_add_repeated(list, first + times * apart, list->runs, 1, 0, most, &runs);
+  if (code != REDIST_OK || runs.runs > most) {
+    redist_priv_runs_free(&runs);
+    return code;
+  }
+  redist_priv_join_runs(&runs);
+  runs.elements = list->elements;
+  redist_priv_runs_free(list);
+  *list = runs;
+  if (runs.run == &runs.one) list->run = &list->one;
+  return REDIST_OK;
+}
+
+/* Where a sweep puts what it shares with coordinates: of all in runs[slot[coord] * images], with
+   new slots for new ones, or, where slot is NULL, of coordinate `only` in *runs. images 0: nowhere,
+   only slots are made. */
+typedef struct {
+  int *slot; /* by coordinate; -1: none */
+  int only, slots, images;
+  int64_t n, room;
+  redist_priv_runs *runs;
+} redist_priv_sink;
+
+/* The runs shared with a coordinate, or -1 for none; REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_find_slot(redist_priv_sink *sink, int coord, int *slot) {
+  redist_priv_runs none;
+  int image, code = REDIST_OK;
+  if (sink->slot == NULL) *slot = coord == sink->only ? 0 : -1;
+  if (sink->slot == NULL) return REDIST_OK;
+  if (sink->slot[coord] < 0) {
+    sink->slot[coord] = sink->slots++;
+    memset(&none, 0, sizeof none);
+    for (image = 0; image < sink->images && code == REDIST_OK; image++)
+      code = REDIST_PRIV_APPEND(sink->runs, sink->n, sink->room, none);
+  }
+  *slot = sink->images > 0 ? sink->slot[coord] * sink->images : -1;
+  return code;
+}
+
+/* Adds what a pattern, of side `own`, shares with coordinates of an axis without ghosts: the tracks
+   of its first period, then those of the second, ... Both ends of a message sweep in this order.
+   REDIST_ERR_MEMORY. */
+REDIST_PRIV int redist_priv_sweep(const redist_priv_pattern *mine, int own,
+                                  const redist_axis *other, int image, redist_priv_sink *sink) {
+  redist_priv_cursor cursor = {0, 0};
+  redist_priv_track block;
+  int64_t k, t, i, next;
+  int code = REDIST_OK;
+  for (k = 0; mine->tracks > 0 && mine->track[0].start + k * mine->period < mine->count; k++)
+    for (t = 0; t < mine->tracks && code == REDIST_OK; t++) {
+      const redist_priv_track *track = &mine->track[t];
+      const int64_t start = track->start + k * mine->period;
+      const int64_t end = redist_priv_min(start + track->length, mine->count);
+      for (i = redist_priv_max(start, 0); i < end && code == REDIST_OK; i = next) {
+        const int64_t at = track->local + k * mine->advance + (i - start) * track->step;
+        int64_t position[2], strides[2];
+        int slot;
+        block = redist_priv_block_at(other, i, &cursor);
+        next = redist_priv_min(block.start + block.length, end);
+        position[own] = at;
+        position[!own] = block.local + (i - block.start) * block.step;
+        strides[own] = track->step;
+        strides[!own] = block.step;
+        code = redist_priv_find_slot(sink, cursor.coord, &slot);
+        if (code == REDIST_OK && slot >= 0)
+          code = redist_priv_append_segment(&sink->runs[slot + image], position, next - i, strides);
+      }
+    }
+  return code;
+}
+
 /* A growing array of coordinates. */
 typedef struct {
   int *coord;
@@ -2487,10 +3155,25 @@ REDIST_PRIV int redist_priv_append_coord(redist_priv_coords *list, int coord) {
              : REDIST_PRIV_APPEND(list->coord, list->n, list->room, coord);
 }
 
+/* The first track of a scattered axis's pattern that does not end before index `begin`. */
+REDIST_PRIV int64_t redist_priv_track_from(const redist_priv_pattern *p, int64_t begin) {
+  int64_t low = 0, high = p->tracks;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (p->track[middle].start + p->track[middle].length <= begin)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 /* Whether a pattern has any of the view indices begin <= i < end. */
 REDIST_PRIV int redist_priv_has_any(const redist_priv_pattern *p, int64_t begin, int64_t end) {
-  int64_t t;
-  for (t = 0; t < p->tracks; t++) {
+  const int scattered = REDIST_PRIV_SCATTERS && p->scattered;
+  int64_t t = scattered ? redist_priv_track_from(p, begin) : 0;
+  const int64_t last = scattered ? redist_priv_min(t + 1, p->tracks) : p->tracks;
+  for (; t < last; t++) {
     const int64_t beyond = begin - p->track[t].start - p->track[t].length + 1;
     const int64_t k = redist_priv_max(redist_priv_ceil_div(beyond, p->period), 0);
     if (p->track[t].start + k * p->period < end) return 1;
@@ -2534,6 +3217,7 @@ REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pat
                                  const redist_priv_pattern *pattern, const redist_axis *other,
                                  int64_t end) {
   const int64_t period = redist_priv_period(other);
+  redist_priv_cursor cursor = {0, 0};
   redist_priv_track block;
   int64_t t, at, i, last, next;
   int code = REDIST_OK;
@@ -2543,10 +3227,10 @@ REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pat
       last = redist_priv_min(redist_priv_min(at + traversed->track[t].length, i + period), end);
       if (other->ghosts != 0) code = redist_priv_append_holders(list, other, i, last);
       for (; other->ghosts == 0 && i < last && code == REDIST_OK; i = next) {
-        block = redist_priv_block_at(other, i);
+        block = redist_priv_block_at(other, i, &cursor);
         next = redist_priv_min(block.start + block.length, last);
         if (traversed == pattern || redist_priv_has_any(pattern, i, next))
-          code = redist_priv_append_coord(list, redist_axis_owner(other, i));
+          code = redist_priv_append_coord(list, cursor.coord);
       }
     }
   return code;
@@ -2583,7 +3267,7 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
   memset(&all, 0, sizeof all); /* one track, of the whole view */
   all.period = all.few[0].length = period;
   all.count = pattern->count;
-  all.tracks = all.step = 1;
+  all.tracks = all.few[0].step = 1;
   all.track = all.few;
   code = redist_priv_walk(&list, finer ? &all : pattern, pattern, other, end);
   if (list.n > 0) qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
@@ -2820,20 +3504,77 @@ typedef struct {
   int64_t origin[REDIST_PRIV_SIDES];
 } redist_priv_message;
 
+/* The same where an axis is scattered: sweeps the side that is not, or has ghosts. */
+REDIST_PRIV int redist_priv_sweep_coords(const redist_axis *from, int from_coord, int image,
+                                         const redist_axis *to, int to_coord,
+                                         redist_priv_runs *list) {
+  const int own = redist_priv_is_scattered(from) && !redist_priv_is_scattered(to);
+  redist_priv_sink sink = {NULL, own ? from_coord : to_coord, 0, 1, 0, 0, list};
+  redist_priv_pattern mine;
+  int code = redist_priv_pattern_of(own ? to : from, own ? to_coord : from_coord,
+                                    own ? (int)REDIST_PRIV_ALL_IMAGES : image, &mine);
+  if (code == REDIST_OK) code = redist_priv_sweep(&mine, own, own ? from : to, 0, &sink);
+  redist_priv_pattern_free(&mine);
+  return code == REDIST_OK ? redist_priv_compress(list) : code;
+}
+
 /* What a coordinate of the source's axis, in one image or in all, shares with one of the
    destination's. REDIST_ERR_MEMORY. */
 REDIST_PRIV int redist_priv_meet_coords(const redist_axis *from, int from_coord, int image,
                                         const redist_axis *to, int to_coord,
                                         redist_priv_runs *list) {
   redist_priv_pattern theirs, mine;
-  int code = redist_priv_pattern_of(from, from_coord, image, &mine);
+  int code;
   memset(list, 0, sizeof *list);
+  if (redist_priv_is_scattered(from) || redist_priv_is_scattered(to))
+    return redist_priv_sweep_coords(from, from_coord, image, to, to_coord, list);
+  code = redist_priv_pattern_of(from, from_coord, image, &mine);
   if (code == REDIST_OK) {
     code = redist_priv_pattern_of(to, to_coord, REDIST_PRIV_ALL_IMAGES, &theirs);
     if (code == REDIST_OK) code = redist_priv_meet(&mine, &theirs, list);
     redist_priv_pattern_free(&theirs);
   }
   redist_priv_pattern_free(&mine);
+  return code;
+}
+
+/* Whether the peers of a coordinate of x are found by a sweep: where x or `other` is scattered, and
+   each index of `other` has one owner. */
+REDIST_PRIV int redist_priv_is_swept(const redist_axis *x, const redist_axis *other) {
+  return (redist_priv_is_scattered(x) || redist_priv_is_scattered(other)) && other->ghosts == 0 &&
+         (other->kind != REDIST_PRIV_LISTED || other->apart == 1);
+}
+
+/* Finds the peers of a coordinate of x so, with or without the runs that it shares with them.
+   REDIST_ERR_MEMORY. */
+REDIST_PRIV int redist_priv_sweep_peers(const redist_axis *x, int coord, int own,
+                                        const redist_axis *other, int runs,
+                                        redist_priv_axis_peers *p) {
+  redist_priv_sink sink = {
+      REDIST_PRIV_ALLOC(int, other->procs), 0, 0, runs ? p->images : 0, 0, 0, NULL};
+  redist_priv_pattern mine;
+  int64_t k;
+  int c, image, code = sink.slot == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  if (code == REDIST_OK) memset(sink.slot, -1, (size_t)other->procs * sizeof *sink.slot);
+  for (image = 0; image < p->images && code == REDIST_OK; image++) {
+    code = redist_priv_pattern_of(x, coord, p->images > 1 ? image : (int)REDIST_PRIV_ALL_IMAGES,
+                                  &mine);
+    if (code == REDIST_OK) code = redist_priv_sweep(&mine, own, other, image, &sink);
+    redist_priv_pattern_free(&mine);
+  }
+  p->coord = REDIST_PRIV_ALLOC(int, sink.slots);
+  p->runs = runs ? REDIST_PRIV_ZEROED(redist_priv_runs, sink.n) : NULL;
+  if (p->coord == NULL || (runs && p->runs == NULL)) code = REDIST_ERR_MEMORY;
+  for (c = 0; c < other->procs && code == REDIST_OK; c++) {
+    if (sink.slot[c] < 0) continue;
+    for (k = 0; k < sink.images; k++)
+      p->runs[p->peers * sink.images + k] = sink.runs[sink.slot[c] * sink.images + k];
+    p->coord[p->peers++] = c;
+  }
+  for (k = 0; k < sink.n && code != REDIST_OK; k++) redist_priv_runs_free(&sink.runs[k]);
+  for (k = 0; k < sink.n && code == REDIST_OK; k++) code = redist_priv_compress(&p->runs[k]);
+  REDIST_FREE(sink.runs);
+  REDIST_FREE(sink.slot);
   return code;
 }
 
@@ -2845,7 +3586,6 @@ REDIST_PRIV int redist_priv_meet_peers(const redist_axis *x, int coord, int own,
   int code = REDIST_OK;
   axis[own] = x;
   axis[!own] = other;
-  p->images = axis[REDIST_PRIV_FROM]->ghosts == 1 + (int)REDIST_PERIODIC ? REDIST_PRIV_IMAGES : 1;
   p->runs = REDIST_PRIV_ZEROED(redist_priv_runs, p->peers * p->images);
   if (p->runs == NULL) return REDIST_ERR_MEMORY;
   for (k = 0; code == REDIST_OK && k < p->peers * p->images; k++) {
@@ -2914,33 +3654,57 @@ REDIST_PRIV void redist_priv_place_peers_free(redist_priv_place_peers *n) {
   memset(n, 0, sizeof *n);
 }
 
+/* Lists the boxes that are peers of the place at coords, as redist_priv_find_peers does. */
+REDIST_PRIV_COLD int redist_priv_find_box_peers(const redist_layout *mine, const int *coords,
+                                                const redist_priv_directory *other, int except,
+                                                redist_priv_place_peers *n) {
+  redist_priv_pattern pattern[REDIST_MAX_DIMS];
+  int d, code = REDIST_OK;
+  for (d = 0; d < n->ndim; d++) pattern[d].track = NULL;
+  for (d = 0; d < n->ndim && code == REDIST_OK; d++)
+    code =
+        redist_priv_pattern_of(&mine->dim[d].axis, coords[d], REDIST_PRIV_ALL_IMAGES, &pattern[d]);
+  if (code == REDIST_OK) code = redist_priv_list_boxes(pattern, other, except, n);
+  for (d = 0; d < n->ndim; d++) redist_priv_pattern_free(&pattern[d]);
+  return code;
+}
+
+/* Finds the peers of a coordinate of x on an axis that is no side of boxes. REDIST_ERR_MEMORY. */
+REDIST_PRIV int redist_priv_find_axis_peers(const redist_axis *x, int coord, int own,
+                                            const redist_axis *other, int runs,
+                                            redist_priv_axis_peers *p) {
+  redist_priv_pattern pattern;
+  int code;
+  if (redist_priv_is_swept(x, other)) return redist_priv_sweep_peers(x, coord, own, other, runs, p);
+  code = redist_priv_pattern_of(x, coord, REDIST_PRIV_ALL_IMAGES, &pattern);
+  if (code == REDIST_OK) code = redist_priv_peers(&pattern, other, &p->coord, &p->peers);
+  redist_priv_pattern_free(&pattern);
+  return code == REDIST_OK && runs ? redist_priv_meet_peers(x, coord, own, other, p) : code;
+}
+
 /* The peers of the place at coords of layout `mine`, which is side `own` of the exchange, with or
    without the runs that it shares with them. except: the boxes of this rank may be left out; or -1.
    REDIST_ERR_MEMORY; free with redist_priv_place_peers_free even on failure. */
 REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coords, int own,
                                        const redist_priv_directory *other, int runs, int except,
                                        redist_priv_place_peers *n) {
-  redist_priv_pattern pattern[REDIST_MAX_DIMS];
   int d, code = REDIST_OK;
   memset(n, 0, sizeof *n);
   n->own = own;
   n->ndim = mine->ndim;
   n->boxes = other->layout->boxes > 0;
   n->messages = 1;
-  for (d = 0; d < n->ndim; d++) pattern[d].track = NULL;
-  for (d = 0; d < n->ndim && code == REDIST_OK; d++)
-    code =
-        redist_priv_pattern_of(&mine->dim[d].axis, coords[d], REDIST_PRIV_ALL_IMAGES, &pattern[d]);
-  if (code == REDIST_OK && n->boxes) code = redist_priv_list_boxes(pattern, other, except, n);
-  for (d = 0; d < n->ndim && code == REDIST_OK && !n->boxes; d++) {
-    code = redist_priv_peers(&pattern[d], &other->layout->dim[d].axis, &n->axis[d].coord,
-                             &n->axis[d].peers);
-    n->messages *= n->axis[d].peers;
+  if (n->boxes) code = redist_priv_find_box_peers(mine, coords, other, except, n);
+  for (d = 0; d < n->ndim && code == REDIST_OK; d++) {
+    const redist_axis *x = &mine->dim[d].axis, *y = &other->layout->dim[d].axis;
+    const redist_axis *from = own == REDIST_PRIV_FROM ? x : y;
+    n->axis[d].images = from->ghosts == 1 + (int)REDIST_PERIODIC ? REDIST_PRIV_IMAGES : 1;
+    if (!n->boxes)
+      code = redist_priv_find_axis_peers(x, coords[d], own, y, runs, &n->axis[d]);
+    else if (runs)
+      code = redist_priv_meet_peers(x, coords[d], own, y, &n->axis[d]);
+    n->messages *= n->boxes ? 1 : n->axis[d].peers;
   }
-  for (d = 0; d < n->ndim && code == REDIST_OK && runs; d++)
-    code = redist_priv_meet_peers(&mine->dim[d].axis, coords[d], own, &other->layout->dim[d].axis,
-                                  &n->axis[d]);
-  for (d = 0; d < n->ndim; d++) redist_priv_pattern_free(&pattern[d]);
   return code;
 }
 
@@ -3218,7 +3982,8 @@ typedef struct {
   int64_t first, from, to; /* from, to: where it begins */
   int64_t unit, there;     /* at the source; and at the destination, if a function converts */
   redist_priv_loop outer, inner;
-  int64_t offset, offsets; /* of a table: offset[offset], ..., of the pool */
+  int64_t offset, offsets; /* of a table: offset[offset], ..., of the pool: */
+  int64_t scale[2];        /* in elements of so many bytes at the source and at the destination */
   int64_t buffered;        /* repetitions of the table that fill a tile without gaps; or 0 */
   redist_priv_tiling tiling;
 } redist_priv_step;
@@ -3403,7 +4168,8 @@ REDIST_PRIV_COLD void redist_priv_choose_kind(redist_priv_step *s, int stream) {
                                                                            : REDIST_PRIV_CONVERTED;
   redist_priv_choose_tiles(s, stream);
   REDIST_ASSERT(s->kind != REDIST_PRIV_TILES || (s->tiling.wide > 0 && s->tiling.tall > 0));
-  if (s->kind == REDIST_PRIV_OFFSETS) s->tiling.stream = (char)(stream && s->buffered > 0);
+  if (s->kind == REDIST_PRIV_OFFSETS)
+    s->tiling.stream = (char)(stream && (s->buffered > 0 || s->unit >= REDIST_PRIV_LONG));
   if (s->kind == REDIST_PRIV_ROWS) s->tiling.stream = stream && s->unit >= REDIST_PRIV_LONG;
 }
 
@@ -3503,12 +4269,12 @@ REDIST_PRIV_CONVERT(redist_priv_round, double, double)
     for (i = 0; i < p.inner.n; i++)                             \
       name##_some(p.from + j * p.outer.from + i * p.inner.from, \
                   p.to + j * p.outer.to + i * p.inner.to, numbers);
-#define REDIST_PRIV_CONVERT_TABLE(name, numbers)                               \
-  for (j = 0; j < p.outer.n; j++)                                              \
-    for (i = 0; i < p.inner.n; i++)                                            \
-      for (k = 0; k < units; k++)                                              \
-        name##_some(p.from + j * p.outer.from + i * p.inner.from + at[k].from, \
-                    p.to + j * p.outer.to + i * p.inner.to + at[k].to, numbers);
+#define REDIST_PRIV_CONVERT_TABLE(name, numbers)                                             \
+  for (j = 0; j < p.outer.n; j++)                                                            \
+    for (i = 0; i < p.inner.n; i++)                                                          \
+      for (k = 0; k < units; k++)                                                            \
+        name##_some(p.from + j * p.outer.from + i * p.inner.from + at[k].from * s->scale[0], \
+                    p.to + j * p.outer.to + i * p.inner.to + at[k].to * s->scale[1], numbers);
 
 #define REDIST_PRIV_CONVERT_BY(loops, conversion, name) \
   case conversion:                                      \
@@ -3660,7 +4426,7 @@ REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side
    part of the message that lies in a window of packed positions. Pieces of equal form share their
    steps. */
 typedef struct {
-  int64_t from, to;
+  int32_t from, to;
 } redist_priv_offset;
 
 typedef struct {
@@ -3715,6 +4481,7 @@ typedef struct {
   int64_t first[REDIST_MAX_DIMS + 1];
   int64_t begin, end; /* the window of an axis */
   int64_t bytes[2];   /* from one position of the axis to the next */
+  int scattered;      /* the axis whose segments are tables of offsets; -1: none */
 } redist_priv_compiler;
 
 /* Which repetitions of a level of a run have packed positions in the window begin <= position <
@@ -3761,26 +4528,57 @@ REDIST_PRIV_COLD int redist_priv_add_options(redist_priv_compiler *c, const redi
   return code;
 }
 
-/* Adds the elements of repetitions begin <= k < end of an option's outermost loop to the table. */
-REDIST_PRIV_COLD int redist_priv_add_offsets(redist_priv_pool *p, const redist_priv_option *s,
-                                             int64_t begin, int64_t end) {
-  const redist_priv_loop *loop = s->loop;
+/* Bytes of an element where it is smaller. */
+REDIST_PRIV_FAST int64_t redist_priv_least_element(const redist_priv_manner *w) {
+  return redist_priv_min(w->element[0], w->element[1]);
+}
+
+/* Adds an entry to a table, bytes from where that begins. */
+REDIST_PRIV int redist_priv_add_offset(redist_priv_pool *p, const int64_t *element, int64_t from,
+                                       int64_t to) {
+  redist_priv_offset at;
+  at.from = (int32_t)(from / element[0]);
+  at.to = (int32_t)(to / element[1]);
+  return REDIST_PRIV_APPEND(p->offset, p->offsets, p->offset_room, at);
+}
+
+/* Adds the elements of repetitions begin <= k < end of an option's outermost loop to the table,
+   which begins where `first` does. */
+REDIST_PRIV_COLD int redist_priv_add_offsets(redist_priv_compiler *c, const redist_priv_option *s,
+                                             const redist_priv_option *first, int64_t begin,
+                                             int64_t end) {
+  const redist_priv_loop *l = s->loop;
+  const int64_t from = s->from - first->from, to = s->to - first->to;
   int64_t i, j, k;
+  int code = REDIST_OK;
   for (i = begin; i < end; i++)
-    for (j = 0; j < loop[1].n; j++)
-      for (k = 0; k < loop[2].n; k++) {
-        const redist_priv_offset at = {s->from + i * loop[0].from + j * loop[1].from +
-                                           k * loop[2].from,
-                                       s->to + i * loop[0].to + j * loop[1].to + k * loop[2].to};
-        if (REDIST_PRIV_APPEND(p->offset, p->offsets, p->offset_room, at) != REDIST_OK)
-          return REDIST_ERR_MEMORY;
-      }
-  return REDIST_OK;
+    for (j = 0; j < l[1].n; j++)
+      for (k = 0; k < l[2].n && code == REDIST_OK; k++)
+        code = redist_priv_add_offset(c->pool, c->manner.element,
+                                      from + i * l[0].from + j * l[1].from + k * l[2].from,
+                                      to + i * l[0].to + j * l[1].to + k * l[2].to);
+  return code;
 }
 
 REDIST_PRIV_COLD int redist_priv_compare_offsets(const void *a, const void *b) {
-  const int64_t x = ((const redist_priv_offset *)a)->to, y = ((const redist_priv_offset *)b)->to;
+  const int32_t x = ((const redist_priv_offset *)a)->to, y = ((const redist_priv_offset *)b)->to;
   return (x > y) - (x < y);
+}
+
+/* How far from the first option's beginning, in bytes, options reach on either side. */
+REDIST_PRIV_COLD int64_t redist_priv_option_reach(const redist_priv_option *all, int64_t n) {
+  int64_t k, reach = 0;
+  int level;
+  for (k = 0; k < n; k++) {
+    int64_t from = redist_priv_abs(all[k].from - all->from);
+    int64_t to = redist_priv_abs(all[k].to - all->to);
+    for (level = 0; level < REDIST_PRIV_LEVELS; level++) {
+      from += (all[k].loop[level].n - 1) * redist_priv_abs(all[k].loop[level].from);
+      to += (all[k].loop[level].n - 1) * redist_priv_abs(all[k].loop[level].to);
+    }
+    reach = redist_priv_max(reach, redist_priv_max(from, to));
+  }
+  return reach;
 }
 
 /* Makes a table of the options of an axis: of repetitions begin <= k < end of those that are
@@ -3789,14 +4587,14 @@ REDIST_PRIV_COLD int redist_priv_table_of(redist_priv_compiler *c, const redist_
                                           int64_t n, redist_priv_loop period, int64_t begin,
                                           int64_t end, int others, redist_priv_option *table) {
   redist_priv_pool *p = c->pool;
-  const int64_t first = p->offsets, element = c->manner.element[1];
-  redist_priv_offset *offset;
+  const int64_t first = p->offsets, *element = c->manner.element;
+  redist_priv_offset *offset, base;
   int64_t k;
   int gaps, code = REDIST_OK;
   for (k = 0; k < n && code == REDIST_OK; k++) {
     const int periodic = period.n > 1 && memcmp(&period, all[k].loop, sizeof period) == 0;
     if (periodic || others)
-      code = redist_priv_add_offsets(p, &all[k], periodic ? begin : 0,
+      code = redist_priv_add_offsets(c, &all[k], all, periodic ? begin : 0,
                                      periodic ? end : all[k].loop->n);
   }
   if (code != REDIST_OK) return code;
@@ -3805,17 +4603,19 @@ REDIST_PRIV_COLD int redist_priv_table_of(redist_priv_compiler *c, const redist_
   table->offsets = p->offsets - first;
   offset = p->offset + first;
   qsort(offset, (size_t)table->offsets, sizeof *offset, redist_priv_compare_offsets);
-  table->from = offset->from;
-  table->to = offset->to;
-  gaps = table->loop[0].n > 1 && table->loop[0].to != table->offsets * element;
+  base = *offset;
+  table->from = all->from + base.from * element[0];
+  table->to = all->to + base.to * element[1];
+  gaps = table->loop[0].n > 1 && table->loop[0].to != table->offsets * element[1];
   for (k = 0; k < table->offsets; k++) {
-    offset[k].from -= table->from;
-    offset[k].to -= table->to;
-    gaps |= offset[k].to != k * element;
+    offset[k].from -= base.from;
+    offset[k].to -= base.to;
+    gaps |= offset[k].to != k;
   }
-  table->buffered = gaps || table->offsets * element * table->loop[0].n < REDIST_PRIV_LONG
-                        ? 0
-                        : redist_priv_max(REDIST_PRIV_TILE_BUFFER / (table->offsets * element), 1);
+  table->buffered =
+      gaps || table->offsets * element[1] * table->loop[0].n < REDIST_PRIV_LONG
+          ? 0
+          : redist_priv_max(REDIST_PRIV_TILE_BUFFER / (table->offsets * element[1]), 1);
   return REDIST_OK;
 }
 
@@ -3842,7 +4642,8 @@ REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_compiler *c, int64_t first
                ? 0
                : redist_priv_min(REDIST_PRIV_TABLE_UNITS / each, period.n);
   done = blocks == 0 ? 0 : period.n / blocks * blocks;
-  if (n < 2 || in_runs > 4 * runs || all - done * each > 4 * REDIST_PRIV_TABLE_UNITS)
+  if (n < 2 || in_runs > 4 * runs || all - done * each > 4 * REDIST_PRIV_TABLE_UNITS ||
+      redist_priv_option_reach(given, n) / redist_priv_least_element(&c->manner) > INT32_MAX / 4)
     return REDIST_OK;
   for (t = 0; t < 2; t++) table[t].loop[0] = table[t].loop[1] = table[t].loop[2] = once;
   if (done > 0) {
@@ -3860,14 +4661,95 @@ REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_compiler *c, int64_t first
   return code;
 }
 
+/* The segment that has a packed position. */
+REDIST_PRIV int64_t redist_priv_segment_at(const redist_priv_runs *list, int64_t packed) {
+  int64_t low = 0, high = list->runs;
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    *(list->segment[middle].at[REDIST_PRIV_PACKED] <= packed ? &low : &high) = middle;
+  }
+  return low;
+}
+
+/* Adds an element to the last table of the scattered axis, or to a new one if it lies too far from
+   where that begins. */
+REDIST_PRIV int redist_priv_extend_table(redist_priv_compiler *c, int64_t from, int64_t to) {
+  const redist_priv_loop once = {1, 0, 0};
+  const int64_t most = INT32_MAX * redist_priv_least_element(&c->manner);
+  redist_priv_option *table;
+  int k, code = REDIST_OK;
+  if (c->options == c->first[c->scattered] ||
+      redist_priv_abs(from - c->option[c->options - 1].from) > most ||
+      redist_priv_abs(to - c->option[c->options - 1].to) > most) {
+    for (k = 0; k < REDIST_PRIV_LEVELS; k++) c->next.loop[k] = once;
+    c->next.from = from;
+    c->next.to = to;
+    c->next.offset = c->pool->offsets;
+    code = REDIST_PRIV_APPEND(c->option, c->options, c->room, c->next);
+    if (code != REDIST_OK) return code;
+  }
+  table = &c->option[c->options - 1];
+  table->offsets++;
+  return redist_priv_add_offset(c->pool, c->manner.element, from - table->from, to - table->to);
+}
+
+/* Adds the elements of a segment, from packed position `at` on, that lie in the window. */
+REDIST_PRIV int redist_priv_extend_tables(redist_priv_compiler *c, const redist_priv_run *run,
+                                          int64_t at, int64_t from, int64_t to) {
+  const int64_t end = redist_priv_min(run->n[0], c->end - at);
+  int64_t k;
+  int code = REDIST_OK;
+  for (k = redist_priv_max(c->begin - at, 0); k < end && code == REDIST_OK; k++)
+    code = redist_priv_extend_table(c, from + k * run->stride[0][c->manner.side[0]] * c->bytes[0],
+                                    to + k * run->stride[0][c->manner.side[1]] * c->bytes[1]);
+  return code;
+}
+
+/* The axis whose segments become tables: the fastest of the destination, unless it has few
+   elements; -1: no axis has segments. Segments of other axes make a step each. */
+REDIST_PRIV_COLD int redist_priv_choose_scattered(const redist_priv_message *m, int side) {
+  enum { FEW = 32 };
+  int d, chosen = -1;
+  for (d = 0; d < m->ndim; d++) {
+    const int64_t n = m->axis[d]->elements;
+    if (!redist_priv_has_segments(m->axis[d])) continue;
+    if (chosen < 0 || (redist_priv_min(n, m->axis[chosen]->elements) < FEW
+                           ? n > m->axis[chosen]->elements
+                           : m->stride[side][d] < m->stride[side][chosen]))
+      chosen = d;
+  }
+  return chosen;
+}
+
+/* Lists the options of an axis. shift: in bytes, to where the window begins in a dense array. */
+REDIST_PRIV_COLD int redist_priv_list_runs(redist_priv_compiler *c, const redist_priv_runs *list,
+                                           int axis, const int64_t *shift) {
+  const redist_priv_manner *w = &c->manner;
+  const int segments = redist_priv_has_segments(list), tables = segments && axis == c->scattered;
+  redist_priv_run made;
+  int64_t r = segments ? redist_priv_segment_at(list, c->begin) : 0;
+  int code = REDIST_OK;
+  for (; r < list->runs && code == REDIST_OK; r++) {
+    const redist_priv_run *run = segments ? &made : &list->run[r];
+    int64_t at, from, to;
+    if (segments) made = redist_priv_run_at(list, r);
+    at = run->at[REDIST_PRIV_PACKED];
+    if (segments && at >= c->end) break;
+    from = run->at[w->side[0]] * c->bytes[0] - shift[0];
+    to = run->at[w->side[1]] * c->bytes[1] - shift[1];
+    code = tables ? redist_priv_extend_tables(c, run, at, from, to)
+                  : redist_priv_add_options(c, run, REDIST_PRIV_LEVELS - 1, at, from, to);
+  }
+  return code;
+}
+
 /* Lists the options of every axis. begin, end: by axis, the window; NULL: the whole message. */
 REDIST_PRIV_COLD int redist_priv_list_options(redist_priv_compiler *c, const redist_priv_message *m,
                                               const int64_t *begin, const int64_t *end) {
   const redist_priv_manner *w = &c->manner;
   const int inner = redist_priv_fastest(m, w->side[1]);
-  const int tables = inner == redist_priv_fastest(m, w->side[0]) &&
+  const int tables = c->scattered < 0 && inner == redist_priv_fastest(m, w->side[0]) &&
                      (w->element[0] == 4 || w->element[0] == 8 || w->element[0] == 16);
-  int64_t r;
   int d, k, packed, code = REDIST_OK;
   for (d = 0; d < m->ndim && code == REDIST_OK; d++) {
     const redist_priv_runs *list = m->axis[d];
@@ -3881,11 +4763,7 @@ REDIST_PRIV_COLD int redist_priv_list_options(redist_priv_compiler *c, const red
       shift[k] = packed ? c->begin * c->bytes[k] : 0;
     }
     memset(&c->next, 0, sizeof c->next);
-    for (r = 0; r < list->runs && code == REDIST_OK; r++)
-      code = redist_priv_add_options(c, &list->run[r], REDIST_PRIV_LEVELS - 1,
-                                     list->run[r].at[REDIST_PRIV_PACKED],
-                                     list->run[r].at[w->side[0]] * c->bytes[0] - shift[0],
-                                     list->run[r].at[w->side[1]] * c->bytes[1] - shift[1]);
+    code = redist_priv_list_runs(c, list, d, shift);
     if (code == REDIST_OK && tables && d == inner) code = redist_priv_tabulate(c, c->first[d]);
   }
   c->first[m->ndim] = c->options;
@@ -3925,7 +4803,7 @@ REDIST_PRIV_COLD void redist_priv_merge_loops(redist_priv_step *s, redist_priv_l
     }
   }
   s->loops = n;
-  if (n > 0 && s->offsets == 0 && loops[n - 1].from == s->unit && loops[n - 1].to == s->there) {
+  if (n > 0 && loops[n - 1].from == s->unit && loops[n - 1].to == s->there) {
     s->unit *= loops[n - 1].n;
     s->there *= loops[n - 1].n;
     s->loops--;
@@ -3964,8 +4842,8 @@ REDIST_PRIV_COLD int redist_priv_add_step(redist_priv_compiler *c, int ndim, con
   memset(&s, 0, sizeof s);
   s.from = from;
   s.to = to;
-  s.unit = w->element[0];
-  s.there = w->element[1];
+  s.unit = s.scale[0] = w->element[0];
+  s.there = s.scale[1] = w->element[1];
   for (d = 0; d < ndim; d++) {
     const redist_priv_option *o = &c->option[chosen[d]];
     s.from += o->from;
@@ -4031,7 +4909,10 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_pool *pool, const redist_pr
   for (k = 0; k < 2; k++) at[k] = m.origin[manner.side[k]] * manner.element[k];
   program->first = pool->steps;
   program->from = program->to = program->array = 0;
-  program->bytes = m.elements * redist_priv_min(manner.element[0], manner.element[1]);
+  program->bytes = m.elements * redist_priv_least_element(&manner);
+  c.scattered = REDIST_PRIV_SCATTERS && m.elements > 0
+                    ? redist_priv_choose_scattered(&m, manner.side[1])
+                    : -1;
   code = redist_priv_list_options(&c, &m, begin, end);
   memcpy(chosen, c.first, sizeof chosen);
   for (d = 0; d >= 0 && code == REDIST_OK && m.elements > 0;) {
@@ -4067,11 +4948,14 @@ REDIST_PRIV_COLD int redist_priv_share_steps(redist_priv_pool *pool,
     x.offset = a[k].offset;
     if (memcmp(&x, &a[k], sizeof x) != 0 ||
         (x.loops > 0 && memcmp(pool->loop + b[k].first, pool->loop + x.first,
-                               (size_t)x.loops * sizeof *pool->loop) != 0) ||
-        (x.offsets > 0 && memcmp(pool->offset + b[k].offset, pool->offset + x.offset,
-                                 (size_t)x.offsets * sizeof *pool->offset) != 0))
+                               (size_t)x.loops * sizeof *pool->loop) != 0))
       return 0;
-    if (x.offsets > 0) offsets = redist_priv_min(offsets, b[k].offset);
+    if (x.offsets == 0 || (k > 0 && b[k].offset == b[k - 1].offset && x.offset == a[k - 1].offset))
+      continue;
+    if (memcmp(pool->offset + b[k].offset, pool->offset + x.offset,
+               (size_t)x.offsets * sizeof *pool->offset) != 0)
+      return 0;
+    offsets = redist_priv_min(offsets, b[k].offset);
   }
   pool->steps = p->first;
   pool->loops = b->first;
@@ -4095,36 +4979,49 @@ REDIST_PRIV_COLD int redist_priv_add_copy(redist_priv_pool *pool, redist_priv_co
 
 /* ----------------------------------------------------------------------------- running copies */
 
-#define REDIST_PRIV_COPY_TABLE(bytes)                                            \
-  case bytes:                                                                    \
-    for (j = 0; j < p.outer.n; j++)                                              \
-      for (i = 0; i < p.inner.n; i++) {                                          \
-        const char *from = p.from + j * p.outer.from + i * p.inner.from;         \
-        char *to = p.to + j * p.outer.to + i * p.inner.to;                       \
-        REDIST_PRIV_UNROLL(4)                                                    \
-        for (k = 0; k < n; k++) memcpy(to + at[k].to, from + at[k].from, bytes); \
-      }                                                                          \
-    break;
+#define REDIST_PRIV_COPY_TABLE(copy, bytes, scale)                                           \
+  for (j = 0; j < p.outer.n; j++)                                                            \
+    for (i = 0; i < p.inner.n; i++) {                                                        \
+      const char *from = p.from + j * p.outer.from + i * p.inner.from;                       \
+      char *to = p.to + j * p.outer.to + i * p.inner.to;                                     \
+      REDIST_PRIV_UNROLL(4)                                                                  \
+      for (k = 0; k < n; k++)                                                                \
+        copy(to + (scale) * (int64_t)at[k].to, from + (scale) * (int64_t)at[k].from, bytes); \
+    }                                                                                        \
+  break;
 
 /* Copies a table of n units for each iteration of a plane. */
-REDIST_PRIV void redist_priv_copy_table(int64_t unit, const redist_priv_offset *at, int64_t n,
-                                        const redist_priv_plane *plane) {
+REDIST_PRIV void redist_priv_copy_table(const redist_priv_step *s, const redist_priv_offset *at,
+                                        int64_t n, const redist_priv_plane *plane) {
   const redist_priv_plane p = *plane;
+  const int64_t unit = s->unit, scale = s->scale[0];
   int64_t i, j, k;
-  switch (unit) {
-    REDIST_PRIV_COPY_TABLE(4)
-    REDIST_PRIV_COPY_TABLE(8)
-    REDIST_PRIV_COPY_TABLE(16)
+  switch (unit == scale ? unit : 0) {
+  case 4: REDIST_PRIV_COPY_TABLE(memcpy, 4, 4)
+  case 8: REDIST_PRIV_COPY_TABLE(memcpy, 8, 8)
+  case 16: REDIST_PRIV_COPY_TABLE(memcpy, 16, 16)
+  default: REDIST_PRIV_COPY_TABLE(redist_priv_copy_row, unit, scale)
   }
 }
 
-REDIST_PRIV_APART void redist_priv_convert_table(const redist_priv_policy *a, int64_t unit,
+/* The same with a conversion, of one number or two. */
+REDIST_PRIV_APART void redist_priv_convert_table(const redist_priv_step *s,
+                                                 const redist_priv_policy *a,
                                                  const redist_priv_offset *at, int64_t units,
                                                  const redist_priv_plane *plane) {
   const redist_priv_plane p = *plane;
-  const int64_t n = unit / a->element;
+  const int64_t n = s->unit / a->element;
   int64_t i, j, k;
   REDIST_PRIV_CONVERT_ALL(REDIST_PRIV_CONVERT_TABLE)
+}
+
+REDIST_PRIV_FAST void redist_priv_pass_units(const redist_priv_step *s, const redist_priv_policy *a,
+                                             const redist_priv_offset *at, int64_t n,
+                                             const redist_priv_plane *p) {
+  if (REDIST_PRIV_CONVERTS(a->converts))
+    redist_priv_convert_table(s, a, at, n, p);
+  else
+    redist_priv_copy_table(s, at, n, p);
 }
 
 /* Copies a table for each iteration of a plane through a tile that is then streamed: the table
@@ -4144,49 +5041,48 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_policy *a, const red
     for (i = 0; i < inner.n; i += chunk.inner.n) {
       chunk.inner.n = redist_priv_min(inner.to == bytes ? s->buffered : 1, inner.n - i);
       chunk.from = p->from + j * outer.from + i * inner.from;
-      if (REDIST_PRIV_CONVERTS(a->converts))
-        redist_priv_convert_table(a, s->unit, at, s->offsets, &chunk);
-      else
-        redist_priv_copy_table(s->unit, at, s->offsets, &chunk);
+      redist_priv_pass_units(s, a, at, s->offsets, &chunk);
       redist_priv_stream(p->to + j * outer.to + i * inner.to, tile.bytes, chunk.inner.n * bytes, 0);
     }
 }
 
-#define REDIST_PRIV_PASS_UNITS(bytes)                                                      \
-  case bytes:                                                                              \
-    if (scatters)                                                                          \
-      for (; n > 0; n--, offset += 2, tile += bytes) memcpy(array + *offset, tile, bytes); \
-    else                                                                                   \
-      for (; n > 0; n--, offset += 2, tile += bytes) memcpy(tile, array + *offset, bytes); \
-    break;
+#define REDIST_PRIV_PASS_UNITS(copy, bytes, scale)           \
+  for (; n > 0; n--, offset += 2, tile += bytes) {           \
+    char *at = array + (scale) * (int64_t)*offset;           \
+    copy(scatters ? at : tile, scatters ? tile : at, bytes); \
+  }                                                          \
+  break;
 
 /* Gathers n units of an array into a tile, or scatters them. offset: one side's numbers in a table,
    every second one. */
-REDIST_PRIV_APART void redist_priv_pass_table(int64_t unit, const int64_t *offset, int64_t n,
-                                              char *array, char *tile, int scatters) {
-  switch (unit) {
-    REDIST_PRIV_PASS_UNITS(4)
-    REDIST_PRIV_PASS_UNITS(8)
-    REDIST_PRIV_PASS_UNITS(16)
+REDIST_PRIV_APART void redist_priv_pass_table(int64_t unit, int64_t scale, const int32_t *offset,
+                                              int64_t n, char *array, char *tile, int scatters) {
+  switch (unit == scale ? unit : 0) {
+  case 4: REDIST_PRIV_PASS_UNITS(memcpy, 4, 4)
+  case 8: REDIST_PRIV_PASS_UNITS(memcpy, 8, 8)
+  case 16: REDIST_PRIV_PASS_UNITS(memcpy, 16, 16)
+  default: REDIST_PRIV_PASS_UNITS(redist_priv_copy_row, unit, scale)
   }
 }
 
 /* Combines the n units of a table with their destination, for `rows` repetitions at once, through
    two tiles. */
-REDIST_PRIV void redist_priv_combine_units(const redist_priv_policy *a, int64_t unit,
+REDIST_PRIV void redist_priv_combine_units(const redist_priv_policy *a, const redist_priv_step *s,
                                            const redist_priv_offset *at, int64_t n,
                                            redist_priv_loop rows, const char *from, char *to) {
-  const int64_t each = unit / a->element, bytes = each * a->there;
+  const int64_t unit = s->unit, each = unit / a->element, bytes = each * a->there;
   redist_priv_tile there, arrived;
   int64_t k = 0;
   do {
-    redist_priv_pass_table(unit, &at->from, n, (char *)(uintptr_t)from + k * rows.from,
+    redist_priv_pass_table(unit, s->scale[0], &at->from, n, (char *)(uintptr_t)from + k * rows.from,
                            arrived.bytes + k * n * unit, 0);
-    redist_priv_pass_table(bytes, &at->to, n, to + k * rows.to, there.bytes + k * n * bytes, 0);
+    redist_priv_pass_table(bytes, s->scale[1], &at->to, n, to + k * rows.to,
+                           there.bytes + k * n * bytes, 0);
   } while (++k < rows.n);
   a->function(arrived.bytes, there.bytes, rows.n * n * each, a->context);
   for (k = 0; k < rows.n; k++)
-    redist_priv_pass_table(bytes, &at->to, n, to + k * rows.to, there.bytes + k * n * bytes, 1);
+    redist_priv_pass_table(bytes, s->scale[1], &at->to, n, to + k * rows.to,
+                           there.bytes + k * n * bytes, 1);
 }
 
 /* The same for each iteration of a plane: as much at a time as fits a tile. */
@@ -4202,16 +5098,31 @@ REDIST_PRIV_APART void redist_priv_combine_table(const redist_priv_policy *a,
     for (i = 0; i < p->inner.n; i += rows.n) {
       rows.n = redist_priv_min(most / units, p->inner.n - i);
       for (k = 0; k < s->offsets; k += units)
-        redist_priv_combine_units(a, s->unit, at + k, redist_priv_min(units, s->offsets - k), rows,
+        redist_priv_combine_units(a, s, at + k, redist_priv_min(units, s->offsets - k), rows,
                                   p->from + j * p->outer.from + i * p->inner.from,
                                   p->to + j * p->outer.to + i * p->inner.to);
     }
+}
+
+/* Writes the units of a table one by one, as they are long, for each iteration of a plane. */
+REDIST_PRIV void redist_priv_write_table(const redist_priv_step *s, const redist_priv_policy *a,
+                                         const redist_priv_offset *at, const redist_priv_plane *p) {
+  const redist_priv_loop once = {1, 0, 0};
+  int64_t i, j, k;
+  for (j = 0; j < p->outer.n; j++)
+    for (i = 0; i < p->inner.n; i++)
+      for (k = 0; k < s->offsets; k++)
+        redist_priv_write(a, s->tiling.stream, once, s->unit,
+                          p->from + j * p->outer.from + i * p->inner.from +
+                              at[k].from * s->scale[0],
+                          p->to + j * p->outer.to + i * p->inner.to + at[k].to * s->scale[1]);
 }
 
 /* Copies the plane of a step. */
 REDIST_PRIV void redist_priv_copy_plane(const redist_priv_pool *pool, const redist_priv_step *s,
                                         const redist_priv_policy *a, const redist_priv_plane *p) {
   const redist_priv_offset *at = s->offsets > 0 ? pool->offset + s->offset : NULL;
+  const int64_t some = p->inner.n * p->outer.n > 1 ? (int64_t)REDIST_PRIV_TABLE_UNITS : s->offsets;
   int64_t j;
   if (s->kind == REDIST_PRIV_UNITS) {
     redist_priv_copy_units(s->unit, p);
@@ -4223,14 +5134,16 @@ REDIST_PRIV void redist_priv_copy_plane(const redist_priv_pool *pool, const redi
                         p->to + j * p->outer.to);
   } else if (REDIST_PRIV_CONVERTS(s->kind == REDIST_PRIV_CONVERTED)) {
     redist_priv_convert_units(a, s->unit, p);
+  } else if (s->unit >= REDIST_PRIV_LONG ||
+             (a->converts && redist_priv_max(s->unit, s->there) > 2 * (int)sizeof(double))) {
+    redist_priv_write_table(s, a, at, p);
   } else if (a->function != NULL && !REDIST_PRIV_CONVERTS(a->converts)) {
     redist_priv_combine_table(a, s, at, p);
   } else if (s->tiling.stream) {
     redist_priv_stream_table(a, s, at, p);
-  } else if (REDIST_PRIV_CONVERTS(a->converts)) {
-    redist_priv_convert_table(a, s->unit, at, s->offsets, p);
   } else {
-    redist_priv_copy_table(s->unit, at, s->offsets, p);
+    for (j = 0; j < s->offsets; j += some)
+      redist_priv_pass_units(s, a, at + j, redist_priv_min(some, s->offsets - j), p);
   }
 }
 
@@ -4265,8 +5178,9 @@ REDIST_PRIV void redist_priv_take_share(redist_priv_step *s, redist_priv_loop *l
                                         const redist_priv_policy *a, int64_t t, int64_t all) {
   enum { MANY = 32 };
   const int64_t grain = REDIST_PRIV_LINE * (a->function == NULL ? 1 : a->element);
+  const int64_t own = s->offsets > 0 && !s->tiling.stream ? s->offsets : s->unit / REDIST_PRIV_PAGE;
   redist_priv_loop *best = NULL, *l;
-  int64_t most = s->offsets > 0 ? 1 : redist_priv_max(s->unit / REDIST_PRIV_PAGE, 1), begin, end;
+  int64_t most = redist_priv_max(own, 1), begin, end;
   int k;
   for (k = 0; k < s->loops + 2; k++) {
     l = k < s->loops ? &loop[k] : k == s->loops ? &s->outer : &s->inner;
@@ -4275,7 +5189,13 @@ REDIST_PRIV void redist_priv_take_share(redist_priv_step *s, redist_priv_loop *l
       best = l;
     }
   }
-  if (best == NULL && s->offsets > 0) best = &s->outer; /* one thread copies it */
+  if (best == NULL && s->tiling.stream && s->offsets > 0) best = &s->outer; /* by one thread */
+  if (best == NULL && s->offsets > 0) {
+    begin = s->offsets * t / all;
+    s->offsets = s->offsets * (t + 1) / all - begin;
+    s->offset += begin;
+    return;
+  }
   begin = best != NULL ? best->n * t / all : s->unit / grain * t / all * grain;
   end = best != NULL   ? best->n * (t + 1) / all
         : t + 1 == all ? s->unit
@@ -4626,17 +5546,20 @@ REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout,
 REDIST_API int redist_move_combining(const redist_layout *from, const void *const *from_arrays,
                                      const redist_layout *to, void *const *to_arrays,
                                      size_t element_bytes, redist_combine *combine, void *context) {
-  redist_layout source;
+  redist_layout pair[2];
   redist_priv_mover m = {from_arrays, to_arrays, redist_priv_replacing((int64_t)element_bytes)};
-  int code = redist_priv_check_pair(from, to, combine != NULL, &source);
+  int code = redist_priv_open_pair(from, to, 1, pair);
   m.policy.function = combine;
   m.policy.context = context;
-  if (code == REDIST_OK && (from_arrays == NULL || to_arrays == NULL || element_bytes == 0))
-    code = REDIST_ERR_ARGUMENT;
-  if (code == REDIST_OK) code = redist_priv_check_arrays(from, from_arrays);
-  if (code == REDIST_OK) code = redist_priv_check_arrays(to, (const void *const *)to_arrays);
   if (code != REDIST_OK) return code;
-  return redist_priv_visit_pairs(&source, to, combine != NULL, redist_priv_move_pair, &m);
+  if (from_arrays == NULL || to_arrays == NULL || element_bytes == 0) code = REDIST_ERR_ARGUMENT;
+  if (code == REDIST_OK) code = redist_priv_check_arrays(&pair[0], from_arrays);
+  if (code == REDIST_OK) code = redist_priv_check_arrays(&pair[1], (const void *const *)to_arrays);
+  if (combine == NULL) redist_priv_drop_ghosts(&pair[0]);
+  if (code == REDIST_OK)
+    code = redist_priv_visit_pairs(&pair[0], &pair[1], combine != NULL, redist_priv_move_pair, &m);
+  redist_priv_close_pair(pair);
+  return code;
 }
 
 REDIST_API int redist_move(const redist_layout *from, const void *const *from_arrays,
@@ -4804,17 +5727,17 @@ REDIST_PRIV_COLD int64_t redist_priv_sent_between(redist_priv_pairs *pairs, int 
 
 REDIST_API int redist_volume(const redist_layout *from, int rank_from, const redist_layout *to,
                              int rank_to, int64_t *elements) {
-  redist_layout source;
+  redist_layout pair[2];
   redist_priv_directory side[2];
   redist_priv_pairs pairs;
   int64_t all = 0, one;
   int i = -1, k, code;
   if (elements == NULL) return REDIST_ERR_ARGUMENT;
   *elements = -1;
-  code = redist_priv_check_pair(from, to, 0, &source);
+  code = redist_priv_open_pair(from, to, 0, pair);
   if (code != REDIST_OK) return code;
-  if (redist_priv_directory_open(&side[0], &source) != REDIST_OK) all = -1;
-  if (redist_priv_directory_open(&side[1], to) != REDIST_OK) all = -1;
+  if (redist_priv_directory_open(&side[0], &pair[0]) != REDIST_OK) all = -1;
+  if (redist_priv_directory_open(&side[1], &pair[1]) != REDIST_OK) all = -1;
   pairs = redist_priv_pairs_between(&side[0], &side[1], 0);
   while (all >= 0 && (i = redist_priv_place_after(&side[0], rank_from, i)) >= 0)
     for (k = -1; all >= 0 && (k = redist_priv_place_after(&side[1], rank_to, k)) >= 0;) {
@@ -4823,6 +5746,7 @@ REDIST_API int redist_volume(const redist_layout *from, int rank_from, const red
     }
   redist_priv_directory_close(&side[0]);
   redist_priv_directory_close(&side[1]);
+  redist_priv_close_pair(pair);
   *elements = all;
   return all < 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
@@ -4946,31 +5870,40 @@ REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to) {
   return elements > REDIST_PRIV_MAX_ELEMENTS ? -1 : elements;
 }
 
-REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to,
-                                      int combining, redist_traffic *traffic) {
+/* By axes where pairs are a product of these; else from all flows. */
+REDIST_PRIV_COLD int redist_priv_count_traffic(const redist_layout *from, const redist_layout *to,
+                                               int combining, redist_traffic *traffic) {
   redist_priv_tally t;
   redist_priv_flows list;
-  redist_layout source;
-  int code = traffic == NULL ? REDIST_ERR_ARGUMENT
-                             : redist_priv_check_pair(from, to, combining != 0, &source);
-  if (traffic != NULL) memset(traffic, 0, sizeof *traffic);
-  if (code == REDIST_OK && redist_priv_received(to) < 0) code = REDIST_ERR_OVERFLOW;
-  if (code != REDIST_OK) return code;
-  code = redist_priv_check_single(&source, to);
-  if (code == REDIST_OK && redist_priv_is_product(&source, to)) {
-    code = redist_priv_tally_axes(&source, to, &t);
-    if (code == REDIST_OK) code = redist_priv_tally_local(&t, &source, to, &traffic->local);
+  int code = redist_priv_check_single(from, to);
+  if (code == REDIST_OK && redist_priv_is_product(from, to)) {
+    code = redist_priv_tally_axes(from, to, &t);
+    if (code == REDIST_OK) code = redist_priv_tally_local(&t, from, to, &traffic->local);
     if (code == REDIST_OK) redist_priv_sum_tally(&t, traffic);
     REDIST_FREE(t.place[0]);
   } else if (code != REDIST_ERR_MEMORY) {
-    code = redist_priv_list_flows(&source, to, combining != 0, 0, &list);
+    code = redist_priv_list_flows(from, to, combining != 0, 0, &list);
     if (code == REDIST_OK) redist_priv_sum_flows(&list, traffic);
     REDIST_FREE(list.flow);
   }
+  REDIST_ASSERT(code != REDIST_OK || combining || from->partial ||
+                traffic->local + traffic->moved == redist_priv_received(to));
+  return code;
+}
+
+REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to,
+                                      int combining, redist_traffic *traffic) {
+  redist_layout pair[2];
+  int code =
+      traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_open_pair(from, to, combining != 0, pair);
+  if (traffic != NULL) memset(traffic, 0, sizeof *traffic);
+  if (code != REDIST_OK) return code;
+  code = redist_priv_received(to) < 0
+             ? REDIST_ERR_OVERFLOW
+             : redist_priv_count_traffic(&pair[0], &pair[1], combining, traffic);
   if (code != REDIST_OK) memset(traffic, 0, sizeof *traffic);
   traffic->total = traffic->local + traffic->moved;
-  REDIST_ASSERT(code != REDIST_OK || combining || from->partial ||
-                traffic->total == redist_priv_received(to));
+  redist_priv_close_pair(pair);
   return code;
 }
 
@@ -5121,7 +6054,8 @@ REDIST_PRIV_COLD int redist_priv_numbered(const redist_axis *x, int64_t number) 
 REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_priv_factor *f) {
   const int intervals = redist_priv_is_interval(x[0]) + redist_priv_is_interval(x[1]);
   int64_t n, low, high, common;
-  int side, in_line = 1, complete = 1, code = redist_priv_most_peers(x, f->degree);
+  const int scattered = redist_priv_is_scattered(x[0]) || redist_priv_is_scattered(x[1]);
+  int side, in_line = 1, complete = !scattered, code = redist_priv_most_peers(x, f->degree);
   if (code != REDIST_OK || x[0]->count == 0) return code;
   if (redist_priv_walker_of(x, &f->walker) &&
       redist_priv_max(f->degree[0], f->degree[1]) == f->walker.ratio) {
@@ -5136,7 +6070,7 @@ REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_p
   for (side = 0; side < 2; side++) {
     redist_priv_find_numbers(x[side], 0, x[side]->count - 1, &low, &high);
     complete &= f->degree[!side] == high - low + 1;
-    for (n = low; n <= high; n++)
+    for (n = low; n <= high && intervals == 2; n++)
       in_line &= redist_axis_count(x[side], redist_priv_numbered(x[side], n)) > 0;
   }
   common = redist_priv_common_cycle(x[0], x[1]);
@@ -5426,6 +6360,7 @@ REDIST_PRIV_COLD void redist_priv_schedule_close(redist_schedule *s) {
     }
     REDIST_FREE(s->by_rank[side]);
     REDIST_FREE(s->rank[side]);
+    redist_priv_forget_sets(&s->kept[side]);
   }
 }
 
@@ -5436,10 +6371,8 @@ REDIST_API int redist_schedule_create(const redist_layout *from, const redist_la
   if (schedule == NULL) return REDIST_ERR_ARGUMENT;
   s = *schedule = REDIST_PRIV_ZEROED(redist_schedule, 1);
   if (s == NULL) return REDIST_ERR_MEMORY;
-  code = redist_priv_check_pair(from, to, combining != 0, &s->kept[0]);
-  if (code == REDIST_OK)
-    code = redist_priv_arrange(s, &s->kept[0], redist_priv_copy_to(&s->kept[1], to, 1),
-                               combining != 0);
+  code = redist_priv_open_pair(from, to, combining != 0, s->kept);
+  if (code == REDIST_OK) code = redist_priv_arrange(s, &s->kept[0], &s->kept[1], combining != 0);
   if (code != REDIST_OK) redist_schedule_free(schedule);
   return code;
 }
@@ -5525,15 +6458,17 @@ REDIST_PRIV_COLD double redist_priv_seconds_of(const redist_priv_load *load, siz
 
 REDIST_API int redist_cost_of(const redist_layout *from, const redist_layout *to,
                               size_t element_bytes, const redist_cost *cost, double *seconds) {
-  redist_layout source;
+  redist_layout pair[2];
   redist_priv_load busiest = {0, 0};
   int code;
   if (seconds == NULL) return REDIST_ERR_ARGUMENT;
   *seconds = -1;
   if (!redist_priv_is_cost(cost) || element_bytes < 1) return REDIST_ERR_ARGUMENT;
-  code = redist_priv_check_pair(from, to, 0, &source);
-  if (code == REDIST_OK) code = redist_priv_busiest(&source, to, &busiest);
+  code = redist_priv_open_pair(from, to, 0, pair);
+  if (code != REDIST_OK) return code;
+  code = redist_priv_busiest(&pair[0], &pair[1], &busiest);
   if (code == REDIST_OK) *seconds = redist_priv_seconds_of(&busiest, element_bytes, cost);
+  redist_priv_close_pair(pair);
   return code;
 }
 
@@ -5751,15 +6686,19 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
                              size_t element_bytes, const redist_cost *cost, int max,
                              redist_layout *between, int *stops) {
-  redist_layout source;
-  int code = redist_priv_check_pair(from, to, 1, &source);
+  redist_layout pair[2];
+  int d, k, code;
   if (stops == NULL) return REDIST_ERR_ARGUMENT;
   *stops = 0;
-  if (code == REDIST_OK &&
-      (!redist_priv_is_cost(cost) || element_bytes < 1 || max < 0 || (max > 0 && between == NULL)))
+  code = redist_priv_open_pair(from, to, 1, pair);
+  if (code != REDIST_OK) return code;
+  if (!redist_priv_is_cost(cost) || element_bytes < 1 || max < 0 || (max > 0 && between == NULL))
     code = REDIST_ERR_ARGUMENT;
   if (code == REDIST_OK)
-    code = redist_priv_phases(from, to, element_bytes, cost, 0, max, between, stops);
+    code = redist_priv_phases(&pair[0], &pair[1], element_bytes, cost, 0, max, between, stops);
+  for (k = 0; k < *stops; k++)
+    for (d = 0; d < between[k].ndim; d++) between[k].dim[d].axis.sets = NULL;
+  redist_priv_close_pair(pair);
   return code;
 }
 
@@ -6153,24 +7092,21 @@ REDIST_PRIV_COLD int redist_priv_choose(const redist_priv_relabelling *r, int *n
   return code;
 }
 
-REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int node_ranks,
-                              int *ranks) {
+/* redist_relabel of valid layouts, whose axes are sorted. */
+REDIST_PRIV_COLD int redist_priv_relabel(const redist_layout *from, const redist_layout *to,
+                                         int node_ranks, int *ranks) {
   redist_priv_relabelling r;
   redist_priv_flows list;
-  redist_layout source;
-  int t, *number, code;
-  if (ranks == NULL || node_ranks < 0) return REDIST_ERR_ARGUMENT;
-  code = redist_priv_check_pair(from, to, 0, &source);
-  if (code == REDIST_OK && redist_priv_received(to) < 0) code = REDIST_ERR_OVERFLOW;
-  if (code == REDIST_OK) code = redist_priv_check_single(to, to);
+  int t, *number, code = REDIST_ERR_OVERFLOW;
+  if (redist_priv_received(to) >= 0) code = redist_priv_check_single(to, to);
   if (code != REDIST_OK) return code;
   memset(&r, 0, sizeof r);
   r.places = redist_layout_places(to);
   r.each = (int)redist_priv_max(node_ranks, 1);
   number = REDIST_PRIV_ALLOC(int, r.places);
-  code = redist_priv_list_flows(&source, to, 1, 1, &list);
+  code = redist_priv_list_flows(from, to, 1, 1, &list);
   if (code == REDIST_OK)
-    code = number == NULL ? REDIST_ERR_MEMORY : redist_priv_list_used(&source, to, &r);
+    code = number == NULL ? REDIST_ERR_MEMORY : redist_priv_list_used(from, to, &r);
   if (code == REDIST_OK) code = redist_priv_list_choices(&r, &list);
   if (code == REDIST_OK) code = redist_priv_choose(&r, number);
   for (t = 0; t < r.places && code == REDIST_OK; t++) ranks[t] = r.rank[number[t]];
@@ -6180,6 +7116,18 @@ REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to
   REDIST_FREE(r.first);
   REDIST_FREE(r.choice);
   REDIST_FREE(number);
+  return code;
+}
+
+REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int node_ranks,
+                              int *ranks) {
+  redist_layout pair[2];
+  int code;
+  if (ranks == NULL || node_ranks < 0) return REDIST_ERR_ARGUMENT;
+  code = redist_priv_open_pair(from, to, 0, pair);
+  if (code != REDIST_OK) return code;
+  code = redist_priv_relabel(&pair[0], &pair[1], node_ranks, ranks);
+  redist_priv_close_pair(pair);
   return code;
 }
 
@@ -6221,6 +7169,7 @@ typedef struct {
   char *text;
   size_t size;
   int64_t length; /* of all that was written, whether it fitted or not */
+  int brief;      /* without owners */
 } redist_priv_writer;
 
 REDIST_PRIV_COLD void redist_priv_print(redist_priv_writer *w, const char *format, ...) {
@@ -6234,12 +7183,18 @@ REDIST_PRIV_COLD void redist_priv_print(redist_priv_writer *w, const char *forma
 
 REDIST_PRIV_COLD void redist_priv_print_kind(redist_priv_writer *w, const redist_axis *x) {
   const int cuts = x->kind == REDIST_PRIV_LISTED && x->apart == 1;
+  const int owners = x->kind == REDIST_PRIV_OWNERS, listed = owners && !w->brief;
   const int balanced = x->kind == REDIST_PRIV_BALANCED;
   const int even = x->block == redist_block(x->extent, x->procs).block;
-  int k;
+  int64_t k;
   for (k = 0; cuts && k <= x->procs; k++)
     redist_priv_print(w, "%s%" PRId64, k == 0 ? "cuts(" : ",", x->begin[k]);
-  if (x->kind == REDIST_PRIV_LISTED)
+  if (redist_priv_is_scattered(x)) redist_priv_print(w, owners ? "owners" : "lists");
+  for (k = 0; listed && k < x->extent; k++)
+    redist_priv_print(w, "%s%d", k == 0 ? "(" : ",", x->owner[k]);
+  if (redist_priv_is_scattered(x))
+    redist_priv_print(w, listed ? "%s)@%d" : "%s@%d", listed && k == 0 ? "(" : "", x->procs);
+  else if (x->kind == REDIST_PRIV_LISTED)
     redist_priv_print(w, cuts ? ")" : "box");
   else if (x->procs == 1 && !balanced)
     redist_priv_print(w, "*");
@@ -6301,20 +7256,26 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
 
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size) {
   char none = '\0';
-  redist_priv_writer w = {NULL, text == NULL ? &none : text, text == NULL ? 0 : size, 0};
+  redist_priv_writer w = {NULL, text == NULL ? &none : text, text == NULL ? 0 : size, 0, 0};
+  int d;
   redist_priv_print(&w, "%s", ""); /* terminates an empty text */
   if (redist_layout_check(layout) != REDIST_OK) return -1;
+  for (d = 0; d < layout->ndim; d++)
+    if (layout->dim[d].axis.kind == REDIST_PRIV_INDICES) return -1;
   redist_priv_print_layout(&w, layout);
   return w.length;
 }
 
+/* Writes a line for a valid layout; brief: without owners, of which there may be millions. */
+REDIST_PRIV_COLD void redist_priv_print_line(const redist_layout *layout, FILE *file, int brief) {
+  redist_priv_writer w = {file, NULL, 0, 0, brief};
+  redist_priv_print_layout(&w, layout);
+  redist_priv_print(&w, "\n");
+}
+
 REDIST_API int redist_layout_print(const redist_layout *layout, FILE *file) {
-  redist_priv_writer w = {file, NULL, 0, 0};
   const int code = file == NULL ? REDIST_ERR_ARGUMENT : redist_layout_check(layout);
-  if (code == REDIST_OK) {
-    redist_priv_print_layout(&w, layout);
-    redist_priv_print(&w, "\n");
-  }
+  if (code == REDIST_OK) redist_priv_print_line(layout, file, 0);
   return code;
 }
 
@@ -6334,8 +7295,8 @@ typedef struct {
   int spaced;            /* numbers of a list may be separated by spaces alone */
   const char *number_at; /* the last number */
   int64_t last, listed;  /* entry of a list, and how many so far */
-  int64_t last_cut;
-  int64_t counted[2]; /* ranks, and offsets, that are listed */
+  int64_t last_cut;      /* of an axis; or how many owners it lists */
+  int64_t counted[2];    /* ranks, and offsets, that are listed */
   const char *counted_at[2];
   int box_axes, boxes, partial;
   const redist_box *box;
@@ -6490,6 +7451,16 @@ REDIST_PRIV_COLD void redist_priv_parse_cuts(redist_priv_reader *r, redist_axis 
   redist_priv_parse_expect(r, ")", "')' or ',' and a cut");
 }
 
+REDIST_PRIV_COLD void redist_priv_parse_owners(redist_priv_reader *r, redist_axis *x) {
+  redist_priv_parse_expect(r, "(", "'(' and the owners");
+  x->kind = REDIST_PRIV_OWNERS;
+  r->listed = 0;
+  if (*redist_priv_parse_next(r) != ')')
+    x->owner = (const int *)redist_priv_parse_list(r, "an owner", sizeof *x->owner);
+  redist_priv_parse_expect(r, ")", "')' or ',' and an owner");
+  r->last_cut = r->listed;
+}
+
 /* Reads the kind of an axis. Returns whether it is `block`, whose size follows from the extent. */
 REDIST_PRIV_COLD int redist_priv_parse_kind(redist_priv_reader *r, redist_axis *x) {
   const int box = redist_priv_parse_accept(r, "box"), even = redist_priv_parse_accept(r, "block");
@@ -6501,9 +7472,11 @@ REDIST_PRIV_COLD int redist_priv_parse_kind(redist_priv_reader *r, redist_axis *
   }
   if (!even && redist_priv_parse_accept(r, "balanced")) {
     x->kind = REDIST_PRIV_BALANCED;
+  } else if (!even && REDIST_PRIV_SCATTERS && redist_priv_parse_accept(r, "owners")) {
+    redist_priv_parse_owners(r, x);
   } else if (!even) {
     redist_priv_parse_expect(r, "cyclic",
-                             "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'box'");
+                             "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'owners', 'box'");
     if (redist_priv_parse_accept(r, "(")) {
       x->block = redist_priv_parse_number(r, NULL, "the size of a block", INT64_MAX);
       redist_priv_parse_expect(r, ")", "')'");
@@ -6594,9 +7567,12 @@ REDIST_PRIV_COLD redist_axis redist_priv_parse_axis(redist_priv_reader *r,
   if (x->kind == REDIST_PRIV_LISTED && r->last_cut != x->extent)
     redist_priv_parse_error(r, begin, "the last cut is %" PRId64 ", but the extent is %" PRId64,
                             r->last_cut, x->extent);
+  if (x->kind == REDIST_PRIV_OWNERS && r->last_cut != x->extent)
+    redist_priv_parse_error(r, begin, "%" PRId64 " owners, but the extent is %" PRId64, r->last_cut,
+                            x->extent);
   return redist_starting_at(even ? redist_block(x->extent, x->procs)
                                  : redist_priv_axis(x->kind, x->extent, x->block, x->procs,
-                                                    x->begin),
+                                                    x->begin, x->owner, NULL),
                             x->first);
 }
 

@@ -1267,7 +1267,7 @@ REDIST_API void redist_combine_op(const void *from, void *to, int64_t n, void *c
 
 /* ----------------------------------------------------------------- checking arguments (private) */
 
-REDIST_PRIV_COLD uint64_t redist_priv_hash(uint64_t hash, int64_t word) {
+REDIST_PRIV_FAST uint64_t redist_priv_hash(uint64_t hash, int64_t word) {
   hash = (hash ^ (uint64_t)word) * UINT64_C(0x9E3779B97F4A7C15);
   return hash ^ hash >> 32;
 }
@@ -1311,13 +1311,10 @@ typedef struct {
   redist_priv_error *error;
 } redist_priv_words;
 
-/* Adds a word. index: its position in a list of like words; -1: a single word. */
-REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, int64_t index,
-                                       int64_t value) {
-  const int64_t k = w->n++;
+/* Compares the k-th word with rank 0's, or notes it there. */
+REDIST_PRIV_COLD void redist_priv_compare_word(redist_priv_words *w, int64_t k, const char *what,
+                                               int64_t index, int64_t value) {
   char where[48] = "", which[32] = "";
-  w->hash = redist_priv_hash(w->hash, value);
-  if (k >= w->first_n) return;
   if (w->error->rank == 0) w->first[k] = value;
   if (w->first[k] == value) return;
   if (w->side >= 0)
@@ -1327,6 +1324,14 @@ REDIST_PRIV_COLD void redist_priv_word(redist_priv_words *w, const char *what, i
   redist_priv_fail(w->error, REDIST_ERR_MISMATCH,
                    "%s%s%s is %" PRId64 ", but %" PRId64 " on rank 0", where, what, which, value,
                    w->first[k]);
+}
+
+/* Adds a word. index: its position in a list of like words; -1: a single word. */
+REDIST_PRIV_FAST void redist_priv_word(redist_priv_words *w, const char *what, int64_t index,
+                                       int64_t value) {
+  const int64_t k = w->n++;
+  w->hash = redist_priv_hash(w->hash, value);
+  if (k < w->first_n) redist_priv_compare_word(w, k, what, index, value);
 }
 
 /* Adds n single words. */
@@ -1348,10 +1353,16 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w,
                                REDIST_PRIV_GHOST_FIELDS(REDIST_PRIV_FIELD_VALUE) dim->stored,
                            dim->low, dim->high};
   const redist_axis *x = &dim->axis;
+  redist_priv_axis_list list[2];
+  const int lists = redist_priv_lists_of(x, list);
   int64_t k;
+  int i;
   redist_priv_list(w, sizeof name / sizeof name[0], name, value);
-  for (k = 0; x->kind == REDIST_PRIV_LISTED && x->apart == 1 && k <= x->procs; k++)
-    redist_priv_word(w, "cut", k, x->begin[k]);
+  for (i = 0; i < lists; i++)
+    for (k = 0; k < list[i].n; k++)
+      redist_priv_word(w, list[i].name, k,
+                       list[i].bytes == sizeof(int) ? ((const int *)list[i].entry)[k]
+                                                    : ((const int64_t *)list[i].entry)[k]);
   for (k = 0; x->kind == REDIST_PRIV_LISTED && x->apart > 1 && k < x->procs; k++) {
     redist_priv_word(w, "the low end of box", k, x->begin[k * x->apart]);
     redist_priv_word(w, "the high end of box", k, x->end[k * x->apart]);
@@ -1503,19 +1514,19 @@ REDIST_PRIV_COLD size_t redist_priv_keep_lists(char *room, const redist_layout *
                                                redist_layout *copy) {
   const size_t places = (size_t)redist_layout_places(layout);
   size_t used = (redist_priv_layout_bytes(layout) + 7) / 8 * 8;
-  int d;
+  int d, k;
   copy->ranks = (const int *)redist_priv_keep_list(&room, &used, layout->ranks,
                                                    places * sizeof *layout->ranks);
   copy->offsets = (const int64_t *)redist_priv_keep_list(&room, &used, layout->offsets,
                                                          places * sizeof *layout->offsets);
   for (d = 0; d < layout->ndim; d++) {
-    const redist_axis *x = &layout->dim[d].axis;
-    const int cuts = x->kind == REDIST_PRIV_LISTED && layout->boxes == 0;
-    const int64_t *kept =
-        (const int64_t *)redist_priv_keep_list(&room, &used, cuts ? x->begin : NULL,
-                                               ((size_t)x->procs + 1) * sizeof *x->begin);
-    copy->dim[d].axis.begin = kept;
-    copy->dim[d].axis.end = kept == NULL ? NULL : kept + 1;
+    redist_priv_axis_list list[2];
+    const void *kept[2] = {NULL, NULL};
+    const int lists = redist_priv_lists_of(&layout->dim[d].axis, list);
+    for (k = 0; k < lists; k++)
+      kept[k] =
+          redist_priv_keep_list(&room, &used, list[k].entry, (size_t)list[k].n * list[k].bytes);
+    if (lists > 0) redist_priv_set_lists(&copy->dim[d].axis, kept);
   }
   copy->box =
       (const redist_box *)redist_priv_keep_list(&room, &used, layout->box,
@@ -1524,8 +1535,8 @@ REDIST_PRIV_COLD size_t redist_priv_keep_lists(char *room, const redist_layout *
   return used;
 }
 
-/* Copies a valid layout with its lists, which the caller may then free. (An invalid layout's lists
-   have unknown lengths.) */
+/* Copies a valid layout with its lists, which the caller may then free, and sorts its axes until
+   redist_priv_forget_sets. (An invalid layout's lists have unknown lengths.) */
 REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *layout, int ghosts,
                                                         redist_priv_error *v) {
   redist_layout counted;
@@ -1536,6 +1547,7 @@ REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *lay
   if (copy == NULL) return NULL;
   redist_priv_copy_to(copy, layout, ghosts);
   redist_priv_keep_lists(room, layout, copy);
+  redist_priv_fail(v, redist_priv_sort_axes(copy), "no memory for a plan");
   return copy;
 }
 
@@ -1814,12 +1826,17 @@ REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, in
   int64_t begin = m->origin[side];
   int d;
   for (d = 0; d < m->ndim; d++) {
-    const redist_priv_run *run = m->axis[d]->run;
-    if (m->axis[d]->runs != 1 ||
-        !redist_priv_run_has_same_strides(run, side, m->stride[side][d], REDIST_PRIV_PACKED,
-                                          m->stride[REDIST_PRIV_PACKED][d]))
-      return -1;
-    begin += run->at[side] * m->stride[side][d];
+    const int64_t stride = m->stride[side][d], packed = m->stride[REDIST_PRIV_PACKED][d];
+    int64_t first = 0, r;
+    for (r = 0; r < m->axis[d]->runs; r++) {
+      const redist_priv_run run = redist_priv_run_at(m->axis[d], r);
+      const int64_t at = run.at[side] * stride - run.at[REDIST_PRIV_PACKED] * packed;
+      first = r == 0 ? at : first;
+      if (at != first ||
+          !redist_priv_run_has_same_strides(&run, side, stride, REDIST_PRIV_PACKED, packed))
+        return -1;
+    }
+    begin += first;
   }
   return begin;
 }
@@ -1831,7 +1848,7 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int64_
   int64_t r;
   int code = REDIST_OK;
   for (r = 0; r < list->runs && code == REDIST_OK; r++) {
-    redist_priv_run run = list->run[r];
+    redist_priv_run run = redist_priv_run_at(list, r);
     const int same_strides =
         redist_priv_run_has_same_strides(&run, REDIST_PRIV_FROM, 1, REDIST_PRIV_TO, 1);
     redist_priv_runs *half =
@@ -1840,8 +1857,12 @@ REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int64_
     run.at[REDIST_PRIV_PACKED] = half->elements;
     run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
     run.stride[2][REDIST_PRIV_PACKED] = run.n[0] * run.n[1];
-    half->elements += run.n[0] * run.n[1] * run.n[2];
-    code = redist_priv_append_run(half, &run);
+    if (redist_priv_has_segments(list)) {
+      code = redist_priv_append_segment(half, run.at, run.n[0], run.stride[0]);
+    } else {
+      half->elements += run.n[0] * run.n[1] * run.n[2];
+      code = redist_priv_append_run(half, &run);
+    }
     if (code == REDIST_OK && combined && !same_strides) code = REDIST_ERR_ARGUMENT;
   }
   REDIST_ASSERT(code != REDIST_OK || halves[0].elements + halves[1].elements == list->elements);
@@ -1919,9 +1940,10 @@ REDIST_PRIV_COLD void redist_priv_reach(const redist_priv_runs *list, int side, 
   *low = INT64_MAX;
   *high = INT64_MIN;
   for (r = 0; r < list->runs; r++) {
-    first = last = list->run[r].at[side];
+    const redist_priv_run run = redist_priv_run_at(list, r);
+    first = last = run.at[side];
     for (level = 0; level < REDIST_PRIV_LEVELS; level++) {
-      span = (list->run[r].n[level] - 1) * list->run[r].stride[level][side];
+      span = (run.n[level] - 1) * run.stride[level][side];
       first += redist_priv_min(span, 0);
       last += redist_priv_max(span, 0);
     }
@@ -2921,6 +2943,7 @@ REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_pri
       half[1].n[level] -= half[0].n[level];
       half[1].at[side] += half[0].n[level] * run->stride[level][side];
       halves.run = half;
+      halves.segment = NULL;
       halves.runs = 2;
       return redist_priv_follow_runs(type, &halves, side, stride);
     }
@@ -2946,12 +2969,54 @@ REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *t
   return code;
 }
 
+/* Replaces *type by one at the next elements of segments, at most `most`, from packed position *at
+   on, which advances. */
+REDIST_PRIV_COLD int redist_priv_follow_elements(MPI_Datatype *type, const redist_priv_runs *list,
+                                                 int side, int64_t stride, int64_t most,
+                                                 int64_t *at) {
+  MPI_Aint *displacement = REDIST_PRIV_ALLOC(MPI_Aint, most);
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  int64_t r = redist_priv_segment_at(list, *at), n;
+  int code = REDIST_ERR_MEMORY;
+  if (displacement == NULL) return code;
+  for (n = 0; n < most && *at < list->elements; r++) {
+    const redist_priv_run run = redist_priv_run_at(list, r);
+    int64_t k = *at - run.at[REDIST_PRIV_PACKED];
+    for (; n < most && k < run.n[0]; k++, ++*at)
+      displacement[n++] = (MPI_Aint)((run.at[side] + k * run.stride[0][side]) * stride);
+  }
+  code = redist_priv_become(type,
+                            MPI_Type_create_hindexed_block((int)n, 1, displacement, *type, &made),
+                            &made);
+  REDIST_FREE(displacement);
+  return code;
+}
+
+/* Replaces *type by one at every element of segments. */
+REDIST_PRIV_COLD int redist_priv_follow_segments(MPI_Datatype *type, const redist_priv_runs *list,
+                                                 int side, int64_t stride) {
+  enum { MANY = 1048576 };
+  const int64_t most = redist_priv_min(redist_priv_min(REDIST_MAX_COUNT, MANY), list->elements);
+  const int n = (int)redist_priv_ceil_div(list->elements, most);
+  MPI_Datatype made = MPI_DATATYPE_NULL, *types = redist_priv_types(n);
+  int64_t at = 0;
+  int k, code = REDIST_OK;
+  if (types == NULL) return REDIST_ERR_MEMORY;
+  for (k = 0; k < n && code == REDIST_OK; k++) {
+    code = redist_priv_become(&types[k], MPI_Type_dup(*type, &made), &made);
+    if (code == REDIST_OK)
+      code = redist_priv_follow_elements(&types[k], list, side, stride, most, &at);
+  }
+  return redist_priv_concatenate(type, types, n, code);
+}
+
 /* Replaces *type by one at every element of several runs. */
 REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
                                              int side, int64_t stride) {
   const int n = (int)list->runs;
   MPI_Datatype made, *types;
   int k, code = REDIST_OK;
+  if (redist_priv_has_segments(list)) return redist_priv_follow_segments(type, list, side, stride);
   if (n == 1) return redist_priv_follow_run(type, list->run, side, stride);
   types = redist_priv_types(n);
   if (types == NULL) return REDIST_ERR_MEMORY;
@@ -4172,10 +4237,10 @@ REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p,
   int level;
   for (r = 0; r < list->runs; r++, runs += count)
     for (level = 0, length = count = 1; level < REDIST_PRIV_LEVELS; level++) {
-      const redist_priv_run *run = &list->run[r];
-      const int continues = count == 1 && redist_priv_abs(run->stride[level][side]) == length;
-      length *= continues ? run->n[level] : 1;
-      count *= continues ? 1 : run->n[level];
+      const redist_priv_run run = redist_priv_run_at(list, r);
+      const int continues = count == 1 && redist_priv_abs(run.stride[level][side]) == length;
+      length *= continues ? run.n[level] : 1;
+      count *= continues ? 1 : run.n[level];
     }
   runs = redist_priv_multiply(runs, REDIST_PRIV_LINE, INT64_MAX);
   return redist_priv_clamp(runs / (list->elements * part->element_bytes), 1,
@@ -5172,12 +5237,17 @@ REDIST_PRIV_COLD void redist_priv_forget_peers(redist_priv_half *half) {
   half->found = 0;
 }
 
-REDIST_PRIV_COLD void redist_priv_part_free(redist_priv_part *part) {
+REDIST_PRIV_COLD void redist_priv_forget_part(redist_priv_part *part) {
   int side;
-  for (side = 0; side < 2; side++) {
-    redist_priv_forget_peers(&part->half[side]);
-    REDIST_FREE(part->half[side].place);
-  }
+  for (side = 0; side < 2; side++) redist_priv_forget_peers(&part->half[side]);
+  if (part->from != NULL) redist_priv_forget_sets(part->from);
+  if (part->to != NULL) redist_priv_forget_sets(part->to);
+}
+
+REDIST_PRIV_COLD void redist_priv_part_free(redist_priv_part *part) {
+  redist_priv_forget_part(part);
+  REDIST_FREE(part->half[0].place);
+  REDIST_FREE(part->half[1].place);
   REDIST_FREE(part->from);
   REDIST_FREE(part->to);
 }
@@ -5210,10 +5280,15 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
 }
 
 REDIST_PRIV_COLD int redist_priv_same_blocks(const redist_axis *x, const redist_axis *y) {
+  redist_priv_axis_list a[2], b[2];
   int k, same = 1 REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
+  const int lists = redist_priv_lists_of(x, a);
   for (k = 0; same && x->kind == REDIST_PRIV_LISTED && k < x->procs; k++)
     same = x->begin[k * x->apart] == y->begin[k * y->apart] &&
            x->end[k * x->apart] == y->end[k * y->apart];
+  redist_priv_lists_of(y, b);
+  for (k = 0; k < lists && same; k++)
+    same = a[k].n == 0 || memcmp(a[k].entry, b[k].entry, (size_t)a[k].n * a[k].bytes) == 0;
   return same;
 }
 
@@ -5385,7 +5460,7 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(int rank, int size, int parts
 REDIST_PRIV_COLD void redist_priv_created(redist_plan *p) {
   int k;
   p->given = NULL;
-  for (k = 0; k < 2 * p->parts; k++) redist_priv_forget_peers(&p->part[k / 2].half[k % 2]);
+  for (k = 0; k < p->parts; k++) redist_priv_forget_part(&p->part[k]);
   p->clock = p->options.timed ? &p->times : NULL;
   for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < p->state.chain.phases; k++)
     p->state.chain.phase[k]->clock = p->clock;
@@ -5810,7 +5885,7 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
   redist_priv_print_seconds(p, file);
   for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < c->phases; k++) {
     fprintf(file, "  phase %d   %s to ", k + 1, c->phase[k]->transport->name);
-    redist_layout_print(c->phase[k]->part->to, file);
+    redist_priv_print_line(c->phase[k]->part->to, file, 1);
   }
 }
 
@@ -5847,9 +5922,9 @@ REDIST_PRIV_COLD void redist_priv_print_parts(const redist_plan *p, FILE *file) 
             part->packed_bytes < part->element_bytes ? ", which travel as float" : "",
             part->policy.function != NULL ? ", combined" : "");
     fprintf(file, "\n  from      ");
-    redist_layout_print(part->from, file);
+    redist_priv_print_line(part->from, file, 1);
     fprintf(file, "  to        ");
-    redist_layout_print(part->to, file);
+    redist_priv_print_line(part->to, file, 1);
   }
 }
 
@@ -6147,19 +6222,24 @@ REDIST_PRIV_COLD int redist_priv_runs_of_period(const redist_priv_pattern *p, in
                                                 redist_priv_runs *list) {
   redist_priv_run run;
   int64_t t;
+  int code = REDIST_OK;
   memset(list, 0, sizeof *list);
   memset(&run, 0, sizeof run);
-  for (t = 0; t < p->tracks; t++) {
+  for (t = 0; t < p->tracks && code == REDIST_OK; t++) {
     const int64_t start = p->track[t].start + k * p->period, begin = redist_priv_max(start, 0);
     run.n[0] = redist_priv_min(start + p->track[t].length, p->count) - begin;
     run.n[1] = run.n[2] = 1;
-    run.at[REDIST_PRIV_FROM] = p->track[t].local + k * p->advance + (begin - start) * p->step;
+    run.at[REDIST_PRIV_FROM] =
+        p->track[t].local + k * p->advance + (begin - start) * p->track[t].step;
     run.at[REDIST_PRIV_TO] = begin;
-    run.stride[0][REDIST_PRIV_FROM] = p->step;
+    run.stride[0][REDIST_PRIV_FROM] = p->track[t].step;
     run.stride[0][REDIST_PRIV_TO] = 1;
-    if (run.n[0] > 0 && redist_priv_append_run(list, &run) != REDIST_OK) return REDIST_ERR_MEMORY;
+    if (run.n[0] <= 0) continue;
+    code = REDIST_PRIV_SCATTERS && p->scattered
+               ? redist_priv_append_segment(list, run.at, run.n[0], run.stride[0])
+               : redist_priv_append_run(list, &run);
   }
-  return REDIST_OK;
+  return code;
 }
 
 /* Replaces *type by one at every element of some periods of a pattern, all like period k. */
@@ -6294,10 +6374,11 @@ REDIST_PRIV_COLD int redist_priv_add_row(redist_priv_spans *list, const redist_p
   for (k = 0; k <= p->count / p->period + 1 && code == REDIST_OK; k++) {
     code = redist_priv_runs_of_period(p, k, &runs);
     for (r = 0; r < runs.runs && code == REDIST_OK; r++) {
-      const redist_priv_run *run = &runs.run[r];
-      next.at[0] = at[0] + run->at[REDIST_PRIV_FROM] * stride;
-      next.at[1] = at[1] + run->at[REDIST_PRIV_TO];
-      code = redist_priv_kind_of(list, run->n[0], p->step * stride, &next.kind);
+      const redist_priv_run run = redist_priv_run_at(&runs, r);
+      next.at[0] = at[0] + run.at[REDIST_PRIV_FROM] * stride;
+      next.at[1] = at[1] + run.at[REDIST_PRIV_TO];
+      code =
+          redist_priv_kind_of(list, run.n[0], run.stride[0][REDIST_PRIV_FROM] * stride, &next.kind);
       if (code == REDIST_OK) code = REDIST_PRIV_APPEND(list->span, list->spans, list->room, next);
     }
     redist_priv_runs_free(&runs);
@@ -6459,10 +6540,11 @@ REDIST_API int redist_layout_types(const redist_layout *layout, int rank, MPI_Da
   redist_priv_fail(&v, rank < 0 ? REDIST_ERR_RANK : REDIST_OK, "rank %d is negative", rank);
   redist_priv_check_held(layout, rank, "", &v);
   if (v.code != REDIST_OK) return v.code;
-  redist_priv_copy_to(&own, layout, 0);
-  code = redist_priv_type_extents(&own, rank, bytes, extent);
+  code = redist_priv_sort_axes(redist_priv_copy_to(&own, layout, 0));
+  if (code == REDIST_OK) code = redist_priv_type_extents(&own, rank, bytes, extent);
   if (code == REDIST_OK) code = redist_priv_types_of_rank(&own, rank, element, bytes, type);
   if (code == REDIST_OK) code = redist_priv_commit_types(extent, type);
+  redist_priv_forget_sets(&own);
   for (side = 0; side < 2 && code != REDIST_OK; side++)
     if (type[side] != MPI_BYTE) MPI_Type_free(&type[side]);
   if (code == REDIST_OK) {

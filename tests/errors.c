@@ -182,6 +182,60 @@ static void expect_bad_axes(void) {
          REDIST_ERR_LAYOUT, 0, "-5");
 }
 
+/* A wrong entry of a list, which only redist_layout_check looks for: there are no shapes, and no
+   query leaves the lists. */
+static void expect_entry(const char *what, redist_layout x, int code, int axis, const char *value) {
+  int64_t index[2] = {0, 0};
+  redist_shape shape;
+  int place, inside = 1;
+  expect_told(what, x, code, axis, value);
+  for (place = 0; place < redist_layout_places(&x); place++)
+    test_case(redist_layout_place_shape(&x, place, &shape) == 0, "%s: place %d has a shape", what,
+              place);
+  for (; index[1] < 6; index[1]++) {
+    const int owner = redist_layout_owner(&x, index);
+    const int64_t offset = redist_layout_offset(&x, index);
+    inside &= owner >= -1 && owner < 6 && offset >= -1 && offset < 5 * 6;
+  }
+  test_case(inside, "%s: queries", what);
+}
+
+/* What builders notice of lists, and what only redist_layout_check looks for: every owner and every
+   index. */
+static void expect_bad_lists(void) {
+  static const int owner[2][6] = {{0, 1, 1, 0, 3, 2}, {2, 1, -4, 0, 0, 2}};
+  static const int64_t begin[4] = {0, 2, 4, 6}, falling[] = {0, 4, 3, 6}, late[] = {1, 2, 4, 6},
+                       early[] = {0, 2, 4, 5};
+  static const int64_t index[3][6] = {{5, 1, 0, 9, 3, 2}, {5, 1, -8, 4, 3, 2}, {5, 1, 0, 4, 1, 2}};
+  expect("owners that are not there", beside(redist_owners(6, NULL, 3)), REDIST_ERR_LAYOUT, 1, "6");
+  expect("owners over 0", beside(redist_owners(6, owner[0], 0)), REDIST_ERR_LAYOUT, 1, "0");
+  expect("-6 owners", beside(redist_owners(-6, owner[0], 3)), REDIST_ERR_LAYOUT, 1, "-6");
+  expect("lists without begin", beside(redist_lists(6, NULL, index[0], 3)), REDIST_ERR_LAYOUT, 1,
+         "3");
+  expect("lists without indices", beside(redist_lists(6, begin, NULL, 3)), REDIST_ERR_LAYOUT, 1,
+         "6");
+  expect("begin that falls", beside(redist_lists(6, falling, index[0], 3)), REDIST_ERR_LAYOUT, 1,
+         "3");
+  expect("begin that is late", beside(redist_lists(6, late, index[0], 3)), REDIST_ERR_LAYOUT, 1,
+         "1");
+  expect("begin that ends early", beside(redist_lists(6, early, index[0], 3)), REDIST_ERR_LAYOUT, 1,
+         "5");
+  expect_entry("owner 3 of 3", beside(redist_owners(6, owner[0], 3)), REDIST_ERR_LAYOUT, 1,
+               "the owner of index 4 is 3, must be at least 0 and at most 2");
+  expect_entry("owner -4", beside(redist_owners(6, owner[1], 3)), REDIST_ERR_LAYOUT, 1,
+               "the owner of index 2 is -4");
+  expect_entry("index 9 of 6", beside(redist_lists(6, begin, index[0], 3)), REDIST_ERR_LAYOUT, 1,
+               "index[3] is 9, must be at least 0 and at most 5");
+  expect_entry("index -8", beside(redist_lists(6, begin, index[1], 3)), REDIST_ERR_LAYOUT, 1,
+               "index[2] is -8");
+  expect_entry("index 1 twice", beside(redist_lists(6, begin, index[2], 3)), REDIST_ERR_LAYOUT, 1,
+               "index[1] and index[4] are 1, and no coordinate has index 3");
+  expect_told("ghosts beside owners",
+              redist_with_ghosts(redist_with_halo(beside(redist_owners(6, owner[0], 4)), 1, 1, 1),
+                                 1, REDIST_CLOSED),
+              REDIST_ERR_LAYOUT, 1, "ghost cells need one interval per process");
+}
+
 static void expect_unbuilt(void) {
   const int bytes[] = {0, 1, 0x7f, 0x80, 0xff};
   for (size_t k = 0; k < sizeof bytes / sizeof *bytes; k++) {
@@ -507,6 +561,7 @@ static void check_long_and_empty(void) {
 int main(void) {
   check_long_and_empty();
   expect_bad_axes();
+  expect_bad_lists();
   expect_unbuilt();
   expect_no_axis_of_boxes();
   expect_bad_dimensions();

@@ -206,7 +206,7 @@ test_bad_checkpoints() {
 
 # Every program's help says what it teaches.
 test_help() {
-    for program in adi stencil checkpoint couple deposit patches transpose image relabel multiply fft3d taylor_green; do
+    for program in adi stencil checkpoint couple balance deposit patches transpose image relabel multiply fft3d taylor_green; do
         [ -e "$BUILD/$program.skip" ] || expect 0 '[Tt]eaches ' 2 $program --help
     done
     for program in draw advise; do
@@ -518,6 +518,17 @@ test_couple_spawned() {
     fi
 }
 
+# Cells follow a flame, a mesh is stored in a new order: the states arrive, and the work is balanced.
+test_balance() {
+    for options in '1' '2 --n 1' '3 --n 50 --steps 2 --side 1' '4 --side 33' '7 --n 999 --steps 3 --side 5'; do
+        expect 0 '^0 states are wrong' ${options%% *} balance $(echo "$options" | cut -s -d ' ' -f 2-)
+    done
+    expect 0 '^ *1  *1\.986  *1\.000  *3373$' 2 balance
+    expect 0 '^as read  *4122 of 9900 neighbours on other ranks' 2 balance
+    expect 0 '^as stored  *64 of 9900 neighbours on other ranks' 2 balance
+    expect 2 'balance: --side needs an integer' 2 balance --side 0
+}
+
 test_relabel() {
     for options in '1' '2 --n 20 --steps 3' '3 --n 3' '4' '4 --n 7 --block 7 --steps 0' '5 --n 23 --block 1'; do
         expect 0 'unchanged: the same solution' ${options%% *} relabel $(echo "$options" | cut -s -d ' ' -f 2-)
@@ -598,6 +609,7 @@ fi
 left_out deposit || test_deposit
 left_out patches || test_patches
 left_out transpose || test_transpose
+left_out balance || test_balance
 left_out relabel || test_relabel
 if ! left_out couple; then
     test_couple

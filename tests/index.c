@@ -6,8 +6,8 @@
 #include "serial.h"
 
 static const char *describe(const test_axis *a) {
-  static const char *const names[TEST_KINDS] = {"whole",        "block",    "cyclic",
-                                                "block_cyclic", "balanced", "cuts"};
+  static const char *const names[TEST_KINDS] = {"whole",    "block", "cyclic", "block_cyclic",
+                                                "balanced", "cuts",  "owners", "lists"};
   static char text[160];
   snprintf(text, sizeof text, "%s n=%lld block=%lld procs=%d start=%d", names[a->kind],
            (long long)a->n, (long long)a->block, a->procs, a->first);
@@ -79,6 +79,12 @@ static void check_every_kind(test_random *r, int64_t n, int procs) {
   for (int k = 0; k < 3; k++) {
     a = test_axis_of(TEST_CUTS, n, 0, procs);
     test_draw_cuts(r, &a);
+    check_every_start(&a);
+    a = test_axis_of(TEST_OWNERS, n, 0, procs);
+    test_draw_owners(r, &a);
+    check_every_start(&a);
+    a.kind = TEST_LISTS;
+    test_draw_lists(r, &a);
     check_every_start(&a);
   }
 }

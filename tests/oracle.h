@@ -45,8 +45,26 @@ static inline double test_cost(const redist_layout *from, const redist_layout *t
 
 /* ---- a layout as described ---- */
 
-enum { TEST_WHOLE, TEST_BLOCK, TEST_CYCLIC, TEST_BLOCK_CYCLIC, TEST_BALANCED, TEST_CUTS };
-enum { TEST_KINDS = TEST_CUTS + 1, TEST_MOST_REPLICAS = 8 };
+enum {
+  TEST_WHOLE,
+  TEST_BLOCK,
+  TEST_CYCLIC,
+  TEST_BLOCK_CYCLIC,
+  TEST_BALANCED,
+  TEST_CUTS,
+  TEST_OWNERS,
+  TEST_LISTS,
+  TEST_KINDS,
+#ifdef REDIST_NO_LISTS
+  TEST_LAST_DRAWN = TEST_CUTS
+#else
+  TEST_LAST_DRAWN = TEST_LISTS
+#endif
+};
+enum {
+  TEST_MOST_REPLICAS = 8,
+  TEST_SCATTERED = TEST_LENGTH < 4096 ? TEST_LENGTH : 4096 /* the longest list of owners */
+};
 
 /* Operations that may be drawn at random, and those together with what flags ask for. */
 enum { TEST_ANY = 10, TEST_OPERATIONS = TEST_ANY + 3 * TEST_DIMS + 3 };
@@ -85,6 +103,10 @@ enum { TEST_NO_GHOSTS, TEST_ALL_GHOSTS, TEST_NEAR_GHOSTS };
 typedef struct {
   int kind, procs, first;
   int64_t n, block, cuts[TEST_PLACES + 1];
+  /* of TEST_OWNERS and TEST_LISTS, before `first` shifts them; index, begin: as redist_lists has
+     them */
+  int owner[TEST_SCATTERED];
+  int64_t index[TEST_SCATTERED], begin[TEST_PLACES + 1];
   /* used where a TEST_HALO names this axis; depth: of the ghost cells that hold elements */
   int64_t low, high, depth[2];
   int ghosts;
@@ -278,11 +300,61 @@ static inline void test_draw_cuts(test_random *r, test_axis *x) {
   x->cuts[x->procs] = x->n;
 }
 
+/* Lists the indices of each coordinate in ascending order. */
+static inline void test_list_owners(test_axis *x) {
+  int64_t i, at = 0;
+  int k;
+  for (k = 0; k < x->procs; k++) {
+    x->begin[k] = at;
+    for (i = 0; i < x->n; i++)
+      if (x->owner[i] == k) x->index[at++] = i;
+  }
+  x->begin[x->procs] = at;
+}
+
+/* Owners at random, one by one or in stretches, or dealt out round-robin. */
+static inline void test_draw_owners(test_random *r, test_axis *x) {
+  const int64_t longest = test_one_in(r, 2) ? 1 : test_between(r, 1, 12);
+  const int dealt = test_one_in(r, 4), among = (int)test_between(r, 1, x->procs);
+  int64_t i, left = 0;
+  int owner = 0;
+  for (i = 0; i < x->n; i++) {
+    if (left-- == 0) {
+      left = dealt ? longest - 1 : test_between(r, 0, longest - 1);
+      owner = dealt ? (owner + 1) % x->procs : (int)test_between(r, 0, among - 1);
+    }
+    x->owner[i] = owner;
+  }
+  test_list_owners(x);
+}
+
+/* Puts some of a coordinate's indices, or all, in another order. */
+static inline void test_draw_order(test_random *r, test_axis *x, int64_t begin, int64_t end) {
+  int64_t k;
+  for (k = end - 1; k > begin; k--) {
+    const int64_t other = test_one_in(r, 2) ? begin + end - 1 - k : test_between(r, begin, k);
+    const int64_t kept = x->index[k];
+    if (other > k) break;
+    x->index[k] = x->index[other];
+    x->index[other] = kept;
+  }
+}
+
+static inline void test_draw_lists(test_random *r, test_axis *x) {
+  int k;
+  test_draw_owners(r, x);
+  for (k = 0; k < x->procs; k++) {
+    const int64_t begin = x->begin[k], end = x->begin[k + 1];
+    if (test_one_in(r, 4)) continue;
+    test_draw_order(r, x, test_one_in(r, 2) ? begin : test_between(r, begin, end), end);
+  }
+}
+
 /* Whether ghost cells can hold elements: beside one interval, at most once around the axis. */
 static inline int test_can_have_ghosts(const test_axis *x) {
   const int goes_round = x->kind == TEST_CYCLIC || x->kind == TEST_BLOCK_CYCLIC;
-  return (!goes_round || x->procs == 1) && x->low + x->high > 0 && x->low <= x->n &&
-         x->high <= x->n;
+  return x->kind < TEST_OWNERS && (!goes_round || x->procs == 1) && x->low + x->high > 0 &&
+         x->low <= x->n && x->high <= x->n;
 }
 
 static inline void test_draw_depth(test_random *r, test_axis *x) {
@@ -306,12 +378,14 @@ static inline void test_draw_halo(test_random *r, int flags, test_axis *x) {
 }
 
 static inline void test_draw_axis(test_random *r, int64_t n, int room, int flags, test_axis *x) {
-  x->kind = (int)test_between(r, 0, TEST_KINDS - 1);
+  x->kind = (int)test_between(r, 0, n <= TEST_SCATTERED ? TEST_LAST_DRAWN : TEST_CUTS);
   x->n = n;
   x->procs = x->kind == TEST_WHOLE ? 1 : (int)test_between(r, 1, room);
   x->first = test_one_in(r, 2) ? (int)test_between(r, 0, x->procs - 1) : 0;
   x->block = test_between(r, 1, test_one_in(r, 2) ? 4 : n + 2);
   test_draw_cuts(r, x);
+  if (x->kind >= TEST_OWNERS) test_draw_lists(r, x);
+  if (x->kind == TEST_OWNERS) test_list_owners(x);
   test_draw_halo(r, flags, x);
   x->extra = test_between(r, 0, 3);
   x->tight = !test_one_in(r, 3);
@@ -423,11 +497,27 @@ static inline void test_list(const test_axis *x, test_deal *deal) {
   for (i = 0; i < x->n; i++) deal->index[deal->begin[deal->owner[i]] + deal->local[i]] = i;
 }
 
+static inline void test_deal_lists(const test_axis *x, test_deal *deal) {
+  int64_t at;
+  int k;
+  for (k = 0; k < x->procs; k++)
+    for (at = x->begin[k]; at < x->begin[k + 1]; at++) {
+      const int owner = (k + x->first) % x->procs;
+      deal->owner[x->index[at]] = owner;
+      deal->local[x->index[at]] = deal->count[owner]++;
+    }
+  test_list(x, deal);
+}
+
 static inline void test_deal_out(const test_axis *x, test_deal *deal) {
   int64_t size[TEST_PLACES], i, used = 0;
   int k = 0, owner;
-  test_sizes(x, size);
   memset(deal->count, 0, sizeof deal->count);
+  if (x->kind >= TEST_OWNERS) {
+    test_deal_lists(x, deal);
+    return;
+  }
+  test_sizes(x, size);
   for (i = 0; i < x->n; i++) {
     for (; used == size[k]; used = 0) k = (k + 1) % x->procs;
     used++;
@@ -636,6 +726,13 @@ static inline void test_tabulate(const test_array *array, test_table *t) {
   for (k = 0; k < t->places; k++) test_look(t, k);
 }
 
+/* Whether an axis is given by lists of indices, which text cannot describe. */
+static inline int test_has_lists(const test_array *array) {
+  int a, lists = 0;
+  for (a = 0; a < array->ndim && array->boxes == 0; a++) lists |= array->axes[a].kind == TEST_LISTS;
+  return lists;
+}
+
 /* The place that a rank holds, or -1. */
 static inline int test_place_of_rank(const test_table *t, int rank) {
   int k;
@@ -688,6 +785,10 @@ static inline redist_axis test_library_axis(const test_axis *x) {
   if (x->kind == TEST_BLOCK_CYCLIC) axis = redist_block_cyclic(x->n, x->block, x->procs);
   if (x->kind == TEST_BALANCED) axis = redist_balanced(x->n, x->procs);
   if (x->kind == TEST_CUTS) axis = redist_cuts(x->cuts, x->procs);
+#ifndef REDIST_NO_LISTS
+  if (x->kind == TEST_OWNERS) axis = redist_owners(x->n, x->owner, x->procs);
+  if (x->kind == TEST_LISTS) axis = redist_lists(x->n, x->begin, x->index, x->procs);
+#endif
   return x->first > 0 ? redist_starting_at(axis, x->first) : axis;
 }
 

@@ -99,6 +99,14 @@ static void negative_length(request *q) {
   source(q, redist_block(-5, test_size()), redist_whole(M));
 }
 static void cuts_fall(request *q) { destination(q, redist_whole(N), redist_cuts(falling_cuts, 3)); }
+static void owner_outside(request *q) {
+  static const int owner[M] = {0, 1, 2, 0, 0, 1, -1, 2, 1, 0};
+  destination(q, redist_whole(N), redist_owners(M, owner, 3));
+}
+static void index_twice(request *q) {
+  static const int64_t begin[3] = {0, 4, M}, index[M] = {0, 1, 2, 3, 4, 5, 6, 2, 8, 9};
+  destination(q, redist_whole(N), redist_lists(M, begin, index, 2));
+}
 static void first_outside(request *q) {
   destination(q, redist_whole(N), redist_starting_at(redist_block(M, test_size()), 77));
 }
@@ -174,6 +182,16 @@ static const struct {
     {"no processes", REDIST_ERR_LAYOUT, no_processes, {"axis 1", "0"}, 0},
     {"length -5", REDIST_ERR_LAYOUT, negative_length, {"axis 0", "-5"}, 0},
     {"cuts that fall", REDIST_ERR_LAYOUT, cuts_fall, {"axis 1", "3"}, 0},
+    {"owner -1",
+     REDIST_ERR_LAYOUT,
+     owner_outside,
+     {"axis 1: the owner of index 6 is -1", "rank"},
+     0},
+    {"index 2 twice",
+     REDIST_ERR_LAYOUT,
+     index_twice,
+     {"axis 1: index[2] and index[7] are 2", "7"},
+     0},
     {"first coordinate 77", REDIST_ERR_LAYOUT, first_outside, {"axis 1", "77"}, 0},
     {"halo -2", REDIST_ERR_LAYOUT, negative_halo, {"axis 1", "-2"}, 0},
     {"extent 6 for 10 elements",
@@ -298,6 +316,20 @@ static const redist_box boxes[2][2] = {{{{0, 0}, {N, 4}}, {{0, 4}, {N, M}}},
 static void listed_cuts(request *q, int odd) {
   destination(q, redist_whole(N), redist_cuts(cuts[odd], 2));
 }
+static void other_owner(request *q, int odd) {
+  static const int owner[2][M] = {{0, 1, 1, 0, 0, 1, 1, 0, 1, 0}, {0, 1, 1, 0, 1, 1, 1, 0, 1, 0}};
+  destination(q, redist_whole(N), redist_owners(M, owner[odd], 2));
+}
+static void other_list(request *q, int odd) {
+  static const int64_t begin[3] = {0, 4, M}, index[2][M] = {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9},
+                                                            {0, 1, 2, 3, 4, 5, 7, 6, 8, 9}};
+  destination(q, redist_whole(N), redist_lists(M, begin, index[odd], 2));
+}
+static void other_begin(request *q, int odd) {
+  static const int64_t begin[2][3] = {{0, 4, M}, {0, 5, M}},
+                       index[M] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  destination(q, redist_whole(N), redist_lists(M, begin[odd], index, 2));
+}
 static void listed_boxes(request *q, int odd) {
   q->layouts[1] = redist_layout_boxes(2, box_extents, 2, boxes[odd]);
 }
@@ -335,6 +367,9 @@ static const struct {
   const char *says;
 } differences[] = {
     {listed_cuts, "destination axis 1: cut 1 is 6, but 4 on rank 0"},
+    {other_owner, "destination axis 1: the owner of index 4 is 1, but 0 on rank 0"},
+    {other_list, "destination axis 1: the index at position 6 is 7, but 6 on rank 0"},
+    {other_begin, "destination axis 1: the beginning of list 1 is 5, but 4 on rank 0"},
     {listed_boxes, "destination axis 1: the high end of box 0 is 5, but 4 on rank 0"},
     {listed_ranks, "destination: the rank of place 0 is 1, but 0 on rank 0"},
     {odd_cost, "cost.per_byte"},

@@ -131,9 +131,67 @@ static void check_short(const char *name, redist_axis from, redist_axis to, int 
             "%s: a list of %d bytes for %" PRId64 " elements", name, (int)largest_block, elements);
 }
 
+/* A block-cyclic axis, as owners or as the list of each coordinate. */
+static redist_axis disguise(const redist_axis *x, int lists, int *owner, int64_t *begin,
+                            int64_t *index) {
+  int64_t i, l, n = 0;
+  int c;
+  for (i = 0; i < x->extent; i++) owner[i] = redist_axis_owner(x, i);
+  for (c = 0; c < x->procs; c++)
+    for (l = 0, begin[c] = n; l < redist_axis_count(x, c); l++)
+      index[n++] = redist_axis_global(x, c, l);
+  begin[x->procs] = n;
+  return lists ? redist_lists(n, begin, index, x->procs) : redist_owners(n, owner, x->procs);
+}
+
+/* Where block-cyclic axes share few runs, the same axes in disguise do not share more in all: of a
+   single pair of coordinates perhaps, as what repeats may begin in the midst of a superblock. */
+static void check_disguised(test_random *r, int number) {
+  enum { LONG = 3000, FEW = 16 };
+  static int owner[2][LONG];
+  static int64_t begin[2][PROCS + 1], index[2][LONG];
+  const int64_t n = test_between(r, 1, LONG);
+  redist_layout plain[2], hidden[2], sorted[2];
+  redist_priv_runs few, same;
+  int64_t all[2] = {0, 0};
+  int side, c, good, procs[2];
+  for (side = 0; side < 2; side++) {
+    redist_axis x;
+    procs[side] = (int)test_between(r, 1, PROCS);
+    x = redist_block_cyclic(n, test_between(r, 1, test_one_in(r, 4) ? n : 8), procs[side]);
+    plain[side] = hidden[side] = redist_layout_1d(x);
+    x = disguise(&x, test_one_in(r, 2), owner[side], begin[side], index[side]);
+    if (number % 3 != !side) hidden[side] = redist_layout_1d(x);
+    if (test_one_in(r, 2)) continue;
+    plain[side] = redist_flipped(plain[side], 0);
+    hidden[side] = redist_flipped(hidden[side], 0);
+  }
+  good = redist_priv_open_pair(&hidden[0], &hidden[1], 1, sorted) == REDIST_OK;
+  for (c = 0; good && c < procs[0] * procs[1]; c++) {
+    good = redist_priv_meet_coords(&plain[0].dim[0].axis, c / procs[1], REDIST_PRIV_ALL_IMAGES,
+                                   &plain[1].dim[0].axis, c % procs[1], &few) == REDIST_OK &&
+           redist_priv_meet_coords(&sorted[0].dim[0].axis, c / procs[1], REDIST_PRIV_ALL_IMAGES,
+                                   &sorted[1].dim[0].axis, c % procs[1], &same) == REDIST_OK &&
+           same.elements == few.elements;
+    if (few.runs < FEW) {
+      good = good && same.segment == NULL && same.runs <= few.runs + few.runs / 2 + 1;
+      all[0] += few.runs;
+      all[1] += same.runs;
+    }
+    redist_priv_runs_free(&few);
+    redist_priv_runs_free(&same);
+  }
+  test_case(good && all[1] <= all[0], "disguised pair %d of %d indices: %d runs instead of %d",
+            number, (int)n, (int)all[1], (int)all[0]);
+  redist_priv_close_pair(sorted);
+}
+
 int main(void) {
   const int64_t large = INT64_C(1) << 60;
+  test_random r = {11};
+  int k;
   check_random();
+  for (k = 0; k < 2000; k++) check_disguised(&r, k);
   check_short("BLOCK to CYCLIC(1), 10^9 on 2", redist_block(1000000000, 2),
               redist_cyclic(1000000000, 2), 4);
   check_short("CYCLIC(1) to BLOCK, 10^9 on 2", redist_cyclic(1000000000, 2),

@@ -392,6 +392,41 @@ static void check_types(void) {
     check_outcome(REDIST_ERR_MISMATCH, "wire is 1, but 0 on rank 0", MPI_DOUBLE, test_rank() == 1);
 }
 
+/* Rows by their owners, each a unit of several numbers, which may be many. */
+static void check_owners(int width, int back) {
+  enum { ROWS = 200, WIDEST = 40 };
+  const int size = test_size(), rank = test_rank();
+  int owner[ROWS], good, i, k;
+  static double from[ROWS * WIDEST], to[ROWS * WIDEST];
+  test_random r = {77};
+  redist_options options;
+  redist_plan *plan = NULL;
+  redist_layout rows = redist_layout_2d(redist_block(ROWS, size), redist_whole(width)), owned;
+  const redist_layout *source = back ? &owned : &rows, *destination = back ? &rows : &owned;
+  for (i = 0; i < ROWS; i++) owner[i] = (int)test_between(&r, 0, size - 1);
+  owned = redist_layout_2d(redist_owners(ROWS, owner, size), redist_whole(width));
+  memset(&options, 0, sizeof options);
+  options.wire = REDIST_WIRE_FLOAT;
+  for (i = 0; i < ROWS; i++)
+    for (k = 0; k < width; k++) {
+      const int64_t index[2] = {i, k};
+      if (redist_layout_owner(source, index) == rank)
+        from[redist_layout_offset(source, index)] = number(5, i * width + k, 0);
+    }
+  good = redist_plan_create(MPI_COMM_WORLD, source, destination, MPI_DOUBLE, &options, &plan) ==
+             REDIST_OK &&
+         redist_execute(plan, from, to) == REDIST_OK;
+  for (i = 0; i < ROWS; i++)
+    for (k = 0; k < width; k++) {
+      const int64_t index[2] = {i, k};
+      if (redist_layout_owner(destination, index) == rank)
+        good &= bits_of(to[redist_layout_offset(destination, index)]) ==
+                rounded(number(5, i * width + k, 0));
+    }
+  redist_plan_free(&plan);
+  test_case_all(good, "rows of %d numbers %s owners", width, back ? "from" : "to");
+}
+
 int main(int argc, char **argv) {
   uint64_t seed;
   int k, cases = argc > 1 ? atoi(argv[1]) : 40;
@@ -402,6 +437,7 @@ int main(int argc, char **argv) {
   for (seed = 1; seed <= (uint64_t)cases; seed++)
     for (k = 0; k < SETTINGS; k++) check_random(&settings[k], seed);
   for (k = 0; k < 2; k++) check_axpby(k);
+  for (k = 1; k <= 40; k++) check_owners(k, k % 2);
   check_report();
   check_types();
   redist_arena_free(&arena);

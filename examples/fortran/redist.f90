@@ -14,9 +14,10 @@
 ! What differs from C:
 ! - Axes, indices and positions in an array (of redist_axis_local and redist_layout_offset, and a shape's origin) count from
 !   1; where there is none, the answer is 0. Ranks, places and coordinates count from 0, as in MPI; none is -1. Numbers
-!   of elements before something begin with 0, as in C: cuts, the bounds of boxes, and redist_at_offsets, where a place
-!   with offset 0 begins at position 1. Place k is described by ranks(k + 1), offsets(k + 1) and box(k + 1). The text of
-!   a layout and the sentences are the same in every language, and count from 0.
+!   of elements before something begin with 0, as in C: cuts, the bounds of boxes, the entries of redist_lists, and
+!   redist_at_offsets, where a place with offset 0 begins at position 1. Place k is described by ranks(k + 1),
+!   offsets(k + 1) and box(k + 1). The text of a layout and the sentences are the same in every language, and count
+!   from 0.
 ! - redist_layout_nd, redist_layout_boxes and redist_from_scalapack make layouts of arrays as Fortran stores them, the
 !   first axis contiguous; redist_memory_order changes it. A text names its order, and without a name is row-major as in
 !   C. Places are numbered as in C by all of them, the last coordinate fastest; redist_grid_order changes it.
@@ -28,8 +29,9 @@
 ! - redist_array(a) is the address of an array, for lists of arrays, options%fixed_from and %fixed_to, and contexts.
 ! - Arrays of redist_start and of redist_array need the attribute `asynchronous` (or `target`) where they are declared,
 !   as with MPI_Isend, until redist_wait returns and as long as the address is used; not those in COMMON or a module.
-! - Lists (cuts, ranks, offsets, boxes, storage) are kept by reference: give them the attribute `target`, contiguous, and
-!   let them live as long as the layouts that were made with them; fixed arrays and redist_axpby_t as long as the plans.
+! - Lists (cuts, owners, ranks, offsets, boxes, storage) are kept by reference: give them the attribute `target`,
+!   contiguous, and let them live as long as the layouts that were made with them; fixed arrays and
+!   redist_axpby_t as long as the plans.
 ! - To combine, pass op (for redist_combine_op) or axpby (for redist_combine_axpby) to redist_plan_create. A function of
 !   your own is c_funloc(f) in options%combine, or in redist_part; f has the interface redist_combine, or the same with
 !   `real(c_double) :: from(n), to(n)` and the like instead of addresses.
@@ -77,11 +79,11 @@ module redist
     ! Axes and layouts are values, whose words only C reads; redist_f.c checks their number.
     type, bind(c), public :: redist_axis_t
         private
-        integer(c_int64_t) :: word(13) = 0
+        integer(c_int64_t) :: word(16) = 0
     end type
     type, bind(c), public :: redist_layout_t
         private
-        integer(c_int64_t) :: word(173) = 0
+        integer(c_int64_t) :: word(197) = 0
     end type
 
     ! For loops over what a rank owns: a(origin + (i - 1) * stride(1) + (j - 1) * stride(2)), 1 <= i <= count(1), ..., of
@@ -263,6 +265,16 @@ module redist
         ! Block k = 0, 1, ... of cuts(0:procs) holds the indices cuts(k) + 1 to cuts(k + 1); cuts(0) is 0.
         type(redist_axis_t) function redist_cuts(cuts, procs) bind(c)
             import; integer(c_int64_t), intent(in), target :: cuts(*); integer(c_int), value :: procs
+        end function
+        ! Index i belongs to coordinate owner(i); the coordinates' lists of indices, index(begin(c) + 1 : begin(c + 1)) for
+        ! c = 0, 1, ..., name indices 0 to n - 1.
+        type(redist_axis_t) function redist_owners(n, owner, procs) bind(c)
+            import; integer(c_int64_t), value :: n; integer(c_int), intent(in), target :: owner(*)
+            integer(c_int), value :: procs
+        end function
+        type(redist_axis_t) function redist_lists(n, begin, index, procs) bind(c)
+            import; integer(c_int64_t), value :: n; integer(c_int64_t), intent(in), target :: begin(*), index(*)
+            integer(c_int), value :: procs
         end function
         pure type(redist_axis_t) function redist_starting_at(x, coord) bind(c)
             import; type(redist_axis_t), value :: x; integer(c_int), value :: coord
@@ -629,8 +641,8 @@ module redist
         REDIST_ESTIMATE, REDIST_MEASURE, REDIST_WIRE_EXACT, REDIST_WIRE_FLOAT, &
         REDIST_FLOAT, REDIST_DOUBLE, REDIST_COMPLEX_FLOAT, REDIST_COMPLEX_DOUBLE
     public :: redist_whole, redist_block, redist_cyclic, redist_block_cyclic, redist_balanced, redist_cuts, &
-        redist_cuts_remainder_last, redist_cuts_remainder_first, redist_starting_at, redist_axis_owner, &
-        redist_axis_local, redist_axis_global, redist_axis_count
+        redist_owners, redist_lists, redist_cuts_remainder_last, redist_cuts_remainder_first, redist_starting_at, &
+        redist_axis_owner, redist_axis_local, redist_axis_global, redist_axis_count
     public :: redist_layout, redist_layout_nd, redist_layout_boxes, redist_from_scalapack, redist_grid_order, &
         redist_memory_order, redist_from_rank, redist_on_ranks, redist_replicated, redist_transposed, redist_rotated, &
         redist_with_halo, redist_with_ghosts, redist_ghost_depth, redist_with_allocated, redist_flipped, redist_section, &

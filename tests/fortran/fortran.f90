@@ -500,15 +500,21 @@ contains
         type(redist_layout_t) :: columns, boxes, matrix, rows, moved
         type(redist_shape_t) :: own
         type(redist_box_t), target :: box(1)
-        integer(c_int64_t), target :: offsets(2) = [0, 7], cuts(0:2) = [0, 1, 4]
+        integer(c_int64_t), target :: offsets(2) = [0, 7], cuts(0:2) = [0, 1, 4], index(4) = [2, 3, 1, 0]
         integer(c_int64_t), parameter :: one_two(2) = [1, 2]
-        integer, target :: ranks(2) = [0, 0]
+        integer, target :: ranks(2) = [0, 0], owner(4) = [1, 0, 1, 1]
         integer :: ierr
         x = redist_cuts(cuts, 2)
         call check(redist_axis_owner(x, 1_c_int64_t) == 0 .and. redist_axis_owner(x, 2_c_int64_t) == 1 .and. &
             redist_axis_local(x, 2_c_int64_t) == 1 .and. redist_axis_global(x, 1, 3_c_int64_t) == 4, 'cuts')
         call check(redist_axis_owner(x, 5_c_int64_t) == -1 .and. redist_axis_local(x, 0_c_int64_t) == 0 .and. &
             redist_axis_global(x, 0, 2_c_int64_t) == 0, 'no coordinate is -1, no position and no index 0')
+        x = redist_owners(4_c_int64_t, owner, 2)
+        call check(redist_axis_owner(x, 3_c_int64_t) == 1 .and. redist_axis_local(x, 3_c_int64_t) == 2 .and. &
+            redist_axis_global(x, 1, 3_c_int64_t) == 4, 'owners')
+        x = redist_lists(4_c_int64_t, cuts, index, 2)
+        call check(redist_axis_owner(x, 3_c_int64_t) == 0 .and. redist_axis_local(x, 1_c_int64_t) == 3 .and. &
+            redist_axis_global(x, 1, 1_c_int64_t) == 4, 'lists')
         box(1)%high(:2) = [4, 6]
         columns = redist_layout_nd([redist_whole(4), redist_whole(6)])
         boxes = redist_layout_boxes([integer(c_int64_t) :: 4, 6], box)
