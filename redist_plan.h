@@ -5265,8 +5265,8 @@ REDIST_PRIV_COLD void redist_priv_set_stores(const redist_plan *p, redist_priv_p
       *store = convert[k];
       continue;
     }
-    part->conversion[k].convert = convert[k];
-    part->conversion[k].combine = part->policy;
+    part->conversion[k].convert = &convert[k];
+    part->conversion[k].combine = &part->policy;
     store->function = redist_priv_combine_converted;
     store->context = &part->conversion[k];
     if (k == REDIST_PRIV_UNPACKING) store->element = part->packed_bytes;
