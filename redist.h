@@ -4345,13 +4345,13 @@ REDIST_PRIV_FAST redist_priv_policy redist_priv_replacing(int64_t element_bytes)
 
 /* The context of redist_priv_combine_converted: converts numbers, then combines elements. */
 typedef struct {
-  redist_priv_policy convert, combine;
+  const redist_priv_policy *convert, *combine;
 } redist_priv_conversion;
 
 REDIST_PRIV void redist_priv_combine_converted(const void *from, void *to, int64_t n,
                                                void *context) {
-  const redist_priv_policy *convert = &((const redist_priv_conversion *)context)->convert,
-                           *combine = &((const redist_priv_conversion *)context)->combine;
+  const redist_priv_policy *convert = ((const redist_priv_conversion *)context)->convert,
+                           *combine = ((const redist_priv_conversion *)context)->combine;
   const int64_t numbers = combine->element / convert->there;
   const char *at = (const char *)from;
   char *there = (char *)to;
@@ -5201,7 +5201,9 @@ REDIST_PRIV void redist_priv_take_share(redist_priv_step *s, redist_priv_loop *l
         : t + 1 == all ? s->unit
                        : s->unit / grain * (t + 1) / all * grain;
   s->from += best != NULL ? begin * best->from : begin;
-  s->to += best != NULL ? begin * best->to : begin / a->element * a->there;
+  s->to += best != NULL          ? begin * best->to
+           : a->function != NULL ? begin / a->element * a->there
+                                 : begin;
   *(best != NULL ? &best->n : &s->unit) = end - begin;
 }
 

@@ -1712,11 +1712,15 @@ REDIST_PRIV_COLD const char *redist_priv_left_out(int method) {
 
 /* The doubles of an element that is a double or a double complex; 0: it is of another type. */
 REDIST_PRIV_COLD int redist_priv_doubles_of(MPI_Datatype element) {
-  if (element == MPI_DOUBLE || element == MPI_DOUBLE_PRECISION || element == MPI_REAL8) return 1;
-  return element == MPI_C_DOUBLE_COMPLEX || element == MPI_CXX_DOUBLE_COMPLEX ||
-                 element == MPI_DOUBLE_COMPLEX || element == MPI_COMPLEX16
-             ? 2
-             : 0;
+#if defined MPI_REAL8 && defined MPI_COMPLEX16 /* MPI need not have them */
+  if (element == MPI_REAL8) return 1;
+  if (element == MPI_COMPLEX16) return 2;
+#endif
+#ifdef MPI_CXX_DOUBLE_COMPLEX
+  if (element == MPI_CXX_DOUBLE_COMPLEX) return 2;
+#endif
+  if (element == MPI_DOUBLE || element == MPI_DOUBLE_PRECISION) return 1;
+  return element == MPI_C_DOUBLE_COMPLEX || element == MPI_DOUBLE_COMPLEX ? 2 : 0;
 }
 
 REDIST_PRIV_COLD void redist_priv_check_wire(const redist_plan *p, redist_priv_error *v) {
@@ -5340,8 +5344,8 @@ REDIST_PRIV_COLD void redist_priv_set_stores(const redist_plan *p, redist_priv_p
       *store = convert[k];
       continue;
     }
-    part->conversion[k].convert = convert[k];
-    part->conversion[k].combine = part->policy;
+    part->conversion[k].convert = &convert[k];
+    part->conversion[k].combine = &part->policy;
     store->function = redist_priv_combine_converted;
     store->context = &part->conversion[k];
     if (k == REDIST_PRIV_UNPACKING) store->element = part->packed_bytes;

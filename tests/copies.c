@@ -11,7 +11,7 @@ typedef struct {
   redist_priv_runs axis[DIMS];
   redist_priv_message m;
   redist_priv_manner manner;
-  redist_priv_policy policy;
+  redist_priv_policy policy, combine;
   redist_priv_conversion conversion;
   int order[DIMS];
   int64_t begin[DIMS], end[DIMS];
@@ -100,11 +100,13 @@ static void draw_conversion(test_random *r, copy_case *c) {
   const int64_t numbers = test_between(r, 1, 2);
   c->manner.element[0] = chosen->element * numbers;
   c->manner.element[1] = chosen->there * numbers;
-  c->conversion.convert = c->policy = *chosen;
+  c->policy = *chosen;
+  c->conversion.convert = chosen;
   if (c->manner.combine) {
-    c->conversion.combine = redist_priv_replacing(c->manner.element[1]);
-    c->conversion.combine.function = add_bytes;
-    c->conversion.combine.context = &c->conversion.combine.there;
+    c->combine = redist_priv_replacing(c->manner.element[1]);
+    c->combine.function = add_bytes;
+    c->combine.context = &c->combine.there;
+    c->conversion.combine = &c->combine;
     c->policy = redist_priv_replacing(c->manner.element[0]);
     c->policy.there = c->manner.element[1];
     c->policy.function = redist_priv_combine_converted;
@@ -184,10 +186,10 @@ static float number_at(const unsigned char *from, int64_t bytes) {
 
 /* Writes an element as it arrives, converted or not. */
 static void convert_one(const copy_case *c, const unsigned char *from, unsigned char *arrives) {
-  const redist_priv_policy *p = &c->conversion.convert;
+  const redist_priv_policy *p = c->conversion.convert;
   int64_t k;
-  if (p->function == NULL) memcpy(arrives, from, (size_t)c->manner.element[0]);
-  for (k = 0; p->function != NULL && k < c->manner.element[0] / p->element; k++) {
+  if (p == NULL) memcpy(arrives, from, (size_t)c->manner.element[0]);
+  for (k = 0; p != NULL && k < c->manner.element[0] / p->element; k++) {
     const float single = number_at(from + k * p->element, p->element);
     const double wide = single;
     if (p->there == 4)

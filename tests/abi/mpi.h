@@ -41,6 +41,8 @@ typedef struct MPI_ABI_Request *MPI_Request;
 #define MPI_C_FLOAT_COMPLEX ((MPI_Datatype)0x00000212)
 #define MPI_DOUBLE ((MPI_Datatype)0x00000214)
 #define MPI_C_DOUBLE_COMPLEX ((MPI_Datatype)0x00000216)
+#define MPI_DOUBLE_PRECISION ((MPI_Datatype)0x0000021c)
+#define MPI_DOUBLE_COMPLEX ((MPI_Datatype)0x0000021d)
 #define MPI_BYTE ((MPI_Datatype)0x00000247)
 #define MPI_INT64_T ((MPI_Datatype)0x00000258)
 #define MPI_UINT64_T ((MPI_Datatype)0x00000259)
