@@ -886,9 +886,9 @@ typedef struct {
 
 /* Which node each rank is on. Nodes are numbered by their lowest ranks. */
 typedef struct {
-  int nodes, least;   /* least: ranks of the smallest one */
-  int *node, *number; /* node[ranks]; number[ranks]: its number among the node's ranks */
-  int *first, *rank;  /* node k has rank[first[k]], ..., rank[first[k + 1] - 1], ascending */
+  int nodes, least, most; /* ranks of the smallest and the largest one */
+  int *node, *number;     /* node[ranks]; number[ranks]: its number among the node's ranks */
+  int *first, *rank;      /* node k has rank[first[k]], ..., rank[first[k + 1] - 1], ascending */
 } redist_priv_nodes;
 
 /* The most that any rank exchanges on one side with its own node [0], and with others [1]. */
@@ -920,6 +920,7 @@ typedef struct {
 
 /* This rank's sections of a side in the dock of one carrier. */
 typedef struct {
+  int local; /* sort key: not 0 where all sections stay in the node, which can wait */
   int own, carrier;
   int there; /* the carrier's number in the home */
   int done;  /* packed, or unpacked */
@@ -4067,7 +4068,7 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
     }
     REDIST_PRIV_RELEASE(&notice->board, r->begin);
   }
-  REDIST_ASSERT(at == r->begin + r->bytes);
+  REDIST_ASSERT(at == r->begin + r->bytes - (p->carriage == NULL ? 0 : p->carriage->bytes));
 }
 
 /* Where the lists of places begin on a board. */
@@ -4332,6 +4333,7 @@ REDIST_PRIV_COLD void redist_priv_number_nodes(redist_priv_nodes *n,
   }
   for (k = 0; k < n->nodes; k++) {
     n->least = (int)redist_priv_min(n->least, n->first[k + 1]);
+    n->most = (int)redist_priv_max(n->most, n->first[k + 1]);
     n->first[k + 1] += n->first[k];
   }
   for (r = 0; r < size; r++) n->rank[n->first[n->node[r]] + n->number[r]] = r;
@@ -4632,6 +4634,7 @@ REDIST_PRIV_COLD void redist_priv_lay_parcels(redist_plan *p, redist_priv_carria
 /* Lists the parcels between this rank and its carriers. */
 REDIST_PRIV_COLD void redist_priv_list_parcels(const redist_plan *p, redist_priv_carriage *c) {
   redist_priv_section *s = c->load, *end = c->load + c->loads;
+  const int here = p->nodes->node[p->rank];
   while (s < end) {
     redist_priv_parcel *parcel = &c->parcel[c->parcels++];
     const int own = parcel->own = s->own, carrier = parcel->carrier = s->carrier;
@@ -4640,13 +4643,16 @@ REDIST_PRIV_COLD void redist_priv_list_parcels(const redist_plan *p, redist_priv
             ? NULL
             : redist_priv_add_hop(c, own, own == REDIST_PRIV_FROM, carrier, p->tag + own);
     parcel->section = s;
+    parcel->local = 1;
     for (; s < end && s->carrier == carrier && s->own == own; s++, parcel->sections++) {
+      parcel->local &= s->node == here;
       s->at = c->bytes;
       c->bytes += hop == NULL ? 0 : redist_priv_round_up(s->bytes, p->alignment);
     }
     parcel->hop = hop;
     if (hop != NULL) hop->bytes = c->bytes - hop->at;
   }
+  qsort(c->parcel, (size_t)c->parcels, sizeof *c->parcel, redist_priv_compare_ints);
 }
 
 /* Lays out this rank's dock, and what follows it where it is private. */
@@ -4824,7 +4830,7 @@ REDIST_PRIV void redist_priv_finish_piece(const redist_plan *p, int k) {
 
 /* Packs the sections of a parcel when the dock is ready for them, or unpacks them when they are
    there, in turn. */
-REDIST_PRIV int redist_priv_run_parcel(const redist_plan *p, redist_priv_parcel *parcel) {
+REDIST_PRIV int redist_priv_run_parcel(redist_plan *p, redist_priv_parcel *parcel) {
   redist_priv_carriage *c = p->carriage;
   const int packs = parcel->own == REDIST_PRIV_FROM;
   redist_priv_section *s;
@@ -4835,6 +4841,7 @@ REDIST_PRIV int redist_priv_run_parcel(const redist_plan *p, redist_priv_parcel 
     if (peer->pending > 0 && (packs || redist_priv_is_in_turn(p, peer))) {
       redist_priv_copy_piece(p, peer, peer->whole, parcel->dock + s->at);
       peer->pending = 0;
+      if (!packs) redist_priv_arrive(p, peer->rank);
     }
     all &= peer->pending == 0;
   }
@@ -4846,7 +4853,7 @@ REDIST_PRIV int redist_priv_run_parcel(const redist_plan *p, redist_priv_parcel 
   return REDIST_OK;
 }
 
-REDIST_PRIV int redist_priv_run_parcels(const redist_plan *p, int own) {
+REDIST_PRIV int redist_priv_run_parcels(redist_plan *p, int own) {
   redist_priv_carriage *c = p->carriage;
   int64_t k;
   int code = REDIST_OK;
@@ -4878,7 +4885,7 @@ REDIST_PRIV int redist_priv_run_cargoes(const redist_plan *p, int own) {
 }
 
 /* Progresses all that need not wait for another. */
-REDIST_PRIV int redist_priv_run_carriage(const redist_plan *p) {
+REDIST_PRIV int redist_priv_run_carriage(redist_plan *p) {
   int code = redist_priv_run_parcels(p, REDIST_PRIV_FROM);
   if (code == REDIST_OK) code = redist_priv_run_cargoes(p, REDIST_PRIV_FROM);
   return code == REDIST_OK ? redist_priv_run_cargoes(p, REDIST_PRIV_TO) : code;
@@ -5432,9 +5439,8 @@ REDIST_PRIV_COLD double redist_priv_predict_nodes(const redist_plan *p,
            2 * redist_priv_transfer(rings, (double)carriers, bytes);
   inside.latency /= REDIST_PRIV_NEARER;
   inside.cost.per_byte *= (double)p->nodes->nodes / p->size;
-  return between + redist_priv_transfer(&inside, (double)carriers - 1, bytes) +
-         redist_priv_transfer(&inside, (double)redist_priv_max(s->peers[0], carriers - 1),
-                              near_bytes + bytes);
+  return between + redist_priv_transfer(&inside, p->nodes->most - 1, bytes) +
+         redist_priv_transfer(&inside, p->nodes->most - 1, near_bytes + bytes);
 }
 
 /* Predicts the seconds of an execution by every candidate but a chain. Shared memory costs set-up;

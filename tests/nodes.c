@@ -13,7 +13,7 @@ static double strand_bytes = 65536;
 #define TEST_LARGEST 40000
 #include "exchange.h"
 
-static const int shapes[] = {1, 2, 3, 4, DEALT_TO_2, DEALT_TO_3, DEALT_TO_4, UNEVEN, BACKWARDS};
+static const int shapes[] = {1, 2, 3, 4, DEALT_TO_2, DEALT_TO_3, DEALT_TO_4, UNEVEN, IN_REVERSE};
 enum { ALL_SHAPES = sizeof shapes / sizeof *shapes };
 
 /* On which ranks the system refuses shared memory. */
@@ -187,7 +187,7 @@ static void check_choice(void) {
   test_case_all(method != REDIST_NODES, "nodes of one rank: method %d", method);
   method = chosen(large, REDIST_AUTO, 2, 1e-9, 1e-3);
   test_case_all(method != REDIST_NODES, "dear bytes: method %d", method);
-  method = chosen(small, REDIST_NODES, SHAPES, 0, 0);
+  method = chosen(small, REDIST_NODES, NODE_SHAPES, 0, 0);
   test_case_all(method == REDIST_NODES, "one node: method %d", method);
   method = chosen(large, REDIST_SHARED, 2, 0, 0);
   test_case_all(method == REDIST_SHARED, "shared memory, long messages: method %d", method);
