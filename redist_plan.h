@@ -5314,7 +5314,7 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void) {
        redist_priv_shared_connect, redist_priv_shared_start, redist_priv_shared_test,
        redist_priv_shared_destroy},
 #ifndef REDIST_NO_NODES
-      {REDIST_NODES, REDIST_NODES, "REDIST_NODES", redist_priv_list_members, redist_priv_docks_open,
+      {REDIST_NODES, REDIST_NODES, "REDIST_NODES", NULL, redist_priv_docks_open,
        redist_priv_lanes_staging, redist_priv_make_carriage, redist_priv_docks_connect,
        redist_priv_docks_start, redist_priv_docks_test, redist_priv_docks_destroy},
 #endif
