@@ -92,7 +92,8 @@ static int is_carried(const exchange *e, int shape, int in_arena, int refusal) {
   const redist_priv_carriage *c = e->plan->carriage;
   const redist_stats stats = stats_of(e->plan);
   const int parts = count_nodes(shape), ranks = node_ranks_of(shape, e->rank);
-  if (stats.method != REDIST_NODES) return test_sum((int)e->plan->peers) == 0;
+  if (test_sum((int)e->plan->peers) == 0) return 1;
+  if (stats.method != REDIST_NODES) return 0;
   if (parts == 1) return c == NULL;
   return carriers_agree(e, shape) && c->nodes == parts && c->ranks == ranks &&
          (in_arena || c->shared == (refusal == NOWHERE)) &&
