@@ -58,6 +58,8 @@
  *       b  REDIST_ALLTOALLW
  *       b  shared memory
  *       b  REDIST_SHARED
+ *       b  nodes
+ *       b  REDIST_NODES
  *       b  the network
  *       b  REDIST_MULTIPHASE
  *       b  choosing a method
@@ -129,6 +131,11 @@
 #define REDIST_EAGER_BYTES 16384
 #endif
 
+#ifndef REDIST_PRIV_NODE_OF
+/* which node options.node_ranks puts a rank on; tests put nodes of other shapes in its place */
+#define REDIST_PRIV_NODE_OF(rank, node_ranks) ((rank) / (node_ranks))
+#endif
+
 /* Further constants: their unit, what they decide, and the command that measured them (chosen: none
    did). Waiting: */
 /* tests before the processor is yielded; build/small on more ranks than cores */
@@ -176,6 +183,10 @@
 #define REDIST_PRIV_WITHIN 1e-6, 5e-10  /* MPI's messages in a node; build/small, build/methods */
 #define REDIST_PRIV_RINGS 7e-7, 3e-10   /* rings; the same */
 #define REDIST_PRIV_BETWEEN 1e-6, 8e-10 /* messages between nodes: 10 Gbit/s; chosen */
+/* REDIST_NODES: bytes of a message between nodes from which on it is worth another one */
+#ifndef REDIST_PRIV_STRAND
+#define REDIST_PRIV_STRAND 65536
+#endif
 /* the ratio of long messages' time to that of short pieces, if not measured; bench/cluster.sh */
 #define REDIST_PRIV_CROWDING 2
 /* the time to set up rings, in duplications of a communicator; build/small */
@@ -222,12 +233,15 @@ typedef enum {
   /* shared memory inside a node; between nodes as REDIST_SCHEDULED or, for short messages (600
      bytes), REDIST_POINT_TO_POINT; from REDIST_AUTO the faster one */
   REDIST_SHARED,
-  /* a chain of plans through intermediate layouts (redist_phases): tiny messages; slabs to slabs
-     also through a grid of nodes x ranks of a node, first inside the nodes */
-  REDIST_MULTIPHASE
+  /* a chain of plans through intermediate layouts (redist_phases): tiny messages */
+  REDIST_MULTIPHASE,
+  /* what the ranks of a node send to another node goes in one message, or in a few, gathered and
+     handed out through shared memory; inside a node as REDIST_SHARED: short messages between nodes
+     of several ranks */
+  REDIST_NODES
 } redist_method;
 
-enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
+enum { REDIST_PRIV_METHODS = REDIST_NODES + 1 };
 
 /* How REDIST_AUTO chooses: by prediction, or by timing candidates on scratch arrays of full
    size. */
@@ -686,6 +700,7 @@ typedef struct {
   int64_t announced;
   char announced_line[REDIST_PRIV_LINE - sizeof(int64_t)];
   int64_t piece; /* bytes of its pieces */
+  int64_t dock;  /* where the rank's dock lies, relative to the board */
   /* array[2 * arrays]: this execution's arrays, relative to the board; then first[2 * parts], the
      first place of each half, and their number; then the places */
   int64_t array[2];
@@ -825,6 +840,17 @@ typedef struct {
   int64_t fetching;
 } redist_priv_home;
 
+/* The flag of a rank that has no section in a dock. */
+#define REDIST_PRIV_UNUSED INT64_MAX
+
+/* The beginning of a dock. The flags of the node's ranks follow, each in a cache line, then the
+   list of sections, then the cargoes. */
+typedef struct {
+  int64_t state[2][REDIST_PRIV_LINE / sizeof(int64_t)]; /* state[own][0]: sent, arrived */
+  int64_t sections;
+  char line[REDIST_PRIV_LINE - sizeof(int64_t)];
+} redist_priv_dock;
+
 /* The state of REDIST_SHARED. It outlives its plan while other ranks still read its block. */
 typedef struct redist_priv_rings {
   redist_priv_home *home; /* the plan's, or the arena's */
@@ -835,6 +861,8 @@ typedef struct redist_priv_rings {
   unsigned polls;
   int direct;                   /* messages may bypass rings where arrays lie in the arena */
   int64_t execution, announced; /* number of the one in progress; its word on the board */
+  redist_priv_dock *dock;       /* of so many ranks; or NULL */
+  int ranks;
   int64_t receives, channels;
   redist_priv_channel channel[1]; /* channel[channels], first those that receive */
 } redist_priv_rings;
@@ -855,6 +883,95 @@ typedef struct {
   /* the worst ratio of a long message's time to that of short pieces in its place; 0: not known */
   double crowding;
 } redist_priv_network;
+
+/* Which node each rank is on. Nodes are numbered by their lowest ranks. */
+typedef struct {
+  int nodes, least, most; /* ranks of the smallest and the largest one */
+  int *node, *number;     /* node[ranks]; number[ranks]: its number among the node's ranks */
+  int *first, *rank;      /* node k has rank[first[k]], ..., rank[first[k + 1] - 1], ascending */
+} redist_priv_nodes;
+
+/* The most that any rank exchanges on one side with its own node [0], and with others [1]. */
+typedef struct {
+  int64_t peers[2], bytes[2];
+} redist_priv_spread;
+
+/* REDIST_NODES: a message of the plan, packed, in the dock of a carrier on this rank's node (drawn
+   at REDIST_NODES). */
+typedef struct {
+  int carrier;
+  int own;          /* REDIST_PRIV_FROM: it leaves the node */
+  int node, strand; /* of its cargo: the other node, and which of those to or from there */
+  int rank[2];      /* source and destination */
+  int64_t bytes;
+  int64_t at;   /* from the beginning of the dock */
+  int64_t peer; /* of the plan, at the rank that packs or unpacks it */
+} redist_priv_section;
+
+/* A message of MPI's, in pieces of REDIST_MAX_COUNT bytes: a cargo or, without shared memory, a
+   parcel between a carrier and a rank of its node. */
+typedef struct {
+  int own, sends, rank, tag;
+  int copies;        /* its sections to or from the cargoes: the carrier's end of a parcel */
+  int64_t at, bytes; /* from the beginning of the dock on */
+  int64_t first, pieces, pending; /* request[first], ...; pieces not yet complete */
+  int64_t *flag; /* receives the execution's number when it is complete; NULL: a cargo */
+} redist_priv_hop;
+
+/* This rank's sections of a side in the dock of one carrier. */
+typedef struct {
+  int local; /* sort key: not 0 where all sections stay in the node, which can wait */
+  int own, carrier;
+  int there; /* the carrier's number in the home */
+  int done;  /* packed, or unpacked */
+  int64_t sections;
+  redist_priv_section *section; /* section[sections] */
+  redist_priv_hop *hop;         /* NULL: through memory */
+  int64_t complete;             /* the last execution whose hop is complete, if it has one */
+  char *dock;
+  const int64_t *state; /* sent or arrived; or `complete` */
+  int64_t *flag;        /* packed or drained */
+} redist_priv_parcel;
+
+/* What a rank tells another one of its node, and hears from it: section[k][sections[k]]. */
+typedef struct {
+  int rank;
+  int64_t sections[2];
+  redist_priv_section *section[2];
+  MPI_Request request[2];
+} redist_priv_letter;
+
+/* The state of REDIST_NODES. */
+typedef struct {
+  int shared;            /* docks are shared memory */
+  int strands;           /* cargoes from a node to another */
+  int nodes;             /* of the communicator */
+  int ranks, number;     /* of the node; this rank's among them */
+  int *pair;             /* rank 0: pair[2 * k], pair[2 * k + 1] carry node 0's k-th cargo */
+  int hands[2];          /* other ranks of the node with sections in this rank's dock */
+  int code;              /* an error of this rank, before it takes part in opening shared memory */
+  int stage[2], gate[2]; /* by side, of an execution; flags of the dock that are raised */
+  int64_t moving[2];     /* cargoes in progress */
+  int64_t execution;
+  int64_t most;  /* sections that any rank has for any carrier */
+  int64_t loads; /* load[loads]: this rank's sections, by carrier */
+  redist_priv_section *load;
+  int64_t sections; /* section[sections]: those in this rank's dock */
+  redist_priv_section *section;
+  redist_priv_letter *letter; /* letter[ranks] */
+  int64_t parcels, left;      /* parcel[parcels]; how many are not done */
+  redist_priv_parcel *parcel;
+  /* hop[0], ...: cargoes; hop[cargoes], ...: parcels of this rank's dock; hop[docked], ...,
+     hop[hops - 1]: this rank's parcels */
+  int64_t cargoes, docked, hops;
+  redist_priv_hop *hop;
+  redist_priv_dock *dock;
+  int64_t bytes;               /* of the dock, and what follows it */
+  int64_t requests, active;    /* request[requests]; those in progress */
+  MPI_Request *request, *made; /* in progress; persistent */
+  int *index, *owner;          /* for MPI_Testsome; each request's hop */
+  MPI_Status *status;
+} redist_priv_carriage;
 
 struct redist_arena {
   int64_t name;                /* the same on every rank, and no other arena's */
@@ -902,7 +1019,7 @@ typedef struct {
 typedef struct {
   redist_method method;
   /* tried where this one fails; REDIST_AUTO: redist_priv_by_messages */
-  redist_method fallback;
+  redist_method fallback; /* the method itself: its second row, which follows */
   const char *name;
   int (*prepare)(redist_plan *); /* before the ranks first agree; local; or NULL */
   int (*open)(redist_plan *);    /* collective; or NULL */
@@ -1032,6 +1149,8 @@ struct redist_plan {
   int64_t duplication;      /* nanoseconds to duplicate the communicator, agreed on */
   unsigned tried;           /* methods: bit k for method k */
   int64_t node; /* ranks before the first that is not on rank 0's node; 0: all are on one */
+  redist_priv_nodes *nodes; /* where there are several; valid during creation only */
+  redist_priv_spread spread;
   redist_priv_network network; /* zero: not known yet */
   union {
     redist_priv_lanes lanes; /* REDIST_SHARED's, too */
@@ -1039,8 +1158,9 @@ struct redist_plan {
     redist_priv_chain chain;
   } state; /* of the transport; zero when it opens */
   redist_priv_sharing sharing;
-  redist_plan *next;  /* started in the same arena */
-  int64_t executions; /* completed */
+  redist_priv_carriage *carriage; /* NULL: no rank carries messages */
+  redist_plan *next;              /* started in the same arena */
+  int64_t executions;             /* completed */
   /* when the execution in progress began; seconds that one took on this rank */
   double began, fastest;
   redist_priv_clock times, *clock; /* its own, or its chain's; NULL: not timed */
@@ -1050,6 +1170,12 @@ struct redist_plan {
   double seconds[REDIST_PRIV_METHODS];
   redist_priv_error error; /* of the call that failed last; redist_plan_message */
 };
+
+/* A rank's flag in a dock: packed (REDIST_PRIV_FROM) or drained. number: the rank's in its node. */
+REDIST_PRIV int64_t *redist_priv_dock_flag(redist_priv_dock *dock, int ranks, int own, int number) {
+  char *flags = (char *)(dock + 1);
+  return (int64_t *)(void *)(flags + (own * ranks + number) * (int64_t)REDIST_PRIV_LINE);
+}
 
 /* The a-th array of a side: of the execution in progress, or fixed. */
 REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a) {
@@ -1217,7 +1343,8 @@ REDIST_PRIV_COLD int64_t redist_priv_machine(void) {
 
 /* The same for this rank's node. */
 REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p) {
-  return p->options.node_ranks > 0 ? p->rank / p->options.node_ranks : p->sharing.home.machine;
+  const int each = p->options.node_ranks;
+  return each > 0 ? REDIST_PRIV_NODE_OF(p->rank, each) : p->sharing.home.machine;
 }
 
 /* Whatever must be the same on every rank, as a sequence of named numbers. Ranks compare hashes of
@@ -1604,6 +1731,7 @@ REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_erro
     redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.method is %d, which %s", method,
                      method == REDIST_SCHEDULED    ? "REDIST_NO_SCHEDULED leaves out"
                      : method == REDIST_MULTIPHASE ? "REDIST_NO_MULTIPHASE leaves out"
+                     : method == REDIST_NODES      ? "REDIST_NO_NODES leaves out"
                                                    : "is no method");
   if (o->effort != REDIST_ESTIMATE && o->effort != REDIST_MEASURE)
     redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.effort is %d", (int)o->effort);
@@ -2406,6 +2534,23 @@ REDIST_PRIV void redist_priv_copy_all_staged(const redist_plan *p, int own) {
 
 /* ---------------------------------------------------------------------------- reports (private) */
 
+/* The messages that this rank sends or receives; adds their bytes. A carrier's are its cargoes, too,
+   and what it hands to the ranks of its node, or gets from them. */
+REDIST_PRIV_COLD int64_t redist_priv_count_messages(const redist_plan *p, int own, int64_t *bytes) {
+  const redist_priv_carriage *c = p->carriage;
+  int64_t k, n = p->side[own].peers;
+  *bytes += p->side[own].bytes;
+  if (c == NULL) return n;
+  for (k = 0; k < c->loads; k++) n -= c->load[k].own == own;
+  for (k = 0; k < c->parcels; k++) n += c->parcel[k].own == own && c->parcel[k].carrier != p->rank;
+  n += c->hands[!own];
+  for (k = 0; k < c->cargoes; k++) {
+    n += c->hop[k].own == own;
+    *bytes += c->hop[k].own == own ? c->hop[k].bytes : 0;
+  }
+  return n;
+}
+
 REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats) {
   const redist_priv_chain *c = &p->state.chain;
   int k;
@@ -2415,10 +2560,8 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
     for (k = 0; k < c->phases; k++) redist_priv_add_stats(c->phase[k], stats);
     return;
   }
-  stats->sends += p->side[REDIST_PRIV_FROM].peers;
-  stats->receives += p->side[REDIST_PRIV_TO].peers;
-  stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
-  stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
+  stats->sends += redist_priv_count_messages(p, REDIST_PRIV_FROM, &stats->bytes_sent);
+  stats->receives += redist_priv_count_messages(p, REDIST_PRIV_TO, &stats->bytes_received);
   for (k = 0; k < p->arrays; k++)
     stats->bytes_local +=
         redist_priv_part_of(p, k)->local * redist_priv_part_of(p, k)->element_bytes;
@@ -2590,14 +2733,17 @@ REDIST_PRIV int redist_priv_post(const redist_plan *p, int64_t k, int persistent
   return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Whether a peer's memory is known when the plan is made, so that its requests can be persistent.
-   SimGrid's SMPI 3.32 loses messages if a persistent send restarts before the last was received. */
-REDIST_PRIV_COLD int redist_priv_is_bound(const redist_plan *p, const redist_priv_peer *peer) {
-#if defined SMPI_H
-  return 0;
+#if defined SMPI_H /* 3.32 loses messages if a persistent send restarts before the last arrived */
+#define REDIST_PRIV_PERSISTS 0
+#else
+#define REDIST_PRIV_PERSISTS 1
 #endif
+
+/* Whether a peer's memory is known when the plan is made, so that its requests can be
+   persistent. */
+REDIST_PRIV_COLD int redist_priv_is_bound(const redist_plan *p, const redist_priv_peer *peer) {
   const int fixed = peer->staged == REDIST_PRIV_IN_ARRAY && !p->agreed.unfixed[peer->own];
-  return !peer->near && (peer->staged >= 0 || fixed);
+  return REDIST_PRIV_PERSISTS && !peer->near && (peer->staged >= 0 || fixed);
 }
 
 /* Makes persistent requests; of a schedule's messages, for the first pieces. */
@@ -3184,8 +3330,8 @@ REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n) {
 
 /* Whether options.node_ranks puts a rank on this rank's node: only those may share memory. */
 REDIST_PRIV_COLD int redist_priv_same_part(const redist_plan *p, int rank) {
-  const int each = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
-  return rank / each == p->rank / each;
+  const int each = p->options.node_ranks;
+  return each == 0 || REDIST_PRIV_NODE_OF(rank, each) == REDIST_PRIV_NODE_OF(p->rank, each);
 }
 
 /* Lists the members of the plan's home, if it may have one of its own. */
@@ -3194,7 +3340,8 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
   int64_t k;
   int n = 0;
   if (p->options.arena != NULL ||
-      (p->options.method != REDIST_AUTO && p->options.method != REDIST_SHARED))
+      (p->options.method != REDIST_AUTO && p->options.method != REDIST_SHARED &&
+       p->options.method != REDIST_NODES))
     return REDIST_OK;
   if (redist_priv_members(h, (int)p->peers + 1) != REDIST_OK) return REDIST_ERR_MEMORY;
   h->member[n++].rank = p->rank;
@@ -3406,6 +3553,15 @@ REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h) {
   return code;
 }
 
+/* Whether the node's ranks have unpacked all that has entered a dock, if there is one. */
+REDIST_PRIV_COLD int redist_priv_is_drained(const redist_priv_rings *r) {
+  int k, drained = 1;
+  for (k = 0; r->dock != NULL && k < r->ranks; k++)
+    drained &= REDIST_PRIV_ACQUIRE(redist_priv_dock_flag(r->dock, r->ranks, REDIST_PRIV_TO, k)) >=
+               r->execution;
+  return drained;
+}
+
 /* Frees the blocks of freed plans that no rank reads any more: all their pieces are drained. */
 REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home) {
   redist_priv_rings **at = &home->first;
@@ -3416,7 +3572,7 @@ REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home) {
            REDIST_PRIV_ACQUIRE(&r->channel[k].slot->drained) ==
                r->channel[k].before + r->channel[k].done)
       k++;
-    if (r->abandoned && k == r->channels) {
+    if (r->abandoned && k == r->channels && redist_priv_is_drained(r)) {
       *at = r->next;
       REDIST_FREE(r);
     } else {
@@ -3762,14 +3918,23 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
   return code;
 }
 
+/* While a rank waits for flags only, it must let MPI progress other messages of this process: some
+   libraries do nothing when all requests are complete. */
+REDIST_PRIV int redist_priv_let_progress(const redist_plan *p) {
+  redist_priv_rings *r = p->sharing.rings;
+  int flag;
+  if (r == NULL || ++r->polls % 64 != 0) return REDIST_OK;
+  return MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS
+             ? REDIST_OK
+             : REDIST_ERR_MPI;
+}
+
 /* A sender is done when its arrays are free. In place, the ring must be empty, so that the next
-   execution can pack everything before it unpacks anything. While it waits for flags only, it must
-   let MPI progress other messages of this process: some libraries do nothing when all requests are
-   complete. */
+   execution can pack everything before it unpacks anything. */
 REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done) {
   redist_priv_rings *r = p->sharing.rings;
   int64_t k;
-  int all = 1, code, flag;
+  int all = 1, code;
   redist_priv_send_all(p, 1);
   for (k = 0; k < r->channels; k++) {
     redist_priv_channel *channel = &r->channel[k];
@@ -3782,9 +3947,7 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done) {
             REDIST_PRIV_ACQUIRE(&channel->slot->drained) == channel->before + channel->done);
   }
   code = redist_priv_lanes_test(p, done);
-  if (code == REDIST_OK && *done && !all && ++r->polls % 64 == 0 &&
-      MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-    code = REDIST_ERR_MPI;
+  if (code == REDIST_OK && *done && !all) code = redist_priv_let_progress(p);
   *done &= all;
   return code;
 }
@@ -3820,31 +3983,38 @@ REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p) {
   return redist_priv_round_up(redist_priv_max(most, p->largest), REDIST_PRIV_LINE);
 }
 
-/* Creates the channels to peers that share memory with this rank. */
-REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p) {
-  redist_priv_rings *r = p->sharing.rings;
-  const redist_priv_home *home = r->home;
+/* *number: a rank's number among the home's members; -1: it shares no memory with this one. */
+REDIST_PRIV_COLD int redist_priv_member_of(const redist_plan *p, int rank, int *number) {
+  const redist_priv_home *home = p->sharing.rings->home;
+  const redist_priv_member *m = NULL;
   MPI_Group all = MPI_GROUP_NULL, those = MPI_GROUP_NULL;
-  int64_t k;
-  int code = MPI_Comm_group(p->comm, &all), there;
+  int code = MPI_Comm_group(p->comm, &all), there = -1;
   if (code == MPI_SUCCESS) code = MPI_Comm_group(home->comm, &those);
-  for (k = 0; k < p->peers && code == MPI_SUCCESS; k++) {
-    redist_priv_peer *peer = &p->peer[k];
-    const redist_priv_member *m;
-    code = MPI_Group_translate_ranks(all, 1, &peer->rank, those, &there);
-    m = code != MPI_SUCCESS || there < 0
-            ? NULL
-            : (const redist_priv_member *)redist_priv_find(home->member, home->size, sizeof *m,
-                                                           there);
-    peer->near = m != NULL && m->shares && redist_priv_same_part(p, peer->rank);
-    if (!peer->near) continue;
-    r->channel[r->channels].peer = peer;
-    r->channel[r->channels++].there = (int)(m - home->member);
-    r->receives += peer->own == REDIST_PRIV_TO;
-  }
+  if (code == MPI_SUCCESS) code = MPI_Group_translate_ranks(all, 1, &rank, those, &there);
+  if (code == MPI_SUCCESS && there >= 0)
+    m = (const redist_priv_member *)redist_priv_find(home->member, home->size, sizeof *m, there);
+  *number = m != NULL && m->shares ? (int)(m - home->member) : -1;
   if (those != MPI_GROUP_NULL) MPI_Group_free(&those);
   if (all != MPI_GROUP_NULL) MPI_Group_free(&all);
   return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* Creates the channels to peers that share memory with this rank. */
+REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p) {
+  redist_priv_rings *r = p->sharing.rings;
+  int64_t k;
+  int code = REDIST_OK, there;
+  for (k = 0; k < p->peers && code == REDIST_OK; k++) {
+    redist_priv_peer *peer = &p->peer[k];
+    if (!redist_priv_same_part(p, peer->rank)) continue;
+    code = redist_priv_member_of(p, peer->rank, &there);
+    peer->near = there >= 0;
+    if (there < 0) continue;
+    r->channel[r->channels].peer = peer;
+    r->channel[r->channels++].there = there;
+    r->receives += peer->own == REDIST_PRIV_TO;
+  }
+  return code;
 }
 
 /* Plans a message's ring, equally at both ends, for pieces of `bytes`, and compiles its copies. */
@@ -3898,7 +4068,7 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
     }
     REDIST_PRIV_RELEASE(&notice->board, r->begin);
   }
-  REDIST_ASSERT(at == r->begin + r->bytes);
+  REDIST_ASSERT(at == r->begin + r->bytes - (p->carriage == NULL ? 0 : p->carriage->bytes));
 }
 
 /* Where the lists of places begin on a board. */
@@ -3979,14 +4149,18 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p) {
   const redist_priv_transport *messages = redist_priv_transport_of((int)redist_priv_by_messages(p));
   redist_arena *arena = p->options.arena;
   redist_priv_home *home = arena != NULL ? &arena->home : &p->sharing.home;
+  const redist_priv_carriage *c = p->carriage;
   const size_t bytes = sizeof(redist_priv_rings) + (size_t)p->peers * sizeof(redist_priv_channel);
   int code;
   p->sharing.rings = (redist_priv_rings *)redist_priv_zeroed(1, bytes);
-  code = p->sharing.rings == NULL || home->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+  code = p->sharing.rings == NULL || home->size == 0 ? (int)REDIST_ERR_MEMORY
+         : c != NULL                                 ? c->code
+                                                     : (int)REDIST_OK;
   if (arena == NULL) code = redist_priv_home_find(home, p->comm, code);
   if (code != REDIST_OK) return code;
   p->sharing.rings->home = home;
-  if (!p->ordered && messages->open != NULL) code = messages->open(p);
+  p->sharing.rings->ring_bytes = c == NULL ? 0 : c->bytes;
+  if (c == NULL && !p->ordered && messages->open != NULL) code = messages->open(p);
   if (code == REDIST_OK) code = redist_priv_find_near(p);
   return code == REDIST_OK ? redist_priv_write_block(p) : code;
 }
@@ -4114,6 +4288,828 @@ REDIST_PRIV_COLD void redist_priv_unshare_arena(redist_arena *a) { (void)a; }
 
 #endif
 
+/* ------------------------------------------------------------------------------ nodes (private) */
+
+/* A rank and the number of its node (redist_priv_node_number). */
+typedef struct {
+  int64_t node, rank;
+} redist_priv_on_node;
+
+REDIST_PRIV_COLD int redist_priv_compare_nodes(const void *a, const void *b) {
+  const redist_priv_on_node *x = (const redist_priv_on_node *)a,
+                            *y = (const redist_priv_on_node *)b;
+  return x->node != y->node ? (x->node > y->node) - (x->node < y->node)
+                            : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Tables for so many ranks, not filled; NULL when memory is exhausted. */
+REDIST_PRIV_COLD redist_priv_nodes *redist_priv_nodes_new(int size) {
+  redist_priv_nodes *n =
+      (redist_priv_nodes *)redist_priv_zeroed(1,
+                                              sizeof *n + (4 * (size_t)size + 1) * sizeof *n->node);
+  if (n == NULL) return NULL;
+  n->node = (int *)(void *)(n + 1);
+  n->number = n->node + size;
+  n->rank = n->number + size;
+  n->first = n->rank + size;
+  n->least = size;
+  return n;
+}
+
+/* Fills the tables from list[size], the ranks sorted by node. */
+REDIST_PRIV_COLD void redist_priv_number_nodes(redist_priv_nodes *n,
+                                               const redist_priv_on_node *list, int size) {
+  int k, r;
+  for (k = 0; k < size; k++) {
+    const int same = k > 0 && list[k].node == list[k - 1].node;
+    r = (int)list[k].rank;
+    n->number[r] = same ? n->number[list[k - 1].rank] + 1 : 0;
+    n->node[r] = same ? n->node[list[k - 1].rank] : r; /* the lowest rank of its node */
+  }
+  for (r = 0; r < size; r++) {
+    if (n->node[r] == r) n->rank[r] = n->nodes++;
+    n->node[r] = n->rank[n->node[r]];
+    n->first[n->node[r] + 1]++;
+  }
+  for (k = 0; k < n->nodes; k++) {
+    n->least = (int)redist_priv_min(n->least, n->first[k + 1]);
+    n->most = (int)redist_priv_max(n->most, n->first[k + 1]);
+    n->first[k + 1] += n->first[k];
+  }
+  for (r = 0; r < size; r++) n->rank[n->first[n->node[r]] + n->number[r]] = r;
+}
+
+/* Makes p->nodes from the node numbers of all ranks. Collective; the same answer on all ranks. */
+REDIST_PRIV_COLD int redist_priv_list_nodes(redist_plan *p) {
+  redist_priv_on_node own, *list = REDIST_PRIV_ZEROED(redist_priv_on_node, p->size);
+  MPI_Request request;
+  int code;
+  own.node = redist_priv_node_number(p);
+  own.rank = p->rank;
+  p->nodes = redist_priv_nodes_new(p->size);
+  code = list == NULL || p->nodes == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  code = redist_priv_worst(p->comm, code);
+  if (code == REDIST_OK)
+    code = redist_priv_await(MPI_Iallgather(&own, 2, MPI_INT64_T, list, 2, MPI_INT64_T, p->comm,
+                                            &request),
+                             &request);
+  if (code == REDIST_OK) {
+    qsort(list, (size_t)p->size, sizeof *list, redist_priv_compare_nodes);
+    redist_priv_number_nodes(p->nodes, list, p->size);
+  }
+  REDIST_FREE(list);
+  return redist_priv_worst(p->comm, code);
+}
+
+/* ----------------------------------------------------------------------- REDIST_NODES (private) */
+
+/* What the ranks of a node send to the ranks of another goes in one message, or in a few (strands):
+   a cargo, from its carrier on the one node to its carrier on the other. Each message of the plan
+   is a section of it. The ranks of a node pack their sections into the carrier's dock; at the other
+   end each rank unpacks its own straight from the dock. A node's carriers are spread over its
+   ranks.
+
+       node 0                                                            node 1
+       rank 0 packs  -+                                              +-  rank 2 unpacks
+                      +-  dock of rank 1  -- cargo -->  dock of rank 2  -+
+       rank 1 packs  -+                                              +-  rank 3 unpacks
+
+       flag in a dock   of            what it says of an execution, by its number
+       packed           each rank     all its sections are in the cargoes that leave
+       sent             the carrier   these have left: ranks may pack the next execution's
+       arrived          the carrier   all cargoes that enter are there
+       drained          each rank     it has unpacked its sections: the next cargoes may enter
+
+   The ranks of a node tell its carriers their sections when the plan is made. Both carriers of a
+   cargo sort them alike, by source and destination. Where ranks share no memory, a dock is private:
+   each rank sends the carrier its sections in one message, a parcel, or gets them in one, and a
+   section from one rank of the node to another is in the parcel that goes there. */
+
+#ifndef REDIST_PRIV_SHARES /* docks are private */
+#define REDIST_PRIV_ACQUIRE(pointer) (*(pointer))
+#define REDIST_PRIV_RELEASE(pointer, value) (*(pointer) = (value))
+#endif
+
+#ifndef REDIST_NO_NODES
+
+/* The cargoes of a side, in an execution: before they are sent or received, while, and after. */
+enum redist_priv_stages { REDIST_PRIV_GATHERS, REDIST_PRIV_MOVES, REDIST_PRIV_RESTS };
+
+/* The rank of a node that carries its cargoes of a strand to another node and from there. */
+REDIST_PRIV_COLD int redist_priv_carrier(const redist_priv_nodes *n, int node, int other,
+                                         int strand) {
+  const int ranks = n->first[node + 1] - n->first[node];
+  const int turn = (other - node + n->nodes) % n->nodes - 1 + strand * (n->nodes - 1);
+  return n->rank[n->first[node] + turn % ranks];
+}
+
+/* How many cargoes go from a node to another: several only if they are long, and no rank carries
+   two. */
+REDIST_PRIV_COLD int redist_priv_strands(const redist_plan *p) {
+  const redist_priv_nodes *n = p->nodes;
+  const int others = n->nodes - 1;
+  const double bytes = (double)p->spread.bytes[1] * p->size / n->nodes / others;
+  return (int)redist_priv_clamp((int64_t)(bytes / REDIST_PRIV_STRAND), 1,
+                                redist_priv_max(n->least / others, 1));
+}
+
+/* The list of a dock's sections. */
+REDIST_PRIV redist_priv_section *redist_priv_dock_sections(redist_priv_dock *dock, int ranks) {
+  return (redist_priv_section *)(void *)redist_priv_dock_flag(dock, ranks, 2, 0);
+}
+
+/* By carrier, side and cargo; then by source and destination. */
+REDIST_PRIV_COLD int redist_priv_compare_sections(const void *a, const void *b) {
+  const redist_priv_section *x = (const redist_priv_section *)a,
+                            *y = (const redist_priv_section *)b;
+  const int first[] = {x->carrier, x->own, x->node, x->strand, x->rank[0], x->rank[1]},
+            second[] = {y->carrier, y->own, y->node, y->strand, y->rank[0], y->rank[1]};
+  int k = 0;
+  while (k < 5 && first[k] == second[k]) k++;
+  return (first[k] > second[k]) - (first[k] < second[k]);
+}
+
+/* Whether two sections are in one cargo. */
+REDIST_PRIV_COLD int redist_priv_same_cargo(const redist_priv_section *x,
+                                            const redist_priv_section *y) {
+  return x->own == y->own && x->node == y->node && x->strand == y->strand;
+}
+
+/* ---- laying it out ---- */
+
+/* Lists this rank's messages that carriers carry: those to and from other nodes; without shared
+   memory, all. Returns the most for any carrier. */
+REDIST_PRIV_COLD int64_t redist_priv_list_load(const redist_plan *p, redist_priv_carriage *c) {
+  const redist_priv_nodes *n = p->nodes;
+  const int here = n->node[p->rank];
+  int64_t k, alike = 0, most = 0;
+  for (k = 0; k < p->peers; k++) {
+    const redist_priv_peer *peer = &p->peer[k];
+    redist_priv_section s;
+    memset(&s, 0, sizeof s);
+    s.own = peer->own;
+    s.node = n->node[peer->rank];
+    s.rank[peer->own] = p->rank;
+    s.rank[!peer->own] = peer->rank;
+    s.strand = s.node == here ? 0 : n->number[s.rank[REDIST_PRIV_FROM]] % c->strands;
+    s.carrier =
+        s.node == here ? s.rank[REDIST_PRIV_TO] : redist_priv_carrier(n, here, s.node, s.strand);
+    s.bytes = peer->bytes;
+    s.peer = k;
+    if (s.node != here || !c->shared) c->load[c->loads++] = s;
+  }
+  qsort(c->load, (size_t)c->loads, sizeof *c->load, redist_priv_compare_sections);
+  for (k = 0; k < c->loads; k++) {
+    alike = k > 0 && c->load[k].carrier == c->load[k - 1].carrier ? alike + 1 : 1;
+    most = redist_priv_max(most, alike);
+  }
+  return most;
+}
+
+/* Sends a rank of the node the sections that it carries for this one, or receives those that this
+   rank carries for it. */
+REDIST_PRIV_COLD int redist_priv_post_letter(const redist_plan *p, redist_priv_letter *l,
+                                             int receives) {
+  const int bytes = (int)(l->sections[receives] * (int64_t)sizeof *l->section[0]);
+  return (
+      receives
+          ? MPI_Irecv(l->section[1], bytes, MPI_BYTE, l->rank, p->tag, p->comm, &l->request[1])
+          : MPI_Isend(l->section[0], bytes, MPI_BYTE, l->rank, p->tag, p->comm, &l->request[0]));
+}
+
+/* Exchanges letters with all other ranks of the node. As in redist_priv_introduce, what fails is
+   tried again, and all messages are completed. */
+REDIST_PRIV_COLD int redist_priv_swap_letters(const redist_plan *p, redist_priv_letter *l,
+                                              int64_t n) {
+  int64_t k;
+  int posted, code = MPI_SUCCESS;
+  for (k = 0; k < 2 * n; k++) {
+    l[k / 2].request[k % 2] = MPI_REQUEST_NULL;
+    if (l[k / 2].rank == p->rank) continue;
+    posted = redist_priv_post_letter(p, &l[k / 2], (int)(k % 2));
+    if (posted != MPI_SUCCESS && redist_priv_post_letter(p, &l[k / 2], (int)(k % 2)) != MPI_SUCCESS)
+      l[k / 2].request[k % 2] = MPI_REQUEST_NULL;
+    code = code == MPI_SUCCESS ? posted : code;
+  }
+  for (k = 0; k < 2 * n; k++) {
+    MPI_Request *request = &l[k / 2].request[k % 2];
+    posted = *request == MPI_REQUEST_NULL ? MPI_SUCCESS : redist_priv_await(MPI_SUCCESS, request);
+    if (posted != MPI_SUCCESS) redist_priv_drop(request, (int)(k % 2));
+    code = code == MPI_SUCCESS ? posted : code;
+  }
+  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* Lists the carriers of what goes from node 0 to nodes 1, 2, ..., for rank 0's report. */
+REDIST_PRIV_COLD void redist_priv_list_pairs(const redist_plan *p, redist_priv_carriage *c) {
+  int k;
+  for (k = 0; p->rank == 0 && k < (c->nodes - 1) * c->strands; k++) {
+    const int node = k / c->strands + 1, strand = k % c->strands;
+    c->pair[2 * k] = redist_priv_carrier(p->nodes, 0, node, strand);
+    c->pair[2 * k + 1] = redist_priv_carrier(p->nodes, node, 0, strand);
+  }
+}
+
+/* Begins a plan's carriage: lists what carriers carry for this rank. code: an error of this rank.
+   Collective; the same answer on all ranks. */
+REDIST_PRIV_COLD int redist_priv_begin_carriage(redist_plan *p, int shared, int code) {
+  const redist_priv_nodes *n = p->nodes;
+  const int here = n->node[p->rank];
+  redist_priv_carriage *c = p->carriage = REDIST_PRIV_ZEROED(redist_priv_carriage, 1);
+  int64_t most[2] = {REDIST_ERR_MEMORY, 0};
+  if (c != NULL) {
+    c->shared = shared;
+    c->strands = redist_priv_strands(p);
+    c->nodes = n->nodes;
+    c->ranks = n->first[here + 1] - n->first[here];
+    c->number = n->number[p->rank];
+    c->load = REDIST_PRIV_ALLOC(redist_priv_section, p->peers);
+    c->parcel = REDIST_PRIV_ZEROED(redist_priv_parcel, 2 * c->ranks);
+    c->letter = REDIST_PRIV_ZEROED(redist_priv_letter, c->ranks);
+    c->pair = REDIST_PRIV_ALLOC(int, p->rank == 0 ? 2 * (n->nodes - 1) * c->strands : 0);
+  }
+  if (c != NULL && c->load != NULL && c->parcel != NULL && c->letter != NULL && c->pair != NULL) {
+    most[0] = code;
+    redist_priv_list_pairs(p, c);
+    most[1] = redist_priv_list_load(p, c);
+  }
+  code = redist_priv_reduce(p->comm, most, 2, MPI_MAX);
+  code = code == REDIST_OK ? (int)most[0] : code;
+  if (code != REDIST_OK) return code;
+  c->most = most[1];
+  c->section = REDIST_PRIV_ZEROED(redist_priv_section, c->ranks * c->most);
+  return redist_priv_worst(p->comm, c->section == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
+}
+
+/* Tells the carriers of this node what they carry for this rank, and lists, sorted, what this rank
+   carries. All ranks of the node must call it. */
+REDIST_PRIV_COLD int redist_priv_tell_carriers(const redist_plan *p, redist_priv_carriage *c) {
+  const redist_priv_nodes *n = p->nodes;
+  int64_t k, at = 0;
+  int code;
+  for (k = 0; k < c->ranks; k++) {
+    redist_priv_letter *l = &c->letter[k];
+    l->rank = n->rank[n->first[n->node[p->rank]] + k];
+    l->section[0] = c->load + at;
+    while (at < c->loads && c->load[at].carrier == l->rank) at++;
+    l->sections[0] = c->load + at - l->section[0];
+    l->section[1] = c->section + k * c->most;
+    l->sections[1] = c->most;
+    if (l->rank == p->rank && l->sections[0] > 0)
+      memcpy(l->section[1], l->section[0], (size_t)l->sections[0] * sizeof *c->load);
+  }
+  code = redist_priv_swap_letters(p, c->letter, c->ranks);
+  for (k = 0; k < c->ranks * c->most && code == REDIST_OK; k++)
+    if (c->section[k].bytes > 0) c->section[c->sections++] = c->section[k];
+  REDIST_FREE(c->letter);
+  c->letter = NULL;
+  qsort(c->section, (size_t)c->sections, sizeof *c->section, redist_priv_compare_sections);
+  return code;
+}
+
+/* Adds a message of MPI's, of `bytes` at c->bytes, aligned. */
+REDIST_PRIV_COLD redist_priv_hop *redist_priv_add_hop(redist_priv_carriage *c, int own, int sends,
+                                                      int rank, int tag) {
+  redist_priv_hop *hop = &c->hop[c->hops++];
+  hop->own = own;
+  hop->sends = sends;
+  hop->rank = rank;
+  hop->tag = tag;
+  hop->at = c->bytes = redist_priv_round_up(c->bytes, REDIST_PRIV_LINE);
+  return hop;
+}
+
+/* Lays out the cargoes of a dock. Each rank's sections begin at a cache line. What stays in the
+   node, without shared memory, leaves and enters in the same place, without a message. */
+REDIST_PRIV_COLD void redist_priv_lay_cargoes(redist_plan *p, redist_priv_carriage *c) {
+  const int here = p->nodes->node[p->rank];
+  int64_t k, at = 0, stays = 0;
+  redist_priv_hop *hop = NULL;
+  for (k = 0; k < c->sections; k++) {
+    redist_priv_section *s = &c->section[k];
+    const int first = k == 0 || !redist_priv_same_cargo(s, s - 1), local = s->node == here;
+    int64_t unit = p->alignment;
+    if (first || s->rank[0] != s[-1].rank[0]) unit = REDIST_PRIV_LINE;
+    if (first) at = c->bytes = redist_priv_round_up(c->bytes, REDIST_PRIV_LINE);
+    if (first && local && s->own == REDIST_PRIV_FROM) stays = at;
+    if (first && local && s->own == REDIST_PRIV_TO) at = stays;
+    if (first && !local)
+      hop = redist_priv_add_hop(c, s->own, s->own == REDIST_PRIV_FROM,
+                                redist_priv_carrier(p->nodes, s->node, here, s->strand), p->tag);
+    s->at = at = redist_priv_round_up(at, unit);
+    at += s->bytes;
+    c->bytes = redist_priv_max(c->bytes, at);
+    if (!local) hop->bytes = at - hop->at;
+  }
+  c->cargoes = c->hops;
+}
+
+/* The bytes of a rank's sections in this rank's dock, on one side. */
+REDIST_PRIV_COLD int64_t redist_priv_parcel_bytes(const redist_plan *p,
+                                                  const redist_priv_carriage *c, int own,
+                                                  int rank) {
+  int64_t k, bytes = 0;
+  for (k = 0; k < c->sections; k++)
+    if (c->section[k].own == own && c->section[k].rank[own] == rank)
+      bytes += redist_priv_round_up(c->section[k].bytes, p->alignment);
+  return bytes;
+}
+
+/* Adds the parcels between this carrier and the node's other ranks. */
+REDIST_PRIV_COLD void redist_priv_lay_parcels(redist_plan *p, redist_priv_carriage *c) {
+  const int *rank = p->nodes->rank + p->nodes->first[p->nodes->node[p->rank]];
+  int64_t k;
+  for (k = 0; k < 2 * c->ranks; k++) {
+    const int own = (int)(k % 2), other = rank[k / 2];
+    const int64_t bytes = other == p->rank ? 0 : redist_priv_parcel_bytes(p, c, own, other);
+    redist_priv_hop *hop;
+    if (bytes == 0) continue;
+    hop = redist_priv_add_hop(c, own, own == REDIST_PRIV_TO, other, p->tag + own);
+    hop->copies = 1;
+    hop->bytes = bytes;
+    c->bytes += bytes;
+  }
+}
+
+/* Lists the parcels between this rank and its carriers. */
+REDIST_PRIV_COLD void redist_priv_list_parcels(const redist_plan *p, redist_priv_carriage *c) {
+  redist_priv_section *s = c->load, *end = c->load + c->loads;
+  const int here = p->nodes->node[p->rank];
+  while (s < end) {
+    redist_priv_parcel *parcel = &c->parcel[c->parcels++];
+    const int own = parcel->own = s->own, carrier = parcel->carrier = s->carrier;
+    redist_priv_hop *hop =
+        c->shared || carrier == p->rank
+            ? NULL
+            : redist_priv_add_hop(c, own, own == REDIST_PRIV_FROM, carrier, p->tag + own);
+    parcel->section = s;
+    parcel->local = 1;
+    for (; s < end && s->carrier == carrier && s->own == own; s++, parcel->sections++) {
+      parcel->local &= s->node == here;
+      s->at = c->bytes;
+      c->bytes += hop == NULL ? 0 : redist_priv_round_up(s->bytes, p->alignment);
+    }
+    parcel->hop = hop;
+    if (hop != NULL) hop->bytes = c->bytes - hop->at;
+  }
+  qsort(c->parcel, (size_t)c->parcels, sizeof *c->parcel, redist_priv_compare_ints);
+}
+
+/* Lays out this rank's dock, and what follows it where it is private. */
+REDIST_PRIV_COLD int redist_priv_lay_dock(redist_plan *p, redist_priv_carriage *c) {
+  c->hop = REDIST_PRIV_ZEROED(redist_priv_hop, c->sections + 4 * c->ranks);
+  if (c->hop == NULL) return REDIST_ERR_MEMORY;
+  c->bytes = (int64_t)sizeof *c->dock + 2 * c->ranks * REDIST_PRIV_LINE +
+             c->sections * (int64_t)sizeof *c->section;
+  redist_priv_lay_cargoes(p, c);
+  if (!c->shared) redist_priv_lay_parcels(p, c);
+  c->docked = c->hops;
+  redist_priv_list_parcels(p, c);
+  c->bytes = redist_priv_round_up(c->bytes, REDIST_PRIV_LINE);
+  return REDIST_OK;
+}
+
+/* Writes a dock where it lies. Flags of ranks without a section there never make others wait. */
+REDIST_PRIV_COLD void redist_priv_write_dock(const redist_plan *p, redist_priv_carriage *c,
+                                             char *memory) {
+  redist_priv_section *s;
+  int k;
+  c->dock = (redist_priv_dock *)(void *)memory;
+  memset(c->dock, 0, sizeof *c->dock);
+  c->dock->sections = c->sections;
+  for (k = 0; k < 2 * c->ranks; k++)
+    *redist_priv_dock_flag(c->dock, c->ranks, k % 2, k / 2) = REDIST_PRIV_UNUSED;
+  for (s = c->section; s < c->section + c->sections; s++) {
+    int64_t *flag =
+        redist_priv_dock_flag(c->dock, c->ranks, s->own, p->nodes->number[s->rank[s->own]]);
+    c->hands[s->own] += *flag == REDIST_PRIV_UNUSED && s->rank[s->own] != p->rank;
+    *flag = 0;
+  }
+  if (c->sections > 0)
+    memcpy(redist_priv_dock_sections(c->dock, c->ranks), c->section,
+           (size_t)c->sections * sizeof *c->section);
+}
+
+/* Connects a parcel to the dock that its carrier shares with this rank. */
+REDIST_PRIV_COLD void redist_priv_moor(const redist_priv_carriage *c, redist_priv_parcel *parcel,
+                                       redist_priv_dock *dock) {
+  redist_priv_section *s;
+  parcel->dock = (char *)dock;
+  parcel->state = dock->state[parcel->own];
+  parcel->flag = redist_priv_dock_flag(dock, c->ranks, parcel->own, c->number);
+  for (s = parcel->section; s < parcel->section + parcel->sections; s++)
+    s->at = ((const redist_priv_section *)bsearch(s, redist_priv_dock_sections(dock, c->ranks),
+                                                  (size_t)dock->sections, sizeof *s,
+                                                  redist_priv_compare_sections))
+                ->at;
+}
+
+/* What is carried goes neither through this rank's own messages nor through rings. */
+REDIST_PRIV_COLD void redist_priv_mark_carried(redist_plan *p) {
+  int64_t k;
+  for (k = 0; k < p->carriage->loads; k++) p->peer[p->carriage->load[k].peer].near = 1;
+}
+
+/* Tells carriers, and lays out docks; whether that succeeds, c->code says. */
+REDIST_PRIV_COLD void redist_priv_lay_carriage(redist_plan *p) {
+  redist_priv_carriage *c = p->carriage;
+  c->code = redist_priv_tell_carriers(p, c);
+  if (c->code == REDIST_OK) c->code = redist_priv_lay_dock(p, c);
+  redist_priv_mark_carried(p);
+}
+
+/* Posts the k-th piece of a hop, or makes its persistent request. */
+REDIST_PRIV int redist_priv_post_hop(const redist_plan *p, const redist_priv_hop *hop, int64_t k,
+                                     int persistent) {
+  const redist_priv_carriage *c = p->carriage;
+  MPI_Request *request = &(persistent ? c->made : c->request)[hop->first + k];
+  char *memory = (char *)c->dock + hop->at + k * REDIST_MAX_COUNT;
+  const int n = (int)redist_priv_min(hop->bytes - k * REDIST_MAX_COUNT, REDIST_MAX_COUNT);
+  int code;
+  if (hop->sends)
+    code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, hop->rank, hop->tag,
+                                                    p->comm, request);
+  else
+    code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, hop->rank, hop->tag,
+                                                    p->comm, request);
+  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* Makes the requests of all hops, persistent ones if possible. */
+REDIST_PRIV_COLD int redist_priv_make_hops(redist_plan *p, redist_priv_carriage *c) {
+  int64_t h, k;
+  int code = REDIST_OK;
+  for (h = 0; h < c->hops; h++) {
+    c->hop[h].first = c->requests;
+    c->hop[h].pieces = redist_priv_ceil_div(c->hop[h].bytes, REDIST_MAX_COUNT);
+    c->requests += c->hop[h].pieces;
+  }
+  c->request = REDIST_PRIV_ALLOC(MPI_Request, 2 * c->requests);
+  c->status = REDIST_PRIV_ALLOC(MPI_Status, c->requests);
+  c->index = REDIST_PRIV_ALLOC(int, 2 * c->requests);
+  if (c->request == NULL || c->status == NULL || c->index == NULL) return REDIST_ERR_MEMORY;
+  c->made = c->request + c->requests;
+  c->owner = c->index + c->requests;
+  for (k = 0; k < 2 * c->requests; k++) c->request[k] = MPI_REQUEST_NULL;
+  for (h = 0; h < c->hops; h++)
+    for (k = 0; k < c->hop[h].pieces; k++) {
+      c->owner[c->hop[h].first + k] = (int)h;
+      if (REDIST_PRIV_PERSISTS && code == REDIST_OK)
+        code = redist_priv_post_hop(p, &c->hop[h], k, 1);
+    }
+  return code;
+}
+
+/* Compiles the copies of what is carried, and makes the requests of hops. */
+REDIST_PRIV_COLD int redist_priv_make_carriage(redist_plan *p) {
+  const redist_priv_cutting uncut = {INT64_MAX, 0};
+  redist_priv_carriage *c = p->carriage;
+  int64_t k;
+  int code = redist_priv_lanes_create(p);
+  for (k = 0; c != NULL && k < c->loads && code == REDIST_OK; k++) {
+    redist_priv_peer *peer = &p->peer[c->load[k].peer];
+    code = redist_priv_list_pieces(p, peer, uncut, 1, &peer->whole);
+  }
+  return code == REDIST_OK && c != NULL ? redist_priv_make_hops(p, c) : code;
+}
+
+/* ---- executing ---- */
+
+/* Copies the sections of a parcel to the cargoes that leave, or from those that have entered. */
+REDIST_PRIV void redist_priv_copy_parcel(const redist_plan *p, const redist_priv_hop *hop) {
+  const redist_priv_carriage *c = p->carriage;
+  const redist_priv_section *s;
+  char *dock = (char *)c->dock, *at = dock + hop->at;
+  for (s = c->section; s < c->section + c->sections; s++) {
+    if (s->own != hop->own || s->rank[s->own] != hop->rank) continue;
+    memcpy(hop->sends ? at : dock + s->at, hop->sends ? dock + s->at : at, (size_t)s->bytes);
+    at += redist_priv_round_up(s->bytes, p->alignment);
+  }
+}
+
+REDIST_PRIV int redist_priv_start_hop(const redist_plan *p, redist_priv_hop *hop) {
+  redist_priv_carriage *c = p->carriage;
+  int64_t k;
+  int code = REDIST_OK;
+  if (hop->copies && hop->sends) redist_priv_copy_parcel(p, hop);
+  hop->pending = hop->pieces;
+  c->active += hop->pieces;
+  c->moving[hop->own] += hop->flag == NULL;
+  for (k = hop->first; k < hop->first + hop->pieces && code == REDIST_OK; k++) {
+    c->request[k] = c->made[k];
+    if (c->made[k] == MPI_REQUEST_NULL)
+      code = redist_priv_post_hop(p, hop, k - hop->first, 0);
+    else if (MPI_Start(&c->request[k]) != MPI_SUCCESS)
+      code = REDIST_ERR_MPI;
+  }
+  return code;
+}
+
+/* Starts hop[first], ..., hop[end - 1], those of a side. */
+REDIST_PRIV int redist_priv_start_hops(const redist_plan *p, int own, int64_t first, int64_t end) {
+  int code = REDIST_OK;
+  for (; first < end && code == REDIST_OK; first++)
+    if (p->carriage->hop[first].own == own)
+      code = redist_priv_start_hop(p, &p->carriage->hop[first]);
+  return code;
+}
+
+/* A piece of a hop is complete. */
+REDIST_PRIV void redist_priv_finish_piece(const redist_plan *p, int k) {
+  redist_priv_carriage *c = p->carriage;
+  redist_priv_hop *hop = &c->hop[c->owner[k]];
+  c->request[k] = MPI_REQUEST_NULL;
+  c->active--;
+  if (--hop->pending > 0) return;
+  if (hop->copies && !hop->sends) redist_priv_copy_parcel(p, hop);
+  if (hop->flag == NULL)
+    c->moving[hop->own]--;
+  else
+    REDIST_PRIV_RELEASE(hop->flag, c->execution);
+}
+
+/* Packs the sections of a parcel when the dock is ready for them, or unpacks them when they are
+   there, in turn. */
+REDIST_PRIV int redist_priv_run_parcel(redist_plan *p, redist_priv_parcel *parcel) {
+  redist_priv_carriage *c = p->carriage;
+  const int packs = parcel->own == REDIST_PRIV_FROM;
+  redist_priv_section *s;
+  int all = 1;
+  if (parcel->done || REDIST_PRIV_ACQUIRE(parcel->state) < c->execution - packs) return REDIST_OK;
+  for (s = parcel->section; s < parcel->section + parcel->sections; s++) {
+    redist_priv_peer *peer = &p->peer[s->peer];
+    if (peer->pending > 0 && (packs || redist_priv_is_in_turn(p, peer))) {
+      redist_priv_copy_piece(p, peer, peer->whole, parcel->dock + s->at);
+      peer->pending = 0;
+      if (!packs) redist_priv_arrive(p, peer->rank);
+    }
+    all &= peer->pending == 0;
+  }
+  if (!all) return REDIST_OK;
+  parcel->done = 1;
+  c->left--;
+  if (parcel->hop != NULL) return packs ? redist_priv_start_hop(p, parcel->hop) : REDIST_OK;
+  REDIST_PRIV_RELEASE(parcel->flag, c->execution);
+  return REDIST_OK;
+}
+
+REDIST_PRIV int redist_priv_run_parcels(redist_plan *p, int own) {
+  redist_priv_carriage *c = p->carriage;
+  int64_t k;
+  int code = REDIST_OK;
+  for (k = 0; k < c->parcels && code == REDIST_OK; k++)
+    if (c->parcel[k].own == own) code = redist_priv_run_parcel(p, &c->parcel[k]);
+  return code;
+}
+
+/* Progresses this carrier's cargoes of a side. What stays in the node enters as soon as it
+   leaves. */
+REDIST_PRIV int redist_priv_run_cargoes(const redist_plan *p, int own) {
+  redist_priv_carriage *c = p->carriage;
+  const int64_t now = c->execution, ready = own == REDIST_PRIV_FROM ? now : now - 1;
+  int code = REDIST_OK;
+  while (c->gate[own] < c->ranks &&
+         REDIST_PRIV_ACQUIRE(redist_priv_dock_flag(c->dock, c->ranks, own, c->gate[own])) >= ready)
+    c->gate[own]++;
+  if (c->stage[own] == REDIST_PRIV_GATHERS && c->gate[own] == c->ranks) {
+    c->stage[own] = REDIST_PRIV_MOVES;
+    code = redist_priv_start_hops(p, own, 0, c->cargoes);
+  }
+  if (c->stage[own] == REDIST_PRIV_MOVES && c->moving[own] == 0 && code == REDIST_OK &&
+      (c->shared || c->stage[REDIST_PRIV_FROM] != REDIST_PRIV_GATHERS)) {
+    c->stage[own] = REDIST_PRIV_RESTS;
+    REDIST_PRIV_RELEASE(&c->dock->state[own][0], now);
+    if (own == REDIST_PRIV_TO) code = redist_priv_start_hops(p, own, c->cargoes, c->docked);
+  }
+  return code;
+}
+
+/* Progresses all that need not wait for another. */
+REDIST_PRIV int redist_priv_run_carriage(redist_plan *p) {
+  int code = redist_priv_run_parcels(p, REDIST_PRIV_FROM);
+  if (code == REDIST_OK) code = redist_priv_run_cargoes(p, REDIST_PRIV_FROM);
+  return code == REDIST_OK ? redist_priv_run_cargoes(p, REDIST_PRIV_TO) : code;
+}
+
+/* Starts an execution of what is carried. In place, all sections are packed now, as nothing is left
+   in the docks. */
+REDIST_PRIV int redist_priv_start_carriage(redist_plan *p) {
+  redist_priv_carriage *c = p->carriage;
+  int64_t k;
+  int own, code;
+  if (c == NULL) return REDIST_OK;
+  c->execution++;
+  c->left = c->parcels;
+  for (own = 0; own < 2; own++) c->stage[own] = c->gate[own] = 0;
+  for (k = 0; k < c->parcels; k++) c->parcel[k].done = 0;
+  for (k = 0; k < c->loads; k++) p->peer[c->load[k].peer].pending = 1;
+  code = redist_priv_start_hops(p, REDIST_PRIV_FROM, c->cargoes, c->docked);
+  if (code == REDIST_OK) code = redist_priv_start_hops(p, REDIST_PRIV_TO, c->docked, c->hops);
+  return code == REDIST_OK ? redist_priv_run_carriage(p) : code;
+}
+
+/* Whether this rank's part of an execution is complete. In place, all that it packed has left. */
+REDIST_PRIV int redist_priv_carriage_is_done(const redist_plan *p) {
+  const redist_priv_carriage *c = p->carriage;
+  int64_t k;
+  int done = c->left == 0 && c->active == 0 && c->stage[0] == REDIST_PRIV_RESTS &&
+             c->stage[1] == REDIST_PRIV_RESTS;
+  for (k = 0; done && p->overwrites && k < c->parcels; k++)
+    done = c->parcel[k].own == REDIST_PRIV_TO ||
+           REDIST_PRIV_ACQUIRE(c->parcel[k].state) == c->execution;
+  return done;
+}
+
+/* Progresses what is carried; *done stays 1 only if that is complete. */
+REDIST_PRIV int redist_priv_test_carriage(redist_plan *p, int *done) {
+  redist_priv_carriage *c = p->carriage;
+  int k, n = 0, code;
+  if (c == NULL) return REDIST_OK;
+  if (c->active > 0 &&
+      MPI_Testsome((int)c->requests, c->request, &n, c->index, c->status) != MPI_SUCCESS)
+    return REDIST_ERR_MPI;
+  for (k = 0; n != MPI_UNDEFINED && k < n; k++) redist_priv_finish_piece(p, c->index[k]);
+  code = redist_priv_run_carriage(p);
+  if (code == REDIST_OK) code = redist_priv_run_parcels(p, REDIST_PRIV_TO);
+  *done &= redist_priv_carriage_is_done(p);
+  return code;
+}
+
+REDIST_PRIV_COLD void redist_priv_free_carriage(redist_plan *p) {
+  redist_priv_carriage *c = p->carriage;
+  int64_t h, k;
+  for (h = 0; c != NULL && c->owner != NULL && h < c->hops; h++)
+    for (k = c->hop[h].first; k < c->hop[h].first + c->hop[h].pieces; k++)
+      redist_priv_drop(c->made[k] != MPI_REQUEST_NULL ? &c->made[k] : &c->request[k],
+                       p->failed && !c->hop[h].sends);
+  if (c != NULL) {
+    REDIST_FREE(c->load);
+    REDIST_FREE(c->section);
+    REDIST_FREE(c->letter);
+    REDIST_FREE(c->parcel);
+    REDIST_FREE(c->pair);
+    REDIST_FREE(c->hop);
+    REDIST_FREE(c->request);
+    REDIST_FREE(c->status);
+    REDIST_FREE(c->index);
+  }
+  REDIST_FREE(c);
+  p->carriage = NULL;
+}
+
+/* ---- through parcels ---- */
+
+REDIST_PRIV_COLD int redist_priv_parcels_open(redist_plan *p) {
+  int code, separate;
+  if (p->nodes == NULL) return REDIST_OK; /* on one node there is nothing to carry */
+  code = redist_priv_begin_carriage(p, 0, REDIST_OK);
+  if (code != REDIST_OK) return code;
+  redist_priv_lay_carriage(p);
+  separate = redist_priv_separate(p); /* parcels have tags of their own */
+  return p->carriage->code == REDIST_OK ? separate : p->carriage->code;
+}
+
+REDIST_PRIV_COLD int redist_priv_parcels_staging(redist_plan *p, int own) {
+  const int code = redist_priv_lanes_staging(p, own);
+  if (own == REDIST_PRIV_TO && p->carriage != NULL)
+    p->staging[own].bytes += p->carriage->bytes + REDIST_PRIV_LINE;
+  return code;
+}
+
+REDIST_PRIV_COLD int redist_priv_parcels_create(redist_plan *p) {
+  redist_priv_carriage *c = p->carriage;
+  char *memory;
+  int64_t k;
+  if (c == NULL) return redist_priv_make_carriage(p);
+  memory = p->staging[REDIST_PRIV_TO].memory;
+  redist_priv_write_dock(p, c, memory + -(uintptr_t)memory % REDIST_PRIV_LINE);
+  for (k = c->cargoes; k < c->docked; k++)
+    c->hop[k].flag =
+        redist_priv_dock_flag(c->dock, c->ranks, c->hop[k].own, p->nodes->number[c->hop[k].rank]);
+  for (k = 0; k < c->parcels; k++) {
+    redist_priv_parcel *parcel = &c->parcel[k];
+    if (parcel->hop == NULL) {
+      redist_priv_moor(c, parcel, c->dock);
+    } else {
+      parcel->dock = (char *)c->dock;
+      parcel->state = parcel->hop->flag = &parcel->complete;
+    }
+  }
+  return redist_priv_make_carriage(p);
+}
+
+REDIST_PRIV int redist_priv_parcels_start(redist_plan *p) {
+  const int code = redist_priv_start_carriage(p);
+  return code == REDIST_OK ? redist_priv_lanes_start(p) : code;
+}
+
+REDIST_PRIV int redist_priv_parcels_test(redist_plan *p, int *done) {
+  const int code = redist_priv_lanes_test(p, done);
+  return code == REDIST_OK ? redist_priv_test_carriage(p, done) : code;
+}
+
+REDIST_PRIV_COLD void redist_priv_parcels_destroy(redist_plan *p) {
+  int64_t k;
+  redist_priv_free_carriage(p);
+  redist_priv_lanes_destroy(p);
+  for (k = 0; k < p->peers; k++) p->peer[k].near = 0;
+}
+
+/* ---- through shared memory ---- */
+
+#ifdef REDIST_PRIV_SHARES
+
+/* Lists all ranks of the node as members of the plan's home, which has fewer as yet. */
+REDIST_PRIV_COLD int redist_priv_list_node(redist_plan *p) {
+  const redist_priv_nodes *n = p->nodes;
+  const int *first = n->first + n->node[p->rank];
+  redist_priv_home *h = &p->sharing.home;
+  int k;
+  if (p->options.arena != NULL) return REDIST_OK;
+  redist_priv_forget_members(h);
+  if (redist_priv_members(h, first[1] - first[0]) != REDIST_OK) return REDIST_ERR_MEMORY;
+  for (k = 0; k < h->size; k++) h->member[k].rank = n->rank[first[0] + k];
+  h->rank = n->number[p->rank];
+  return REDIST_OK;
+}
+
+/* Writes this rank's dock into its block of shared memory, and gives all members notice. Fails
+   where a carrier of this rank is none. */
+REDIST_PRIV_COLD int redist_priv_share_dock(redist_plan *p) {
+  redist_priv_carriage *c = p->carriage;
+  redist_priv_rings *r = p->sharing.rings;
+  char *segment = r->home->segment[r->home->rank];
+  redist_priv_board *board = (redist_priv_board *)(void *)(segment + r->begin);
+  int64_t k;
+  int code = REDIST_OK;
+  board->dock = r->bytes - c->bytes;
+  redist_priv_write_dock(p, c, (char *)board + board->dock);
+  r->dock = c->dock;
+  r->ranks = c->ranks;
+  for (k = 0; k < r->home->size; k++)
+    REDIST_PRIV_RELEASE(&((redist_priv_notice *)(void *)segment)[k].board, r->begin);
+  for (k = 0; k < c->parcels && code == REDIST_OK; k++) {
+    redist_priv_parcel *parcel = &c->parcel[k];
+    if (parcel->carrier == p->rank) continue;
+    code = redist_priv_member_of(p, parcel->carrier, &parcel->there);
+    if (code == REDIST_OK && parcel->there < 0) code = REDIST_ERR_MEMORY;
+  }
+  return code;
+}
+
+REDIST_PRIV_COLD int redist_priv_docks_open(redist_plan *p) {
+  int code = p->nodes == NULL ? (int)REDIST_OK
+                              : redist_priv_begin_carriage(p, 1, redist_priv_list_node(p));
+  if (code != REDIST_OK) return code;
+  if (p->nodes != NULL) redist_priv_lay_carriage(p);
+  code = redist_priv_shared_open(p);
+  if (p->nodes == NULL) return code;
+  redist_priv_mark_carried(p);
+  return code == REDIST_OK ? redist_priv_share_dock(p) : code;
+}
+
+/* Connects all parcels to their docks, after all ranks have written theirs. */
+REDIST_PRIV_COLD int redist_priv_docks_connect(redist_plan *p) {
+  redist_priv_carriage *c = p->carriage;
+  const redist_priv_home *home = p->sharing.rings->home;
+  const int code = redist_priv_shared_connect(p);
+  int64_t k;
+  for (k = 0; c != NULL && k < c->parcels && code == REDIST_OK; k++) {
+    redist_priv_parcel *parcel = &c->parcel[k];
+    char *segment = home->segment[parcel->there];
+    redist_priv_notice *notice =
+        (redist_priv_notice *)(void *)segment + home->member[parcel->there].place;
+    redist_priv_board *board =
+        (redist_priv_board *)(void *)(segment + REDIST_PRIV_ACQUIRE(&notice->board));
+    char *dock = parcel->carrier == p->rank ? (char *)c->dock : (char *)board + board->dock;
+    redist_priv_moor(c, parcel, (redist_priv_dock *)(void *)dock);
+  }
+  return code;
+}
+
+REDIST_PRIV int redist_priv_docks_start(redist_plan *p) {
+  const int code = redist_priv_start_carriage(p);
+  return code == REDIST_OK ? redist_priv_shared_start(p) : code;
+}
+
+REDIST_PRIV int redist_priv_docks_test(redist_plan *p, int *done) {
+  int inside, code = redist_priv_shared_test(p, done);
+  inside = *done;
+  if (code == REDIST_OK) code = redist_priv_test_carriage(p, done);
+  if (code == REDIST_OK && inside && !*done && p->carriage->active == 0)
+    code = redist_priv_let_progress(p);
+  return code;
+}
+
+REDIST_PRIV_COLD void redist_priv_docks_destroy(redist_plan *p) {
+  redist_priv_free_carriage(p);
+  redist_priv_shared_destroy(p);
+}
+
+#endif
+
+#endif
+
 /* ------------------------------------------------------------------------ the network (private) */
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network);
@@ -4150,9 +5146,8 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p) {
 
 /* The time of tiny messages is mostly latency. A chain of plans through intermediate layouts sends
    fewer of them, so it may be faster than one exchange, although it moves elements several times.
-   The layouts are those of redist_phases (see "Routes"), or for slabs a grid of nodes x ranks of a
-   node, so that each rank sends one message per node, not per rank. One plan runs after another on
-   two scratch buffers. */
+   The layouts are those of redist_phases (see "Routes"). One plan runs after another on two scratch
+   buffers. */
 
 #ifndef REDIST_NO_MULTIPHASE
 
@@ -4162,52 +5157,14 @@ REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p,
   return k == 0 ? p->part->from : k == p->state.chain.phases ? p->part->to : &between[k - 1];
 }
 
-/* The seconds of one exchange inside the nodes (near), where no link is shared, or between them. */
+/* The seconds of one exchange. */
 REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from,
-                                            const redist_layout *to, int near) {
-  redist_priv_network n = p->network;
+                                            const redist_layout *to) {
+  const double bytes = (double)(p->part->element_bytes * p->arrays);
   redist_priv_load busiest;
   if (redist_priv_busiest(from, to, &busiest) != REDIST_OK) return -1;
-  n.latency /= near ? REDIST_PRIV_NEARER : 1;
-  n.cost.per_byte *= (double)(p->part->element_bytes * p->arrays) / (near ? (double)p->node : 1);
-  return redist_priv_transfer(&n, (double)busiest.messages, (double)busiest.elements);
-}
-
-/* The axis that a layout of plain axes distributes over all ranks in their order; -1 where there is
-   none. */
-REDIST_PRIV_COLD int redist_priv_slab_axis(const redist_plan *p, const redist_layout *layout) {
-  int d, slab = -1, plain = layout->ranks == NULL;
-  for (d = 0; d < layout->ndim; d++) {
-    const redist_axis *x = &layout->dim[d].axis;
-    plain &= redist_priv_is_plain(x) && x->first == 0;
-    slab = x->procs == p->size ? d : slab;
-  }
-  return plain ? slab : -1;
-}
-
-/* The layout between slabs along one axis and slabs along another that makes a grid of nodes x
-   ranks of a node: the first phase stays inside the nodes, the second sends one message to each
-   other node. Returns 0 where that does not apply. */
-REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout *between) {
-  const int each = (int)p->node;
-  const int outer = redist_priv_slab_axis(p, p->part->from),
-            inner = redist_priv_slab_axis(p, p->part->to);
-  redist_axis *x;
-  int d, forwards;
-  if (outer < 0 || inner < 0 || outer == inner || each < 2 || each == p->size ||
-      p->size % each != 0 || !redist_priv_is_product(p->part->from, p->part->to))
-    return 0; /* ranks are not listed: each holds one place */
-  redist_priv_copy_to(between, p->part->to, 1);
-  forwards = between->dim[outer].stored < between->dim[inner].stored;
-  between->grid_order = forwards ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR;
-  for (d = 0; d < between->ndim; d++)
-    between->dim[d].low = between->dim[d].high = between->dim[d].allocated = 0;
-  x = &between->dim[outer].axis;
-  *x = p->part->from->dim[outer].axis;
-  x->block = redist_priv_multiply(x->block, each, redist_priv_max(x->extent, 1));
-  x->procs = p->size / each;
-  between->dim[inner].axis.procs = each;
-  return 1;
+  return redist_priv_transfer(&p->network, (double)busiest.messages,
+                              (double)busiest.elements * bytes);
 }
 
 /* Finds the route, between[phases - 1]: the same on all ranks, which agree on layouts and cost.
@@ -4218,8 +5175,7 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *betwe
   const int most = rests ? 0 : REDIST_PRIV_MOST_PHASES - 1;
   redist_priv_chain *c = &p->state.chain;
   int k, stops, code = redist_priv_know_network(p);
-  redist_layout grid;
-  double seconds = 0, passing;
+  double seconds = 0;
   if (code != REDIST_OK) return code;
   code =
       redist_priv_phases(p->part->from, p->part->to, (size_t)(p->part->element_bytes * p->arrays),
@@ -4227,17 +5183,8 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *betwe
   c->phases = code == REDIST_OK ? stops + 1 : 0;
   for (k = 0; k < c->phases; k++)
     seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, between, k),
-                                   redist_priv_stage_layout(p, between, k + 1), 0);
-  if (c->phases > 0 && most > 0 && redist_priv_pass_nodes(p, &grid)) {
-    passing = redist_priv_seconds(p, p->part->from, &grid, 1) +
-              redist_priv_seconds(p, &grid, p->part->to, 0);
-    if (passing < seconds) {
-      between[0] = grid;
-      c->phases = 2;
-      seconds = passing;
-    }
-  }
-  *gain = seconds > 0 ? redist_priv_seconds(p, p->part->from, p->part->to, 0) / seconds : 0;
+                                   redist_priv_stage_layout(p, between, k + 1));
+  *gain = seconds > 0 ? redist_priv_seconds(p, p->part->from, p->part->to) / seconds : 0;
   return code;
 }
 
@@ -4324,10 +5271,10 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p) {
 }
 
 /* Predicts a chain where it may win: it sends at least all bytes, and pays at least one more
-   latency, perhaps only inside the nodes. Collective. */
+   latency. Collective. */
 REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation) {
   const double best = p->predicted[redist_priv_by_messages(p)], bytes = (double)p->agreed.bytes;
-  const double again = p->network.latency / (p->node > 1 ? REDIST_PRIV_NEARER : 1);
+  const double again = p->network.latency;
   redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
   double gain = 0;
   int code;
@@ -4366,6 +5313,16 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void) {
        redist_priv_shared_open, redist_priv_lanes_staging, redist_priv_lanes_create,
        redist_priv_shared_connect, redist_priv_shared_start, redist_priv_shared_test,
        redist_priv_shared_destroy},
+#ifndef REDIST_NO_NODES
+      {REDIST_NODES, REDIST_NODES, "REDIST_NODES", NULL, redist_priv_docks_open,
+       redist_priv_lanes_staging, redist_priv_make_carriage, redist_priv_docks_connect,
+       redist_priv_docks_start, redist_priv_docks_test, redist_priv_docks_destroy},
+#endif
+#endif
+#ifndef REDIST_NO_NODES
+      {REDIST_NODES, REDIST_AUTO, "REDIST_NODES", NULL, redist_priv_parcels_open,
+       redist_priv_parcels_staging, redist_priv_parcels_create, NULL, redist_priv_parcels_start,
+       redist_priv_parcels_test, redist_priv_parcels_destroy},
 #endif
 #ifndef REDIST_NO_MULTIPHASE
       {REDIST_MULTIPHASE, REDIST_AUTO, "REDIST_MULTIPHASE", NULL, redist_priv_multiphase_open, NULL,
@@ -4455,16 +5412,47 @@ REDIST_PRIV_COLD redist_priv_network redist_priv_charged(const redist_plan *p, i
   return *known ? p->network : usual[p->node > 0];
 }
 
-/* Predicts the seconds of an execution by every candidate but a chain. Ranks of a node are assumed
-   to be consecutive. Rings cost set-up; MPI's collectives send to all ranks. */
+/* The seconds of messages between nodes, whole or in pieces, whichever is faster. */
+REDIST_PRIV_COLD double redist_priv_messages_between(const redist_priv_network *n, double messages,
+                                                     double bytes) {
+  const double whole = redist_priv_transfer(n, messages, bytes * n->crowding),
+               pieces = redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
+  if (messages <= 0) return 0;
+  return redist_priv_transport_of(REDIST_SCHEDULED) != NULL && pieces < whole ? pieces : whole;
+}
+
+/* The seconds by carriers: sections go to docks, between nodes, and from docks. Where docks are
+   private, what stays in the node goes with them. */
+REDIST_PRIV_COLD double redist_priv_predict_nodes(const redist_plan *p,
+                                                  const redist_priv_network *n,
+                                                  const redist_priv_network *rings) {
+  const redist_priv_spread *s = &p->spread;
+  const int least = p->nodes->least, others = p->nodes->nodes - 1;
+  const int64_t carriers = redist_priv_min(redist_priv_min(others, s->peers[1]), least),
+                cargoes = redist_priv_min(others, s->peers[1] * least) * redist_priv_strands(p);
+  const double bytes = (double)s->bytes[1], near_bytes = (double)s->bytes[0],
+               between = redist_priv_transfer(n, (double)redist_priv_ceil_div(cargoes, least),
+                                              bytes * n->crowding);
+  redist_priv_network inside = *n;
+  if (redist_priv_transport_of(REDIST_SHARED) != NULL)
+    return between + redist_priv_transfer(rings, (double)s->peers[0], near_bytes) +
+           2 * redist_priv_transfer(rings, (double)carriers, bytes);
+  inside.latency /= REDIST_PRIV_NEARER;
+  inside.cost.per_byte *= (double)p->nodes->nodes / p->size;
+  return between + redist_priv_transfer(&inside, p->nodes->most - 1, bytes) +
+         redist_priv_transfer(&inside, p->nodes->most - 1, near_bytes + bytes);
+}
+
+/* Predicts the seconds of an execution by every candidate but a chain. Shared memory costs set-up;
+   MPI's collectives send to all ranks. */
 REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
   const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
   int known;
   const redist_priv_network network = redist_priv_charged(p, &known), *n = &network;
   const redist_priv_facts *facts = &p->agreed;
+  const redist_priv_spread *spread = &p->spread;
   const int64_t peers = facts->peers, most = (int64_t)p->options.max_buffer;
   const double messages = (double)peers, bytes = (double)facts->bytes;
-  const double far = p->node > 0 ? (double)(p->size - p->node) / (p->size - 1) : 0;
   double *s = p->predicted;
   s[REDIST_POINT_TO_POINT] = redist_priv_transfer(n, messages, bytes * n->crowding);
   if (p->node > 0) {
@@ -4475,8 +5463,14 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
   }
   if (redist_priv_transport_of(REDIST_SHARED) != NULL && peers > 0 &&
       (most == 0 || 2 * peers * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE <= most))
-    s[REDIST_SHARED] = (1 - far) * redist_priv_transfer(&rings, messages, bytes) +
-                       far * s[redist_priv_by_messages(p)] + REDIST_PRIV_SETUP * creation;
+    s[REDIST_SHARED] =
+        redist_priv_transfer(&rings, (double)spread->peers[0], (double)spread->bytes[0]) +
+        redist_priv_messages_between(n, (double)spread->peers[1], (double)spread->bytes[1]) +
+        REDIST_PRIV_SETUP * creation;
+#ifndef REDIST_NO_NODES
+  if (p->nodes != NULL && spread->peers[1] > 0 && (most == 0 || s[REDIST_SHARED] > 0))
+    s[REDIST_NODES] = redist_priv_predict_nodes(p, n, &rings) + REDIST_PRIV_SETUP * creation;
+#endif
 }
 
 /* Messages to ranks of one node share its link, so orders the peers such that nodes alternate. */
@@ -4501,6 +5495,8 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p) {
   if (best == REDIST_AUTO && often && p->node > 0 && p->agreed.peers > 0)
     (void)redist_priv_know_network(p);
   redist_priv_predict(p, creation);
+  if (best == REDIST_SHARED && s[REDIST_NODES] > 0 && s[REDIST_NODES] < s[REDIST_SHARED])
+    return REDIST_NODES;
   if (best != REDIST_AUTO) return best;
 #ifndef REDIST_NO_MULTIPHASE
   redist_priv_predict_phases(p, creation);
@@ -4508,6 +5504,7 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p) {
   redist_priv_alternate_nodes(p);
   best = redist_priv_by_messages(p); /* MPI's collectives are never predicted to be faster */
   best = s[REDIST_SHARED] > 0 && s[REDIST_SHARED] <= s[best] ? REDIST_SHARED : best;
+  best = s[REDIST_NODES] > 0 && s[REDIST_NODES] < s[best] ? REDIST_NODES : best;
   return s[REDIST_MULTIPHASE] > 0 && s[REDIST_MULTIPHASE] < s[best] ? REDIST_MULTIPHASE : best;
 }
 
@@ -4595,6 +5592,7 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p) {
     if (p->predicted[t->method] <= 0 && (p->node == 0 || t->method != REDIST_MULTIPHASE) &&
         t->method != estimate)
       continue;
+    if (seconds[t->method] > 0) continue; /* its second row */
     options.method = t->method;
     seconds[t->method] = redist_priv_try(p, &options, scratch, best);
     if (seconds[t->method] > 0 && seconds[t->method] < best) {
@@ -4619,16 +5617,44 @@ REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method me
   return method != REDIST_ALLTOALLW || !single;
 }
 
-/* Whether the ranks are on several nodes; if so, how many from rank 0 on share its node.
-   Collective. */
+/* Counts what this rank exchanges inside its node and with others. */
+REDIST_PRIV_COLD void redist_priv_measure_spread(const redist_plan *p, redist_priv_spread *own) {
+  const int *node = p->nodes->node;
+  redist_priv_spread one;
+  const redist_priv_peer *peer;
+  int side, far;
+  for (side = 0; side < 2; side++) {
+    memset(&one, 0, sizeof one);
+    for (peer = p->side[side].peer; peer < p->side[side].peer + p->side[side].peers; peer++) {
+      far = node[peer->rank] != node[p->rank];
+      one.peers[far]++;
+      one.bytes[far] += peer->bytes;
+    }
+    for (far = 0; far < 2; far++) {
+      own->peers[far] = redist_priv_max(own->peers[far], one.peers[far]);
+      own->bytes[far] = redist_priv_max(own->bytes[far], one.bytes[far]);
+    }
+  }
+}
+
+/* Finds out which ranks share nodes, if there are several. Collective. */
 REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p) {
-  const int64_t own = redist_priv_node_number(p);
-  int64_t first = p->rank == 0 ? own : 0;
+  enum { WORDS = sizeof(redist_priv_spread) / sizeof(int64_t) };
+  int64_t most[WORDS];
+  redist_priv_spread own;
   int code;
+  p->spread.peers[0] = p->agreed.peers;
+  p->spread.bytes[0] = p->agreed.bytes;
   if (p->agreed.node == -p->agreed.not_node) return REDIST_OK;
-  code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
-  p->node = own == first ? p->size : p->rank;
-  return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->node, 1, MPI_MIN) : code;
+  code = redist_priv_list_nodes(p);
+  if (code != REDIST_OK) return code;
+  while (p->nodes->node[p->node] == 0) p->node++;
+  memset(&own, 0, sizeof own);
+  redist_priv_measure_spread(p, &own);
+  memcpy(most, &own, sizeof own);
+  code = redist_priv_reduce(p->comm, most, WORDS, MPI_MAX);
+  memcpy(&p->spread, most, sizeof p->spread);
+  return code;
 }
 
 /* Chooses the transport, equally on all ranks, which have the same facts. Collective if it
@@ -4646,6 +5672,7 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p) {
    communicator. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_fallback(const redist_plan *p) {
   redist_method next = p->transport->fallback;
+  if (next == p->transport->method) return p->transport + 1;
   if (next == REDIST_AUTO) next = redist_priv_by_messages(p);
   return (p->tried >> next & 1) || !redist_priv_is_sound(p, next)
              ? NULL
@@ -4721,7 +5748,8 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_err
       redist_priv_stage(p, v);
     if (v->code != REDIST_OK && p->options.method == REDIST_AUTO && outcome[UNFIT] == REDIST_OK)
       outcome[UNFIT] = v->code;
-    outcome[USED] = p->sharing.rings == NULL || p->sharing.rings->channels > 0;
+    outcome[USED] = p->sharing.rings == NULL || p->sharing.rings->channels > 0 ||
+                    (p->carriage != NULL && p->carriage->loads > 0);
     if (v->code == REDIST_OK && t->create != NULL)
       redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s", t->name);
     p->tried |= 1u << t->method;
@@ -4785,6 +5813,7 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   redist_priv_forget_members(&p->sharing.home);
   for (k = 0; k < p->parts; k++) redist_priv_part_free(&p->part[k]);
   for (k = 0; k < 4; k++) REDIST_FREE(p->local.copies[k / 2][k % 2].copy);
+  REDIST_FREE(p->nodes);
   REDIST_FREE(p->part);
   REDIST_FREE(p->block);
   REDIST_FREE(p->product);
@@ -4868,8 +5897,8 @@ REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *pa
   part->policy.function = given->combine != NULL ? given->combine : p->options.combine;
   part->policy.context = given->combine != NULL ? given->context : p->options.context;
   p->largest = redist_priv_max(p->largest, size);
-  if (p->parts > 1) /* the largest power of 2 in it */
-    p->alignment = redist_priv_max(p->alignment, redist_priv_min(size & -size, 16));
+  /* the largest power of 2 in it */
+  p->alignment = redist_priv_max(p->alignment, redist_priv_min(size & -size, 16));
   redist_priv_check_combine(part, v);
   redist_priv_check_layout(p, size, REDIST_PRIV_FROM, given->from, v);
   redist_priv_check_layout(p, size, REDIST_PRIV_TO, given->to, v);
@@ -4923,8 +5952,7 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm,
   else
     redist_priv_take_comm(p, comm, v);
   if (v->code != REDIST_OK) return;
-  redist_priv_fail(v, redist_priv_find_nodes(p),
-                   "an MPI error while the ranks of a node were counted");
+  redist_priv_fail(v, redist_priv_find_nodes(p), "the nodes of the ranks cannot be found");
   redist_priv_choose_method(p);
   redist_priv_open_transport(p, v);
   if (p->sharing.rings == NULL) redist_priv_forget_members(&p->sharing.home);
@@ -4957,6 +5985,8 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(int rank, int size, int parts
 REDIST_PRIV_COLD void redist_priv_created(redist_plan *p) {
   int k;
   p->given = NULL;
+  REDIST_FREE(p->nodes);
+  p->nodes = NULL;
   for (k = 0; k < 2 * p->parts; k++) redist_priv_forget_peers(&p->part[k / 2].half[k % 2]);
   p->clock = p->options.timed ? &p->times : NULL;
   for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < p->state.chain.phases; k++)
@@ -5310,6 +6340,8 @@ REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats) {
 
 REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p) {
   if (p->options.method == p->transport->method) return "asked for";
+  if (p->options.method == REDIST_SHARED && p->transport->method == REDIST_NODES)
+    return "between nodes by estimate";
   if (p->options.method != REDIST_AUTO) return "because the method asked for does not work here";
   return p->options.effort == REDIST_MEASURE ? "the fastest measured" : "by estimate";
 }
@@ -5349,12 +6381,27 @@ REDIST_PRIV_COLD void redist_priv_print_seconds(const redist_plan *p, FILE *file
                                              : "given by options.cost");
 }
 
+/* Who carries what from rank 0's node. */
+REDIST_PRIV_COLD void redist_priv_print_carriers(const redist_plan *p, FILE *file) {
+  const redist_priv_carriage *c = p->carriage;
+  int k;
+  if (c == NULL) return;
+  fprintf(file, "  carriers  %d cargo%s between two of %d nodes, through %s; from node 0",
+          c->strands, c->strands == 1 ? "" : "es", c->nodes,
+          c->shared ? "shared memory" : "messages");
+  for (k = 0; k < (c->nodes - 1) * c->strands; k++)
+    fprintf(file, "%s to node %d by ranks %d and %d", k == 0 ? "" : ",", k / c->strands + 1,
+            c->pair[2 * k], c->pair[2 * k + 1]);
+  fprintf(file, "\n");
+}
+
 REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file) {
   const redist_priv_chain *c = &p->state.chain;
   int k;
   fprintf(file, "  method    %s, %s\n", p->transport->name, redist_priv_why(p));
   if (p->sharing.rings != NULL) redist_priv_print_cores(p->sharing.rings->home, file);
   redist_priv_print_seconds(p, file);
+  redist_priv_print_carriers(p, file);
   for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < c->phases; k++) {
     fprintf(file, "  phase %d   %s to ", k + 1, c->phase[k]->transport->name);
     redist_layout_print(c->phase[k]->part->to, file);

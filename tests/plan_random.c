@@ -24,6 +24,8 @@ static const setting settings[] = {
     {"automatic", REDIST_AUTO, 0, 1, 0},
     {"shared", REDIST_SHARED, 0, 1, 0},
     {"shared on nodes of 2", REDIST_SHARED, 2, 1, 0},
+    {"nodes of 2", REDIST_NODES, 2, 1, 0},
+    {"nodes of 3", REDIST_NODES, 3, 1, 0},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
