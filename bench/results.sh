@@ -189,8 +189,9 @@ section_threads() {
 
 section_fft() {
     for ranks in 2 4; do measure openmpi $ranks fft $fft || return; done
-    table 'case ranks' contestant time 'numbers | ranks' "redist + FFTW;in sections;padded rows;FFTW-MPI, in place;\
-out of place;ratio=FFTW-MPI / redist;ratio, padded=with padded rows" <"$work/figures" | write fft
+    table 'case ranks' contestant time 'numbers | ranks' "redist + FFTW;in sections;padded rows;as it arrives;\
+afterwards;FFTW-MPI, in place;out of place;ratio=FFTW-MPI / redist;ratio, padded=with padded rows;\
+ratio, as it arrives=overlapped / longer" <"$work/figures" | write fft
 }
 
 section_ranks() {
