@@ -122,7 +122,7 @@ section_cycles() {
         split($5, v, ",")
         printf "\"%s | %s | %s\"%s\"%s\",%s,%s,%s,%s%s\n", $2, v[6], $6, $3, $4, v[2], v[3], v[4], v[5], $7 }' \
         "$work/figures" >"$work/rows"
-    table case contestant ratio 'case | n | cores' "memcpy;arena;malloc;shared;point_to_point=point to point;\
+    table case contestant ratio 'case | n | cores' "memcpy;arena;adopted;malloc;shared;point_to_point=point to point;\
 scheduled;alltoallv;alltoallw;Alltoallw by hand;pack, Alltoallv;subarrays=subarrays by hand;p?gemr2d;p?tran;FFTW" \
         <"$work/rows" | write cycles
 }
