@@ -685,9 +685,9 @@ REDIST_API int redist_cost_of(const redist_layout *from, const redist_layout *to
    those of `from` when its grid fits only there. No rank holds more than twice what the fullest
    rank holds before or after. Lists of ranks and cuts are shared by reference. Example: rows on 16
    ranks become columns by way of 4 x 4 blocks, with 8 messages instead of 16, and twice the
-   elements. Costs a few evaluations of redist_cost_of for each phase. REDIST_ERR_ARGUMENT: NULL
-   (between may be NULL when max is 0), a bad cost, element_bytes < 1, max < 0. Else
-   REDIST_ERR_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. *stops is 0 then. */
+   elements. Costs a few evaluations of redist_cost_of for each phase.
+   REDIST_ERR_ARGUMENT: NULL (between may be NULL when max is 0), a bad cost, element_bytes < 1, max
+   < 0. Else REDIST_ERR_LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. *stops is 0 then. */
 REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
                              size_t element_bytes, const redist_cost *cost, int max,
                              redist_layout *between, int *stops);

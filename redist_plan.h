@@ -57,6 +57,7 @@
  *       b  REDIST_ALLTOALLV
  *       b  REDIST_ALLTOALLW
  *       b  shared memory
+ *       b  adopted arrays
  *       b  REDIST_SHARED
  *       b  nodes
  *       b  REDIST_NODES
@@ -81,6 +82,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #endif
 
@@ -499,8 +501,35 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
    The arena owns the memory, which lasts until redist_arena_free. Local. */
 REDIST_API void *redist_arena_alloc(redist_arena *arena, size_t bytes);
 
-/* Frees an arena, with its memory, and sets *arena to NULL; does nothing if it is NULL. Collective.
-   REDIST_ERR_ARGUMENT (`arena` is NULL), _BUSY (free its plans first): the arena lives on. */
+/* Makes an array that exists part of the arena, where it is: from malloc, from ALLOCATE, static, or
+   in a COMMON block. Plans of the arena then copy straight to and from it, as if
+   redist_arena_alloc had given it. Its pages, rounded outwards, become shared memory; what is in
+   them stays. Takes about 1 ms a MB, once. Several adopted arrays may share a page, or overlap.
+   While this call, redist_arena_release or redist_arena_free runs, no other thread may write to
+   these pages, nor, in the first and the last of them, to what lies beside the array: for a small
+   array from malloc, the heap. While the array is adopted, processes made by fork write to the same
+   memory. Free it, or change its size, only after redist_arena_release, which would otherwise
+   access memory that is gone. Not for arrays on the stack, in another arena, or in memory that MPI,
+   a device or a file has mapped or registered. Collective over the arena's ranks, while none of its
+   plans is started.
+   array: this rank's.
+   bytes: its size, >= 0. 0: this rank adopts nothing.
+   The same on every rank, and nothing has changed: REDIST_ERR_ARGUMENT (NULL; in the arena; adopted
+   already), _BUSY (a plan is started), _MEMORY (shared memory is missing or too small: plans then
+   use rings), _MPI. A NULL arena is reported on the calling rank only. */
+REDIST_API int redist_arena_adopt(redist_arena *arena, void *array, size_t bytes);
+
+/* Makes an adopted array private again; its contents and its address stay. Collective over the
+   arena's ranks, while none of its plans is started.
+   array: what this rank gave to redist_arena_adopt; NULL where it adopted nothing.
+   The same on every rank: REDIST_ERR_ARGUMENT (not adopted), _MISMATCH (ranks give arrays of
+   different calls of redist_arena_adopt), _BUSY (a plan is started), _MPI. A NULL arena is reported
+   on the calling rank only. */
+REDIST_API int redist_arena_release(redist_arena *arena, void *array);
+
+/* Frees an arena, with its memory, after releasing the arrays that it has adopted, and sets *arena
+   to NULL; does nothing if it is NULL. Collective. REDIST_ERR_ARGUMENT (`arena` is NULL), _BUSY
+   (free its plans first): the arena lives on. */
 REDIST_API int redist_arena_free(redist_arena **arena);
 
 /* ---------------------------------------------------------------------------------------- files */
@@ -691,7 +720,14 @@ typedef struct {
   /* for probes: where its lines are in its segment, and the rounds it has finished, from
      REDIST_PRIV_LAST_ROUND times the number of the home's probe on */
   int64_t lines, flag;
+  int64_t address, bytes; /* the pages of the array that the rank adopts */
 } redist_priv_notice;
+
+/* Where an array lies in its rank's shared memory: so many bytes from the beginning of a range: 0,
+   the segment, or k, the pages of the array adopted k-th. */
+typedef struct {
+  int64_t range, at;
+} redist_priv_spot;
 
 /* The board at the beginning of a rank's block of shared memory for a plan. The rank's slots
    follow, each with its ring. */
@@ -701,9 +737,9 @@ typedef struct {
   char announced_line[REDIST_PRIV_LINE - sizeof(int64_t)];
   int64_t piece; /* bytes of its pieces */
   int64_t dock;  /* where the rank's dock lies, relative to the board */
-  /* array[2 * arrays]: this execution's arrays, relative to the board; then first[2 * parts], the
-     first place of each half, and their number; then the places */
-  int64_t array[2];
+  /* array[2 * arrays]: where this execution's arrays are; then first[2 * parts], the first place of
+     each half, and their number; then the places */
+  redist_priv_spot array[2];
 } redist_priv_board;
 
 /* How messages are cut into pieces: bricks of at most `bytes`, and of at least `wide` bytes along
@@ -822,6 +858,20 @@ typedef struct {
   MPI_Request request[2];
 } redist_priv_member;
 
+/* Whole pages of memory. */
+typedef struct {
+  char *at;
+  size_t bytes;
+} redist_priv_pages;
+
+/* An array that each member of an arena's home has adopted, or not. */
+typedef struct {
+  char *array; /* this rank's */
+  size_t bytes;
+  char *until;              /* this rank's pages are shared up to here */
+  redist_priv_pages *pages; /* pages[size]: those of the members' arrays, here; NULL: released */
+} redist_priv_adopted;
+
 /* A home: memory that ranks of a node share, for plans. Its members, sorted by rank, are this rank
    and a plan's peers, or an arena's whole node. Each has a segment (drawn at "shared memory"). */
 typedef struct {
@@ -833,7 +883,9 @@ typedef struct {
   char **segment;                  /* segment[size]: where each member's begins here */
   int64_t begin, end;              /* of the room, in an arena the same on every rank */
   struct redist_priv_rings *first; /* blocks in use, by address */
-  int64_t probes;                  /* so far */
+  int64_t adoptions, adoption_room;
+  redist_priv_adopted *adopted; /* adopted[adoptions] */
+  int64_t probes;               /* so far */
   int64_t distance; /* nanoseconds of a flag there and back between cores; 0: not known */
   /* percent: the time to fetch lines that another core has just written over that of lines that it
      streamed; 0 where cores are so close that it need not be measured */
@@ -3294,13 +3346,18 @@ REDIST_PRIV_COLD void redist_priv_path_of(const redist_priv_home *h,
              identity->file);
 }
 
-/* Closes the file of a member; this rank's own loses its name. */
+/* This rank's file loses its name, if it has one. */
+REDIST_PRIV_COLD void redist_priv_drop_name(const redist_priv_home *h) {
+  char path[REDIST_PRIV_PATH];
+  redist_priv_path_of(h, &h->member[h->rank].identity[0], path);
+  if (h->named) unlink(path);
+}
+
+/* Closes the file of a member. */
 REDIST_PRIV_COLD void redist_priv_close_file(redist_priv_home *h, int r) {
   redist_priv_member *m = &h->member[r];
-  char path[REDIST_PRIV_PATH];
   if (m->file < 0) return;
-  redist_priv_path_of(h, &m->identity[0], path);
-  if (h->named && r == h->rank) unlink(path);
+  if (r == h->rank) redist_priv_drop_name(h);
   close(m->file);
   m->file = -1;
 }
@@ -3353,7 +3410,7 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
       h->member[h->size++] = h->member[k];
     h->rank = h->member[k].rank == p->rank ? h->size - 1 : h->rank;
   }
-  REDIST_ASSERT(h->member[h->rank].rank == p->rank);
+  REDIST_ASSERT(h->rank < h->size && h->member[h->rank].rank == p->rank);
   return REDIST_OK;
 }
 
@@ -3542,14 +3599,16 @@ REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, in
   return REDIST_OK;
 }
 
-/* Maps the members' segments, after all ranks have opened theirs and found the others'. Local. */
-REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h) {
+/* Maps the members' segments, after all ranks have opened theirs and found the others'. adopts: the
+   files stay open, for arrays that will be adopted. Local. */
+REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h, int adopts) {
   int r, code = REDIST_OK;
   for (r = 0; r < h->size; r++) {
     if (h->member[r].file >= 0 && r != h->rank && redist_priv_map(h, r) != REDIST_OK)
       code = REDIST_ERR_MEMORY;
-    redist_priv_close_file(h, r);
+    if (!adopts) redist_priv_close_file(h, r);
   }
+  if (adopts) redist_priv_drop_name(h);
   return code;
 }
 
@@ -3600,6 +3659,249 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
   r->next = *at;
   *at = r;
   return bytes;
+}
+
+/* --------------------------------------------------------------------- adopted arrays (private) */
+
+/* An array becomes shared memory at its address: its pages are written to the file of the rank's
+   segment, and mapped from there in place of the old ones. In the file they lie at their address,
+   behind the segment. So every array is in one piece there, and arrays that share a page share it
+   in the file, too; what lies between takes no memory:
+
+       file   segment |     | pages of an array |     | pages of two arrays |
+              0       end   end + address             end + address
+
+   Where pages of several arrays meet, each page is shared by the first that is adopted, and
+   released with the last. */
+
+/* Whether an array lies in a range of memory. */
+REDIST_PRIV int redist_priv_contains(const char *range, size_t range_bytes, const void *array,
+                                     size_t bytes) {
+  const uintptr_t at = (uintptr_t)array - (uintptr_t)range;
+  return at <= range_bytes && bytes <= range_bytes - at;
+}
+
+/* Finds an array of this rank in the arena's shared memory; returns 0 if it is not there. */
+REDIST_PRIV int redist_priv_find_spot(const redist_arena *arena, const void *array, size_t bytes,
+                                      redist_priv_spot *spot) {
+  const redist_priv_home *h = &arena->home;
+  int64_t k;
+  spot->range = spot->at = 0;
+  if (bytes == 0) return 1;
+  if (arena->ordinary == NULL && redist_priv_contains(arena->memory, arena->bytes, array, bytes)) {
+    spot->at = (const char *)array - h->segment[h->rank];
+    return 1;
+  }
+  for (k = 0; k < h->adoptions; k++)
+    if (h->adopted[k].pages != NULL &&
+        redist_priv_contains(h->adopted[k].array, h->adopted[k].bytes, array, bytes)) {
+      spot->range = k + 1;
+      spot->at = (const char *)array - h->adopted[k].pages[h->rank].at;
+      return 1;
+    }
+  return 0;
+}
+
+/* Where an array of a member is here. */
+REDIST_PRIV const char *redist_priv_at_spot(const redist_priv_home *h, int member,
+                                            redist_priv_spot spot) {
+  return (spot.range == 0 ? h->segment[member] : h->adopted[spot.range - 1].pages[member].at) +
+         spot.at;
+}
+
+#if !defined __cplusplus && !defined __USE_MISC
+long syscall(long number, ...); /* unistd.h hides it with -std=c99 */
+#endif
+
+REDIST_PRIV_COLD size_t redist_priv_round_pages(size_t bytes) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return (bytes + page - 1) / page * page;
+}
+
+REDIST_PRIV_COLD redist_priv_pages redist_priv_pages_of(char *array, size_t bytes) {
+  const size_t before = (uintptr_t)array % (size_t)sysconf(_SC_PAGESIZE);
+  redist_priv_pages pages = {NULL, 0};
+  if (bytes == 0) return pages;
+  pages.at = array - before;
+  pages.bytes = redist_priv_round_pages(before + bytes);
+  return pages;
+}
+
+/* Where a member's page at an address lies in its file. */
+REDIST_PRIV_COLD off_t redist_priv_in_file(const redist_priv_home *h, int member,
+                                           uintptr_t address) {
+  return (off_t)(redist_priv_round_pages(h->member[member].bytes) + address);
+}
+
+/* Shares pages of this rank's. They are written first: lack of memory is an error then, and not a
+   signal. */
+REDIST_PRIV_COLD int redist_priv_share_pages(const redist_priv_home *h, redist_priv_pages pages) {
+  const int file = h->member[h->rank].file;
+  const off_t at = redist_priv_in_file(h, h->rank, (uintptr_t)pages.at);
+  struct rlimit longest;
+  size_t done = 0;
+  ssize_t written = 1;
+  if (getrlimit(RLIMIT_FSIZE, &longest) != 0 ||
+      (uint64_t)at + pages.bytes > (uint64_t)longest.rlim_cur ||
+      !redist_priv_seems_free((int64_t)pages.bytes) || lseek(file, at, SEEK_SET) != at)
+    return REDIST_ERR_MEMORY;
+  for (; done < pages.bytes && written > 0; done += (size_t)redist_priv_max(written, 0))
+    written = write(file, pages.at + done, pages.bytes - done);
+  if (written <= 0 || mmap(pages.at, pages.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                           file, at) == MAP_FAILED)
+    return REDIST_ERR_MEMORY;
+  return REDIST_OK;
+}
+
+/* Replaces shared pages by copies, and frees those in the file. Private pages of /dev/zero are
+   anonymous memory. Without memory for them, the file's become private. */
+REDIST_PRIV_COLD void redist_priv_unshare_pages(const redist_priv_home *h,
+                                                redist_priv_pages pages) {
+  enum { MOVES_TO = 3, PUNCHES = 3 }; /* MREMAP_MAYMOVE | MREMAP_FIXED, and FALLOC_FL's */
+  const int file = h->member[h->rank].file, zeros = open("/dev/zero", O_RDWR);
+  const off_t at = redist_priv_in_file(h, h->rank, (uintptr_t)pages.at);
+  void *copy = MAP_FAILED;
+  if (zeros >= 0) copy = mmap(NULL, pages.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, zeros, 0);
+  if (zeros >= 0) close(zeros);
+  if (copy != MAP_FAILED) {
+    memcpy(copy, pages.at, pages.bytes);
+    if (syscall(SYS_mremap, copy, pages.bytes, pages.bytes, MOVES_TO, pages.at) != -1) {
+      if (sizeof(long) >= sizeof(int64_t))
+        (void)syscall(SYS_fallocate, file, PUNCHES, at, (off_t)pages.bytes);
+      return;
+    }
+    munmap(copy, pages.bytes);
+  }
+  (void)mmap(pages.at, pages.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file, at);
+}
+
+/* The next pages from `at` to `end` that no adopted array covers but the k-th; 0 bytes: none. */
+REDIST_PRIV_COLD redist_priv_pages redist_priv_next_pages(const redist_priv_home *h, int64_t k,
+                                                          char *at, char *end) {
+  redist_priv_pages next = {at, 0};
+  int64_t other;
+  char *until = end;
+  for (other = 0; other < h->adoptions; other++) {
+    const redist_priv_adopted *adopted = &h->adopted[other];
+    redist_priv_pages pages = {NULL, 0};
+    if (other != k && adopted->pages != NULL) pages = adopted->pages[h->rank];
+    if (pages.bytes == 0 || pages.at >= until || pages.at + pages.bytes <= next.at) continue;
+    if (pages.at > next.at) {
+      until = pages.at;
+    } else {
+      next.at = pages.at + pages.bytes;
+      until = end;
+      other = -1; /* once more */
+    }
+  }
+  next.bytes = next.at < until ? (size_t)(until - next.at) : 0;
+  return next;
+}
+
+/* Shares the pages of this rank's k-th adopted array, or those that are shared no more. */
+REDIST_PRIV_COLD int redist_priv_turn_pages(redist_priv_home *h, int64_t k, int shares) {
+  redist_priv_adopted *adopted = &h->adopted[k];
+  const redist_priv_pages *all = &adopted->pages[h->rank];
+  char *at = all->at, *end = adopted->until;
+  int code = REDIST_OK;
+  if (shares && all->bytes > 0) end = at + all->bytes;
+  while (at < end && code == REDIST_OK) {
+    const redist_priv_pages next = redist_priv_next_pages(h, k, at, end);
+    if (next.bytes > 0 && shares)
+      code = redist_priv_share_pages(h, next);
+    else if (next.bytes > 0)
+      redist_priv_unshare_pages(h, next);
+    at = next.bytes > 0 ? next.at + next.bytes : end;
+    if (code == REDIST_OK) adopted->until = at;
+  }
+  return code;
+}
+
+/* Lists an adopted array, shares its pages, and gives the members notice of them. */
+REDIST_PRIV_COLD int redist_priv_share_array(redist_priv_home *h, int64_t k, char *array,
+                                             size_t bytes) {
+  redist_priv_notice *notice = (redist_priv_notice *)(void *)h->segment[h->rank];
+  redist_priv_adopted adopted;
+  int r;
+  memset((void *)&adopted, 0, sizeof adopted);
+  if (k == h->adoptions &&
+      REDIST_PRIV_APPEND(h->adopted, h->adoptions, h->adoption_room, adopted) != REDIST_OK)
+    return REDIST_ERR_MEMORY;
+  adopted.pages = REDIST_PRIV_ZEROED(redist_priv_pages, h->size);
+  if (adopted.pages == NULL) return REDIST_ERR_MEMORY;
+  adopted.array = array;
+  adopted.bytes = bytes;
+  adopted.pages[h->rank] = redist_priv_pages_of(array, bytes);
+  adopted.until = adopted.pages[h->rank].at;
+  h->adopted[k] = adopted;
+  for (r = 0; r < h->size; r++, notice++) {
+    REDIST_PRIV_RELEASE(&notice->address, (int64_t)(uintptr_t)adopted.until);
+    REDIST_PRIV_RELEASE(&notice->bytes, (int64_t)adopted.pages[h->rank].bytes);
+  }
+  return redist_priv_turn_pages(h, k, 1);
+}
+
+/* Maps the pages of the members' arrays, of which they have given notice. */
+REDIST_PRIV_COLD int redist_priv_map_adopted(redist_priv_home *h, int64_t k) {
+  int r;
+  for (r = 0; r < h->size; r++) {
+    const redist_priv_member *m = &h->member[r];
+    const redist_priv_notice *notice =
+        (const redist_priv_notice *)(const void *)h->segment[r] + m->place;
+    const size_t bytes =
+        r == h->rank || !m->shares ? 0 : (size_t)REDIST_PRIV_ACQUIRE(&notice->bytes);
+    const uintptr_t address = bytes == 0 ? 0 : (uintptr_t)REDIST_PRIV_ACQUIRE(&notice->address);
+    void *memory = NULL;
+    if (bytes == 0) continue;
+    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->file,
+                  redist_priv_in_file(h, r, address));
+    if (memory == MAP_FAILED) return REDIST_ERR_MEMORY;
+    h->adopted[k].pages[r].at = (char *)memory;
+    h->adopted[k].pages[r].bytes = bytes;
+  }
+  return REDIST_OK;
+}
+
+/* Releases an adopted array, also one that could not be adopted everywhere. */
+REDIST_PRIV_COLD void redist_priv_release(redist_priv_home *h, int64_t k) {
+  redist_priv_adopted *adopted = h->adopted;
+  int r;
+  if (k >= h->adoptions || adopted[k].pages == NULL) return;
+  adopted += k;
+  for (r = 0; r < h->size; r++)
+    if (r != h->rank && adopted->pages[r].bytes > 0)
+      munmap(adopted->pages[r].at, adopted->pages[r].bytes);
+  (void)redist_priv_turn_pages(h, k, 0);
+  REDIST_FREE(adopted->pages);
+  adopted->pages = NULL;
+}
+
+/* Adopts the k-th array of all ranks. Collective; fails on all ranks. */
+REDIST_PRIV_COLD int redist_priv_adopt(redist_arena *a, int64_t k, char *array, size_t bytes) {
+  redist_priv_home *h = &a->home;
+  int code = redist_priv_worst(a->comm, redist_priv_share_array(h, k, array, bytes));
+  if (code == REDIST_OK) code = redist_priv_worst(a->comm, redist_priv_map_adopted(h, k));
+  if (code != REDIST_OK) redist_priv_release(h, k);
+  return code;
+}
+
+/* Why an array cannot be adopted. */
+REDIST_PRIV_COLD int redist_priv_check_adopted(const redist_arena *a, char *array, size_t bytes) {
+  const redist_priv_home *h = &a->home;
+  const redist_priv_pages pages = redist_priv_pages_of(array, bytes);
+  const char *segment = h->size > 0 ? h->segment[h->rank] - REDIST_PRIV_LINE : NULL;
+  int64_t k;
+  if ((array == NULL && bytes > 0) || (uintptr_t)array > UINTPTR_MAX - bytes)
+    return REDIST_ERR_ARGUMENT;
+  for (k = 0; k < h->adoptions; k++)
+    if (bytes > 0 && h->adopted[k].pages != NULL && h->adopted[k].array == array)
+      return REDIST_ERR_ARGUMENT;
+  if (a->started != NULL) return REDIST_ERR_BUSY;
+  if (h->size == 0 || h->member[h->rank].file < 0) return REDIST_ERR_MEMORY;
+  return pages.bytes > 0 && pages.at < segment + h->member[h->rank].bytes &&
+                 segment < pages.at + pages.bytes
+             ? REDIST_ERR_ARGUMENT
+             : REDIST_OK;
 }
 
 /* ---------------------------------------------------------------------- REDIST_SHARED (private) */
@@ -3779,14 +4081,15 @@ REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel
    it receives. Streamed stores are fenced. */
 REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *channel) {
   const redist_priv_peer *peer = channel->peer;
-  const int64_t *offsets = channel->board->array + !peer->own * p->arrays;
+  const redist_priv_home *home = p->sharing.rings->home;
+  const redist_priv_spot *spot = channel->board->array + !peer->own * p->arrays;
   const double began = redist_priv_now(p);
   redist_priv_base base[2];
   int a;
-  REDIST_ASSERT((REDIST_PRIV_ACQUIRE(&channel->board->announced) | (peer->own + 1)) ==
-                4 * p->sharing.rings->execution + 3);
+  REDIST_ASSERT((channel->board->announced | (peer->own + 1)) ==
+                4 * p->sharing.rings->execution + 3); /* it has said where */
   for (a = 0; a < p->arrays; a++)
-    p->pointers[2 * p->arrays + a] = (const char *)channel->board + offsets[a];
+    p->pointers[2 * p->arrays + a] = redist_priv_at_spot(home, channel->there, spot[a]);
   for (a = 0; a < (p->parts > 1 ? 1 : p->arrays); a++) {
     base[peer->own] = redist_priv_arrays(p, peer->own, a);
     base[!peer->own] = redist_priv_arrays(p, 2, a);
@@ -3798,20 +4101,18 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
 
 /* Announces where this execution's arrays lie, and which of them are in the arena. */
 REDIST_PRIV void redist_priv_announce(const redist_plan *p) {
-  const redist_arena *arena = p->options.arena;
   redist_priv_rings *r = p->sharing.rings;
   redist_priv_board *board =
       (redist_priv_board *)(void *)(r->home->segment[r->home->rank] + r->begin);
-  int64_t *offsets = board->array;
+  redist_priv_spot *spot = board->array;
   int i;
   r->announced = 4 * r->execution + 3;
   for (i = 0; i < 2 * p->arrays; i++) {
     const int own = i >= p->arrays;
-    const uintptr_t array = (uintptr_t)p->pointers[i], at = array - (uintptr_t)arena->memory;
     const redist_priv_half *half = &redist_priv_part_of(p, i % p->arrays)->half[own];
-    if (at > arena->bytes || (size_t)half->array_bytes > arena->bytes - at)
+    if (!redist_priv_find_spot(p->options.arena, p->pointers[i], (size_t)half->array_bytes,
+                               &spot[i]))
       r->announced &= ~(INT64_C(1) << own);
-    offsets[i] = (int64_t)(array - (uintptr_t)board);
   }
   REDIST_PRIV_RELEASE(&board->announced, r->announced);
 }
@@ -4073,12 +4374,13 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
 
 /* Where the lists of places begin on a board. */
 REDIST_PRIV_COLD int64_t *redist_priv_board_lists(const redist_plan *p, redist_priv_board *board) {
-  int64_t *words = board->array;
-  return words + 2 * p->arrays;
+  redist_priv_spot *spots = board->array;
+  return (int64_t *)(void *)(spots + 2 * p->arrays);
 }
 
 REDIST_PRIV_COLD int64_t redist_priv_board_bytes(const redist_plan *p) {
-  int64_t bytes = (int64_t)sizeof(redist_priv_board) + 2 * p->arrays * (int64_t)sizeof(int64_t) +
+  int64_t bytes = (int64_t)sizeof(redist_priv_board) +
+                  2 * p->arrays * (int64_t)sizeof(redist_priv_spot) +
                   (2 * p->parts + 1) * (int64_t)sizeof(int64_t);
   int k;
   for (k = 0; k < 2 * p->parts; k++)
@@ -4133,7 +4435,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p) {
     code = redist_priv_home_open(r->home, bytes, 0);
   if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
     return code != REDIST_OK ? code : (int)REDIST_ERR_MEMORY;
-  r->direct = p->options.arena != NULL && p->options.arena->ordinary == NULL && !p->overwrites;
+  r->direct = p->options.arena != NULL && !p->overwrites;
   board = (redist_priv_board *)(void *)(r->home->segment[r->home->rank] + r->begin);
   board->announced = 0;
   board->piece = piece;
@@ -4235,7 +4537,8 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
    only. */
 REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p) {
   redist_priv_home *home = p->sharing.rings->home;
-  int measured = REDIST_OK, code = redist_priv_home_reach(home);
+  int measured = REDIST_OK, code = REDIST_OK;
+  if (p->options.arena == NULL) code = redist_priv_home_reach(home, 0);
   if ((p->options.arena == NULL || (p->borrows && home->distance > REDIST_PRIV_NO_ANSWER)) &&
       p->agreed.message >= REDIST_PRIV_STREAMED)
     measured = redist_priv_measure_distance(home);
@@ -4255,7 +4558,7 @@ REDIST_PRIV_COLD int redist_priv_share_arena(redist_arena *a) {
     if (code == REDIST_OK)
       code = redist_priv_home_open(h, REDIST_RING_BYTES, apart ? 0 : (int64_t)a->bytes);
     code = redist_priv_worst(a->comm, code);
-    if (code == REDIST_OK) code = redist_priv_worst(a->comm, redist_priv_home_reach(h));
+    if (code == REDIST_OK) code = redist_priv_worst(a->comm, redist_priv_home_reach(h, 1));
     if (code == REDIST_OK) break;
     redist_priv_home_release(h);
     h->named |= code == REDIST_PRIV_REFUSED;
@@ -4270,6 +4573,9 @@ REDIST_PRIV_COLD int redist_priv_share_arena(redist_arena *a) {
    all ranks have freed their plans. */
 REDIST_PRIV_COLD void redist_priv_unshare_arena(redist_arena *a) {
   redist_priv_rings *r, *next;
+  int64_t k;
+  for (k = a->home.adoptions - 1; k >= 0; k--) redist_priv_release(&a->home, k);
+  REDIST_FREE(a->home.adopted);
   redist_priv_home_release(&a->home);
   redist_priv_forget_members(&a->home);
   for (r = a->home.first; r != NULL; r = next) {
@@ -4285,6 +4591,15 @@ REDIST_PRIV_COLD int redist_priv_share_arena(redist_arena *a) {
   return REDIST_OK;
 }
 REDIST_PRIV_COLD void redist_priv_unshare_arena(redist_arena *a) { (void)a; }
+REDIST_PRIV_COLD int redist_priv_adopt(redist_arena *a, int64_t k, char *array, size_t bytes) {
+  (void)a, (void)k, (void)array, (void)bytes;
+  return REDIST_ERR_MEMORY;
+}
+REDIST_PRIV_COLD int redist_priv_check_adopted(const redist_arena *a, char *array, size_t bytes) {
+  (void)a;
+  return array == NULL && bytes > 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
+}
+REDIST_PRIV_COLD void redist_priv_release(redist_priv_home *h, int64_t k) { (void)h, (void)k; }
 
 #endif
 
@@ -6675,6 +6990,36 @@ REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes) {
                                      (int64_t)(a->bytes - a->used));
   REDIST_ASSERT(a->used <= a->bytes);
   return memory;
+}
+
+REDIST_API int redist_arena_adopt(redist_arena *a, void *array, size_t bytes) {
+  int64_t most[2], k = 0;
+  int code;
+  if (a == NULL) return REDIST_ERR_ARGUMENT;
+  most[0] = redist_priv_check_adopted(a, (char *)array, bytes);
+  most[1] = bytes > 0;
+  code = redist_priv_reduce(a->comm, most, 2, MPI_MAX) == REDIST_OK ? (int)most[0] : REDIST_ERR_MPI;
+  if (code != REDIST_OK || most[1] == 0) return code;
+  while (k < a->home.adoptions && a->home.adopted[k].pages != NULL) k++;
+  return redist_priv_adopt(a, k, (char *)array, bytes);
+}
+
+REDIST_API int redist_arena_release(redist_arena *a, void *array) {
+  int64_t most[3] = {REDIST_OK, -1, INT64_MIN}; /* a code, the number, its negative */
+  int64_t k = 0;
+  if (a == NULL) return REDIST_ERR_ARGUMENT;
+  while (k < a->home.adoptions &&
+         (a->home.adopted[k].pages == NULL || a->home.adopted[k].array != (char *)array))
+    k++;
+  if (array != NULL) most[1] = -(most[2] = -k);
+  if (array != NULL && k == a->home.adoptions) most[0] = REDIST_ERR_ARGUMENT;
+  if (a->started != NULL) most[0] = REDIST_ERR_BUSY;
+  if (redist_priv_reduce(a->comm, most, 3, MPI_MAX) != REDIST_OK) return REDIST_ERR_MPI;
+  if (most[0] != REDIST_OK) return (int)most[0];
+  if (most[1] < 0) return REDIST_ERR_ARGUMENT;
+  if (most[1] != -most[2]) return REDIST_ERR_MISMATCH;
+  redist_priv_release(&a->home, most[1]);
+  return REDIST_OK;
 }
 
 REDIST_API int redist_arena_free(redist_arena **arena) {

@@ -37,6 +37,7 @@ program() { # name, directory of the headers
     lacks=
     grep -q redist_with_ghosts "$2/redist.h" || lacks=-DNO_GHOSTS
     grep -q 'int timed;' "$2/redist_plan.h" || lacks="$lacks -DNO_TIMED"
+    grep -q redist_arena_adopt "$2/redist_plan.h" || lacks="$lacks -DNO_ADOPT"
     $MPICC -std=c99 -O3 $lacks -I"$2" -o "$work/$1" "$here/cycles.c" ||
         give_up "$1: does not compile"
 }

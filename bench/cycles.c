@@ -247,6 +247,29 @@ static int method_prepare(entry *e, int method) {
   return 1;
 }
 
+#ifndef NO_ADOPT
+/* Arrays from malloc, which an arena without arrays of its own has adopted; elsewhere they are
+   contestant malloc's. */
+static int adopted_prepare(entry *e, int method) {
+  const contest *c = e->contest;
+  const size_t from = bytes_of(c, &c->by_hand.from), to = bytes_of(c, &c->by_hand.to);
+  void *copy = allocate(from);
+  int code = redist_arena_create(MPI_COMM_WORLD, 0, &e->arena);
+  e->from = memcpy(copy, c->source, from);
+  e->to = c->in_place ? copy : allocate(to);
+  if (code == REDIST_OK) code = redist_arena_adopt(e->arena, copy, from);
+  if (code == REDIST_OK && !c->in_place) code = redist_arena_adopt(e->arena, e->to, to);
+  if (code != REDIST_OK) e->remark = redist_strerror(code);
+  return method_prepare(e, method);
+}
+
+static void adopted_finish(entry *e) {
+  redist_finish(e);
+  if (e->to != e->from) free(e->to);
+  free((void *)(uintptr_t)e->from);
+}
+#endif
+
 #ifdef HAVE_SCALAPACK
 static int tran_prepare(entry *e, int method) {
   (void)method;
@@ -293,6 +316,9 @@ static const participant participants[] = {
     {{"memcpy", 0, 0, copy_prepare, copy_run, copy_finish}, EITHER}, /* first: the lower bound */
     {METHOD("arena", ARENA), EITHER},
     {METHOD("timed", TIMED), ASKED}, /* the arena's plan, options.timed: only by --only */
+#ifndef NO_ADOPT
+    {{"adopted", REDIST_AUTO, 1, adopted_prepare, redist_run, adopted_finish}, EITHER},
+#endif
     {METHOD("malloc", REDIST_AUTO), EITHER},
     {METHOD("shared", REDIST_SHARED), EITHER},
     {METHOD("point_to_point", REDIST_POINT_TO_POINT), EITHER},

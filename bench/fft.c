@@ -7,8 +7,10 @@
    z and y are transformed, a redistribution makes x whole and contiguous, and x is transformed. In
    sections: y is redistributed in four sections, through a buffer in which x is transformed while
    it is in the caches. In padded rows: each row of z is followed by some unused numbers, which a
-   layout allows and FFTW's transform does not, so that the strides of y are no powers of two. The
-   planner's effort is the same. Repetitions alternate, each timed one after an untimed one, as in a
+   layout allows and FFTW's transform does not, so that the strides of y are no powers of two. As it
+   arrives: only y is transformed before the redistribution, z of what each rank sends as soon as it
+   is there, and x at the end; or, afterwards, z of everything when all is there. The planner's
+   effort is the same. Repetitions alternate, each timed one after an untimed one, as in a
    time step loop. A time is that of the slowest rank, and the figure is the median. The results are
    compared.
 
@@ -24,7 +26,8 @@
 
 typedef double complex number;
 
-enum { DENSE, SECTIONS, PADDED, IN_PLACE, OUT_OF_PLACE, CONTESTANTS, PAD = 4, MOST_SECTIONS = 4 };
+enum { DENSE, SECTIONS, PADDED, ARRIVING, AFTERWARDS, IN_PLACE, OUT_OF_PLACE, CONTESTANTS };
+enum { ALL, MOVING, TRANSFORMING, TIMES, PAD = 4, MOST_SECTIONS = 4 };
 
 typedef struct {
   int rank, ranks;
@@ -38,13 +41,17 @@ typedef struct {
     number *from, *to, *buffer; /* buffer: of a section, or `to` */
     redist_arena *arena;
     redist_plan *plan[MOST_SECTIONS];
-    fftw_plan planes, lines, all; /* FFTW-MPI does all at once */
-    double *times;
+    /* planes: y and z, or y alone; arrived: z of what one rank sends; all: FFTW-MPI does all at once */
+    fftw_plan planes, arrived, lines, all;
+    /* seconds of a transform, and in it of the redistribution, and of z after that; of each
+       times[repetitions] */
+    double seconds[TIMES], *times[TIMES];
   } by[CONTESTANTS];
 } bench;
 
 static const char *const names[CONTESTANTS] = {"redist + FFTW", "in sections", "padded rows",
-                                               "FFTW-MPI, in place", "out of place"};
+                                               "as it arrives", "afterwards",  "FFTW-MPI, in place",
+                                               "out of place"};
 
 static const option_choice efforts[] = {{"estimate", FFTW_ESTIMATE},
                                         {"measure", FFTW_MEASURE},
@@ -68,11 +75,14 @@ static size_t slab_bytes(const bench *b, int64_t lines, int64_t row) {
   return ((size_t)(lines * b->n * row) * sizeof(number) + 63) / 64 * 64;
 }
 
-/* Planes (y, z) of x become lines along x, contiguous in memory for each y and z. The axis y is
-   split in two, ranks and columns of a rank, so that each section of columns has equal parts on all
+/* Whether x is transformed where z is contiguous, since z is transformed there, too. */
+static int is_last(int who) { return who == ARRIVING || who == AFTERWARDS; }
+
+/* Planes (y, z) of x become lines along x, contiguous in memory for each y and z, or planes (x, z)
+   of y. The axis y is split in two, ranks and columns of a rank, so that each section of columns has equal parts on all
    ranks. */
 static void plan_sections(bench *b, int who, redist_options *options) {
-  static const int axes_in_lines[4] = {3, 0, 1, 2};
+  static const int axes_in_lines[4] = {3, 0, 1, 2}, axes_in_planes[4] = {2, 0, 1, 3};
   const int64_t sections = b->by[who].sections, count = b->columns / sections;
   const redist_axis whole = redist_whole(b->n), ranks = redist_whole(b->ranks);
   const redist_axis stored[4] = {redist_block(b->n, b->ranks), ranks, redist_whole(b->columns),
@@ -80,7 +90,8 @@ static void plan_sections(bench *b, int who, redist_options *options) {
   const redist_axis wanted[4] = {redist_block(b->ranks, b->ranks), redist_whole(count), whole,
                                  whole};
   redist_layout planes = redist_with_allocated(redist_layout_nd(4, stored), 3, b->by[who].row);
-  redist_layout lines = redist_permuted(redist_layout_nd(4, wanted), axes_in_lines);
+  redist_layout lines =
+      redist_permuted(redist_layout_nd(4, wanted), is_last(who) ? axes_in_planes : axes_in_lines);
   for (int64_t s = 0; s < sections; s++) {
     redist_layout section = redist_section(planes, 2, s * count, count, 1);
     succeed(redist_plan_create(MPI_COMM_WORLD, &section, &lines, MPI_C_DOUBLE_COMPLEX, options,
@@ -93,8 +104,11 @@ static void create_redist(bench *b, int who) {
   const int64_t sections = who == SECTIONS && b->columns % MOST_SECTIONS == 0 ? MOST_SECTIONS : 1;
   const int64_t count = b->columns / sections;
   const unsigned flags = (unsigned)b->effort;
-  const fftw_iodim64 yz[2] = {{n, row, row}, {n, 1, 1}}, x = {n, 1, 1};
-  const fftw_iodim64 planes = {b->rows, n * row, n * row}, lines = {count * n, n, n};
+  const int last = is_last(who);
+  const fftw_iodim64 yz[2] = {{n, row, row}, {n, 1, 1}}, x = {n, last ? n : 1, 1};
+  const fftw_iodim64 planes[2] = {{b->rows, n * row, n * row}, {n, 1, 1}};
+  const fftw_iodim64 arrived[2] = {{b->columns, n * n, n * n}, {b->rows, n, n}};
+  const fftw_iodim64 lines[2] = {{count, n * n, n * n}, {n, last ? 1 : n, n}};
   redist_options options;
   memset(&options, 0, sizeof options);
   succeed(redist_arena_create(MPI_COMM_WORLD, slab_bytes(b, b->rows, row), &options.arena));
@@ -103,12 +117,16 @@ static void create_redist(bench *b, int who) {
   b->by[who].sections = sections;
   b->by[who].from = redist_arena_alloc(options.arena, slab_bytes(b, b->rows, row));
   b->by[who].to = allocate_numbers(slab_bytes(b, b->columns, n));
-  b->by[who].buffer = sections > 1 ? allocate_numbers(slab_bytes(b, count, n)) : b->by[who].to;
+  b->by[who].buffer =
+      sections > 1 || last ? allocate_numbers(slab_bytes(b, count, n)) : b->by[who].to;
   plan_sections(b, who, &options);
-  b->by[who].planes = fftw_plan_guru64_dft(2, yz, 1, &planes, b->by[who].from, b->by[who].from,
-                                           FFTW_FORWARD, flags);
-  b->by[who].lines = fftw_plan_guru64_dft(1, &x, 1, &lines, b->by[who].buffer, b->by[who].to,
+  b->by[who].planes = fftw_plan_guru64_dft(last ? 1 : 2, yz, last ? 2 : 1, planes, b->by[who].from,
+                                           b->by[who].from, FFTW_FORWARD, flags);
+  b->by[who].lines = fftw_plan_guru64_dft(1, &x, 2, lines, b->by[who].buffer, b->by[who].to,
                                           FFTW_FORWARD, flags | FFTW_DESTROY_INPUT);
+  if (last)
+    b->by[who].arrived = fftw_plan_guru64_dft(1, &yz[1], 2, arrived, b->by[who].buffer,
+                                              b->by[who].buffer, FFTW_FORWARD, flags);
 }
 
 /* All contestants use FFTW-MPI's distribution. */
@@ -137,6 +155,36 @@ static void create(bench *b) {
   for (int k = 0; k < CONTESTANTS; k++) (k < IN_PLACE ? create_redist : create_fftw)(b, k);
 }
 
+/* Transforms along z what a rank has sent. */
+static void transform_arrived(bench *b, int who, int source) {
+  number *first = b->by[who].buffer + source * b->rows * b->n;
+  fftw_execute_dft(b->by[who].arrived, first, first);
+}
+
+/* The redistribution, and z of what arrives, meanwhile or afterwards. */
+static void run_arriving(bench *b, int who) {
+  redist_plan *plan = b->by[who].plan[0];
+  double begin, *seconds = b->by[who].seconds;
+  int source = -1, left = b->ranks;
+  fftw_execute(b->by[who].planes);
+  begin = MPI_Wtime();
+  succeed(redist_start(plan, b->by[who].from, b->by[who].buffer));
+  while (who == ARRIVING && left > 0) {
+    succeed(redist_next_arrival(plan, &source));
+    if (source < 0) {
+      sched_yield();
+      continue;
+    }
+    transform_arrived(b, who, source);
+    left--;
+  }
+  succeed(redist_wait(plan));
+  seconds[MOVING] = MPI_Wtime() - begin;
+  while (left > 0) transform_arrived(b, who, --left);
+  seconds[TRANSFORMING] = MPI_Wtime() - begin - seconds[MOVING];
+  fftw_execute(b->by[who].lines);
+}
+
 static void run_redist(bench *b, int who) {
   const int64_t sections = b->by[who].sections;
   fftw_execute(b->by[who].planes);
@@ -150,6 +198,8 @@ static void run_redist(bench *b, int who) {
 static void run(bench *b, int who) {
   if (b->by[who].all)
     fftw_execute(b->by[who].all);
+  else if (is_last(who))
+    run_arriving(b, who);
   else
     run_redist(b, who);
 }
@@ -158,6 +208,7 @@ static void destroy(bench *b) {
   for (int k = 0; k < CONTESTANTS; k++) {
     fftw_destroy_plan(b->by[k].all);
     fftw_destroy_plan(b->by[k].planes);
+    fftw_destroy_plan(b->by[k].arrived);
     fftw_destroy_plan(b->by[k].lines);
     for (int64_t s = 0; s < b->by[k].sections; s++) redist_plan_free(&b->by[k].plan[s]);
     if (b->by[k].buffer != b->by[k].to) fftw_free(b->by[k].buffer);
@@ -193,23 +244,23 @@ static double difference(const bench *b, int redist, int fftw) {
   return both[0] / both[1];
 }
 
-static double time_one(bench *b, int who) {
-  double seconds;
+static void time_one(bench *b, int who, int64_t repetition) {
+  double *seconds = b->by[who].seconds;
   fill(b, who);
   run(b, who);
   fill(b, who);
   barrier();
-  seconds = MPI_Wtime();
+  seconds[ALL] = MPI_Wtime();
   run(b, who);
-  seconds = MPI_Wtime() - seconds;
-  maxima(&seconds, 1);
-  return seconds;
+  seconds[ALL] = MPI_Wtime() - seconds[ALL];
+  maxima(seconds, TIMES);
+  for (int k = 0; k < TIMES; k++) b->by[who].times[k][repetition] = seconds[k];
 }
 
 static double measure(bench *b) {
   double error = 0;
   for (int64_t r = 0; r < b->repetitions; r++)
-    for (int k = 0; k < CONTESTANTS; k++) b->by[k].times[r] = time_one(b, k);
+    for (int k = 0; k < CONTESTANTS; k++) time_one(b, k, r);
   for (int k = 0; k < IN_PLACE; k++)
     for (int other = IN_PLACE; other < CONTESTANTS; other++)
       error = fmax(error, difference(b, k, other));
@@ -221,20 +272,33 @@ static double median(double *times, int64_t count) {
   return count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
 }
 
+/* How much longer than the longer of them the redistribution and the transforms of what arrives
+   take together. */
+static void report_overlap(const bench *b, const char *cube) {
+  const double moving = median(b->by[AFTERWARDS].times[MOVING], b->repetitions),
+               transforming = median(b->by[AFTERWARDS].times[TRANSFORMING], b->repetitions),
+               both = median(b->by[ARRIVING].times[MOVING], b->repetitions),
+               ratio = both / fmax(moving, transforming);
+  figure(cube, b->ranks, 0, "ratio, as it arrives", b->repetitions, ratio, 0, 0);
+  if (b->rank == 0)
+    printf("%6s redistribution %.3f, z %.3f; together, as it arrives, %.3f: %.2f of the longer\n",
+           "", 1e3 * moving, 1e3 * transforming, 1e3 * both, ratio);
+}
+
 /* Returns whether the results agree. */
 static int compare(bench *b) {
   double error, time[CONTESTANTS], ours, rival;
   char cube[32];
   create(b);
   error = measure(b);
-  for (int k = 0; k < CONTESTANTS; k++) time[k] = median(b->by[k].times, b->repetitions);
+  for (int k = 0; k < CONTESTANTS; k++) time[k] = median(b->by[k].times[ALL], b->repetitions);
   ours = fmin(time[DENSE], time[SECTIONS]);
   rival = fmin(time[IN_PLACE], time[OUT_OF_PLACE]);
   snprintf(cube, sizeof cube, "%lld^3", (long long)b->n);
   if (b->rank == 0) printf("%6s", cube);
   for (int k = 0; k < CONTESTANTS; k++) {
     figure(cube, b->ranks, (int64_t)slab_bytes(b, b->rows, b->n), names[k], b->repetitions, time[k],
-           b->by[k].times[0], time[k] / time[0]);
+           b->by[k].times[ALL][0], time[k] / time[0]);
     if (b->rank == 0) printf(" %*.3f", k == IN_PLACE ? 20 : 14, 1e3 * time[k]);
   }
   figure(cube, b->ranks, 0, "ratio", b->repetitions, rival / ours, 0, 0);
@@ -243,6 +307,7 @@ static int compare(bench *b) {
   if (b->rank == 0)
     printf(" %7.2f %7.2f   %s (%.0e)\n", rival / ours, rival / fmin(ours, time[PADDED]),
            error < 1e-12 ? "the same result" : "WRONG", error);
+  report_overlap(b, cube);
   destroy(b);
   return error < 1e-12;
 }
@@ -250,15 +315,17 @@ static int compare(bench *b) {
 static int compare_all(bench *b) {
   int same = 1;
   for (int k = 0; k < CONTESTANTS; k++)
-    b->by[k].times = allocate((size_t)b->repetitions * sizeof(double));
+    for (int t = 0; t < TIMES; t++)
+      b->by[k].times[t] = allocate((size_t)b->repetitions * sizeof(double));
   if (b->rank == 0)
     printf(
         "%d ranks, milliseconds; then the faster of FFTW-MPI's over redist's fastest without and with padded rows\n"
-        "%6s %14s %14s %14s %20s %14s\n",
-        b->ranks, "", names[DENSE], names[SECTIONS], names[PADDED], names[IN_PLACE],
-        names[OUT_OF_PLACE]);
+        "%6s %14s %14s %14s %14s %14s %20s %14s\n",
+        b->ranks, "", names[DENSE], names[SECTIONS], names[PADDED], names[ARRIVING],
+        names[AFTERWARDS], names[IN_PLACE], names[OUT_OF_PLACE]);
   for (b->n = b->fewest; b->n <= b->most; b->n *= 2) same = compare(b) && same;
-  for (int k = 0; k < CONTESTANTS; k++) free(b->by[k].times);
+  for (int k = 0; k < CONTESTANTS; k++)
+    for (int t = 0; t < TIMES; t++) free(b->by[k].times[t]);
   return same;
 }
 

@@ -122,7 +122,7 @@ section_cycles() {
         split($5, v, ",")
         printf "\"%s | %s | %s\"%s\"%s\",%s,%s,%s,%s%s\n", $2, v[6], $6, $3, $4, v[2], v[3], v[4], v[5], $7 }' \
         "$work/figures" >"$work/rows"
-    table case contestant ratio 'case | n | cores' "memcpy;arena;malloc;shared;point_to_point=point to point;\
+    table case contestant ratio 'case | n | cores' "memcpy;arena;adopted;malloc;shared;point_to_point=point to point;\
 scheduled;alltoallv;alltoallw;Alltoallw by hand;pack, Alltoallv;subarrays=subarrays by hand;p?gemr2d;p?tran;FFTW" \
         <"$work/rows" | write cycles
 }
@@ -189,8 +189,9 @@ section_threads() {
 
 section_fft() {
     for ranks in 2 4; do measure openmpi $ranks fft $fft || return; done
-    table 'case ranks' contestant time 'numbers | ranks' "redist + FFTW;in sections;padded rows;FFTW-MPI, in place;\
-out of place;ratio=FFTW-MPI / redist;ratio, padded=with padded rows" <"$work/figures" | write fft
+    table 'case ranks' contestant time 'numbers | ranks' "redist + FFTW;in sections;padded rows;as it arrives;\
+afterwards;FFTW-MPI, in place;out of place;ratio=FFTW-MPI / redist;ratio, padded=with padded rows;\
+ratio, as it arrives=overlapped / longer" <"$work/figures" | write fft
 }
 
 section_ranks() {

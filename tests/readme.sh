@@ -118,6 +118,12 @@ about() {
             after='fill(&rows, a); redist_execute(plan, a, b); bad += wrong(&columns, b) + (saved == REDIST_AUTO);
                 first = run == 0 ? saved : first; bad += saved != first; redist_plan_free(&plan); }'
             spoil='s/saved = .*;/saved = REDIST_AUTO;/' ;;
+        existing)
+            before="$matrices redist_arena *arena; size_t bytes = 80000;
+                double *u = malloc(bytes), *w = malloc(bytes); fill(&rows, u);"
+            after='bad += wrong(&rows, u) + wrong(&columns, w);
+                redist_plan_free(&plan); redist_arena_free(&arena); free(u); free(w);'
+            spoil='s/adopt(arena, w/adopt(arena, u/' ;;
         arrivals)
             before="$matrices int done = 0, source, named[4] = {0};
                 redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, NULL, &plan); fill(&rows, a);"
@@ -203,6 +209,8 @@ static void must(int code, const char *call)
 #define redist_start(...) must(redist_start(__VA_ARGS__), "redist_start")
 #define redist_wait(...) must(redist_wait(__VA_ARGS__), "redist_wait")
 #define redist_arena_create(...) must(redist_arena_create(__VA_ARGS__), "redist_arena_create")
+#define redist_arena_adopt(...) must(redist_arena_adopt(__VA_ARGS__), "redist_arena_adopt")
+#define redist_arena_release(...) must(redist_arena_release(__VA_ARGS__), "redist_arena_release")
 #define redist_arena_free(...) must(redist_arena_free(__VA_ARGS__), "redist_arena_free")
 #define redist_plan_free(...) must(redist_plan_free(__VA_ARGS__), "redist_plan_free")
 #define sweep_rows(a) fill(&rows, a)

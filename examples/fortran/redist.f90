@@ -552,6 +552,15 @@ module redist
         type(c_ptr) function c_arena_alloc(arena, bytes) bind(c, name='redist_arena_alloc')
             import; type(c_ptr), value :: arena; integer(c_size_t), value :: bytes
         end function
+        integer(c_int) function c_arena_adopt(arena, array, bytes) bind(c, name='redist_arena_adopt')
+            import; type(c_ptr), value :: arena, array; integer(c_size_t), value :: bytes
+        end function
+        integer(c_int) function c_arena_release(arena, array) bind(c, name='redist_arena_release')
+            import; type(c_ptr), value :: arena, array
+        end function
+        integer(c_size_t) function c_element_bytes(array) bind(c, name='redist_f_element_bytes')
+            import; type(*), dimension(..), intent(in) :: array
+        end function
         integer(c_int) function c_arena_free(arena) bind(c, name='redist_arena_free')
             import; type(redist_arena_t), intent(inout) :: arena
         end function
@@ -634,7 +643,7 @@ module redist
         redist_calibrate, redist_array, redist_execute, redist_execute_in_place, redist_execute_many, redist_start, &
         redist_start_in_place, redist_start_many, redist_wait, redist_test, redist_wait_all, redist_test_all, &
         redist_next_arrival
-    public :: redist_arena_create, redist_arena_alloc, redist_arena_free
+    public :: redist_arena_create, redist_arena_alloc, redist_arena_adopt, redist_arena_release, redist_arena_free
     public :: redist_owner, redist_local, redist_global, redist_count, redist_layout_alloc
 
 contains
@@ -1083,6 +1092,29 @@ contains
         integer(c_size_t), intent(in) :: bytes
         type(c_ptr) :: memory
         memory = c_arena_alloc(arena%arena, bytes)
+    end function
+
+    ! An array that exists, with the attribute `target` or `asynchronous`, allocated, saved or in a COMMON block, becomes
+    ! shared memory where it is. A rank that adopts nothing gives an array of size 0. Collective, as is releasing it.
+    subroutine redist_arena_adopt(arena, array, ierr)
+        type(redist_arena_t), intent(in) :: arena
+        type(*), dimension(..), intent(inout), target, asynchronous :: array
+        integer, intent(out) :: ierr
+        ierr = c_arena_adopt(arena%arena, adopted_address(array), c_element_bytes(array) * size(array, kind=c_size_t))
+    end subroutine
+
+    subroutine redist_arena_release(arena, array, ierr)
+        type(redist_arena_t), intent(in) :: arena
+        type(*), dimension(..), intent(inout), target, asynchronous :: array
+        integer, intent(out) :: ierr
+        ierr = c_arena_release(arena%arena, adopted_address(array))
+    end subroutine
+
+    function adopted_address(array) result(address)
+        type(*), dimension(..), intent(in), target, asynchronous :: array
+        type(c_ptr) :: address
+        address = c_null_ptr
+        if (size(array) > 0) address = redist_array(array)
     end function
 
     subroutine redist_arena_free(arena, ierr)

@@ -66,6 +66,15 @@ int redist_f_calibrate(int comm, redist_cost *cost) {
 
 int redist_f_arena_create(int comm, size_t bytes, redist_arena **arena);
 
+/* How Fortran describes an array of any type and rank begins: the standard says so (18.5.3). */
+typedef struct {
+  void *base;
+  size_t element_bytes;
+} redist_f_descriptor;
+
+size_t redist_f_element_bytes(const redist_f_descriptor *array);
+size_t redist_f_element_bytes(const redist_f_descriptor *array) { return array->element_bytes; }
+
 /* ---- axes, from default integers ---- */
 
 redist_axis redist_f_whole(int n) { return redist_whole(n); }

@@ -629,12 +629,43 @@ contains
         call check(ierr == REDIST_OK .and. all(b == c), 'arrays in an arena')
         call redist_plan_stats(plan, stats, ierr)
         call check(ierr == REDIST_OK .and. stats%method == REDIST_SHARED .and. stats%shared_bytes > 0, 'and how they moved')
+        call check_adopted(arena, plan, a, c)
         call redist_arena_free(arena, ierr)
         call check(ierr == REDIST_ERR_BUSY, 'an arena that has plans')
         call check_options(arena)
         call redist_plan_free(plan, ierr)
         call redist_arena_free(arena, ierr)
         call check(ierr == REDIST_OK, 'freeing an arena')
+    end subroutine
+
+    ! An allocatable array and one in a COMMON block, moved as `a` is to `c`, while an arena has adopted them, and after.
+    subroutine check_adopted(arena, plan, a, c)
+        type(redist_arena_t), intent(in) :: arena
+        type(redist_plan_t), intent(inout) :: plan
+        complex(c_float_complex), intent(in) :: a(:, :, :)
+        real(c_float), intent(in) :: c(:, :)
+        complex(c_float_complex), allocatable, target :: u(:, :, :)
+        real(c_float), target :: w(2 * n * m)
+        common /adopted/ w
+        integer :: ierr, k
+        u = a
+        w = -1
+        call redist_arena_adopt(arena, u, ierr)
+        if (ierr == REDIST_OK) call redist_arena_adopt(arena, w, ierr)
+        call check(ierr == REDIST_OK .and. all(u == a) .and. all(w == -1), 'adopted arrays')
+        do k = 1, 2
+            w = 0
+            call redist_execute(plan, u, w, ierr)
+            call check(ierr == REDIST_OK .and. all(w(:size(c)) == reshape(c, [size(c)])) .and. all(w(size(c) + 1:) == 0), &
+                'moving adopted arrays')
+            if (k == 1) call redist_arena_release(arena, u, ierr)
+            if (k == 1 .and. ierr == REDIST_OK) call redist_arena_release(arena, w(1:0), ierr)
+            call check(k == 2 .or. ierr == REDIST_ERR_ARGUMENT, 'nothing to release')
+        end do
+        call redist_arena_release(arena, w, ierr)
+        call check(ierr == REDIST_OK .and. all(u == a), 'released')
+        call redist_arena_release(arena, w, ierr)
+        call check(ierr == REDIST_ERR_ARGUMENT, 'not adopted')
     end subroutine
 
     ! C receives every option in its own member.
