@@ -67,6 +67,8 @@ TESTS    = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
 OPTIMISED = plan_random
 PIECEMEAL = plan_random plan_bits
 NAMED     = plan_random arenas home own_memory
+SMALL     = plan_random plan_ghosts
+LEFT_OUT  = SMALL NO_SHARED NO_COLLECTIVES NO_SCHEDULED
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 # Programs without hooks of their own are linked with one implementation; hello shows that none is needed.
 LINKED   = $(filter-out hello,$(EXAMPLES)) cart darray many_ranks pdgemr2d ptran
@@ -80,7 +82,7 @@ run: $(BUILD)/adi
 check: export MPICC := $(MPICC)
 check: export MPIEXEC := $(MPIEXEC)
 check: examples $(TESTS:%=$(BUILD)/%) $(OPTIMISED:%=$(BUILD)/%.O3) $(PIECEMEAL:%=$(BUILD)/%.pieces) \
-    $(NAMED:%=$(BUILD)/%.named)
+    $(NAMED:%=$(BUILD)/%.named) $(SMALL:%=$(BUILD)/%.small) $(LEFT_OUT:%=$(BUILD)/left_out.%)
 	@sh tests/run $(BUILD) $(ONLY)
 
 bench: $(BENCHES:%=$(BUILD)/%)
@@ -202,6 +204,8 @@ $(foreach p,$(OPTIMISED),$(eval $(call program,$(p).O3,tests/$(p).c,$(CFLAGS))))
 $(foreach p,$(PIECEMEAL),$(eval $(call program,$(p).pieces,tests/$(p).c,$(TEST_CFLAGS) \
     -DREDIST_EAGER_BYTES=64 -DREDIST_FLIGHT_BYTES=200 -DREDIST_MAX_COUNT=1000 $(asserts))))
 $(foreach p,$(NAMED),$(eval $(call program,$(p).named,tests/$(p).c,$(TEST_CFLAGS) -DREDIST_NAMED_MEMORY $(asserts))))
+$(foreach p,$(SMALL),$(eval $(call program,$(p).small,tests/$(p).c,$(TEST_CFLAGS) -DREDIST_SMALL $(asserts))))
+$(foreach m,$(LEFT_OUT),$(eval $(call program,left_out.$(m),tests/left_out.c,$(TEST_CFLAGS) -DREDIST_$(m) $(asserts))))
 $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 
 clean:

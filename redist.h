@@ -85,12 +85,14 @@
 #include <float.h>
 #include <limits.h>
 #include <stdlib.h>
-#if defined __SSE2__
+#if defined __SSE2__ && !defined REDIST_SMALL
+#define REDIST_PRIV_SSE2 1
 #include <emmintrin.h>
 #ifndef REDIST_NO_STREAMING
 #define REDIST_PRIV_STREAMS 1
 #endif
-#elif defined __ARM_NEON && defined __aarch64__
+#elif defined __ARM_NEON && defined __aarch64__ && !defined REDIST_SMALL
+#define REDIST_PRIV_NEON 1
 #include <arm_neon.h>
 #endif
 #ifdef _OPENMP
@@ -125,7 +127,29 @@ extern "C" {
      - REDIST_DECLARATIONS_ONLY: types, macros, prototypes, and the functions of a single axis,
      inline. It compiles fast;
      - REDIST_IMPLEMENTATION, in one C file (which may define both): the public functions get
-     external linkage. It includes redist_plan.h (without MPI, redist.h) and defines all hooks. */
+     external linkage. It includes redist_plan.h (without MPI, redist.h) and defines all hooks.
+   What is not needed can be left out, in every file of a program alike:
+     - REDIST_NO_TEXT: layouts as text, and redist_plan_print, which are not declared then;
+     - REDIST_NO_SHARED, REDIST_NO_COLLECTIVES, REDIST_NO_SCHEDULED, REDIST_NO_MULTIPHASE,
+     REDIST_NO_NODES: methods of redist_plan.h. A plan that asks for one by name fails
+     (REDIST_ERR_ARGUMENT);
+     - REDIST_SMALL: all of these, and the instructions of particular processors. Plans send
+     whole messages, for which max_buffer must have room. */
+
+#ifdef REDIST_SMALL
+#undef REDIST_NO_TEXT
+#undef REDIST_NO_SHARED
+#undef REDIST_NO_COLLECTIVES
+#undef REDIST_NO_SCHEDULED
+#undef REDIST_NO_MULTIPHASE
+#undef REDIST_NO_NODES
+#define REDIST_NO_TEXT
+#define REDIST_NO_SHARED
+#define REDIST_NO_COLLECTIVES
+#define REDIST_NO_SCHEDULED
+#define REDIST_NO_MULTIPHASE
+#define REDIST_NO_NODES
+#endif
 
 #ifndef REDIST_MAX_DIMS
 #define REDIST_MAX_DIMS 8 /* the highest rank of an array; the same in every file of a program */
@@ -796,6 +820,7 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
 
    White space may stand between any two of these; case does not matter; no clause comes twice. */
 
+#ifndef REDIST_NO_TEXT
 /* Writes a layout as text into text[size], cut short to fit and always terminated; it may be NULL
    when size is 0. Returns the length of the whole text like snprintf, or -1 for a layout that
    redist_layout_check refuses, and an empty text. */
@@ -818,6 +843,7 @@ REDIST_API size_t redist_layout_parse_size(const char *text);
    refuses it. */
 REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void *storage,
                                    size_t storage_bytes, char *message, size_t message_size);
+#endif
 
 /* Names before 1.0: their use is an error that says today's, until 2.0. */
 #define redist_owner(...) redist_owner_is_now_redist_axis_owner
@@ -3037,7 +3063,7 @@ enum {
 
 /* Unaligned vectors of 16 bytes; FIRST and LAST interleave the first and the last elements, of 4 or
    8 bytes, of two vectors. */
-#if defined __SSE2__
+#if defined REDIST_PRIV_SSE2
 typedef __m128i redist_priv_vector;
 #define REDIST_PRIV_VECTORS 1
 #define REDIST_PRIV_LOAD(from) _mm_loadu_si128((const __m128i *)(const void *)(from))
@@ -3046,7 +3072,7 @@ typedef __m128i redist_priv_vector;
 #define REDIST_PRIV_LAST_4(a, b) _mm_unpackhi_epi32(a, b)
 #define REDIST_PRIV_FIRST_8(a, b) _mm_unpacklo_epi64(a, b)
 #define REDIST_PRIV_LAST_8(a, b) _mm_unpackhi_epi64(a, b)
-#elif defined __ARM_NEON && defined __aarch64__
+#elif defined REDIST_PRIV_NEON
 typedef uint8x16_t redist_priv_vector;
 #define REDIST_PRIV_VECTORS 1
 #define REDIST_PRIV_LOAD(from) vld1q_u8((const uint8_t *)(from))
@@ -6035,6 +6061,8 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
 
 /* ----------------------------------------------------------------------- text: writing (bodies) */
 
+#ifndef REDIST_NO_TEXT
+
 /* Where text is written: to a file, or to text[size]. */
 typedef struct {
   FILE *file;
@@ -6571,6 +6599,8 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
   }
   return redist_priv_tell(&r.error, message, message_size);
 }
+
+#endif /* REDIST_NO_TEXT */
 
 #endif /* REDIST_PRIV_BODIES */
 

@@ -51,8 +51,8 @@
  *       b  peers
  *       b  staging
  *       b  pieces
- *       b  reports
  *       b  REDIST_POINT_TO_POINT and REDIST_SCHEDULED
+ *       b  datatypes
  *       b  MPI's collectives
  *       b  REDIST_ALLTOALLV
  *       b  REDIST_ALLTOALLW
@@ -65,6 +65,7 @@
  *       b  REDIST_MULTIPHASE
  *       b  choosing a method
  *     p b  plans
+ *     p b  reports
  *       b  calibrating
  *     p b  arenas
  *     p b  files
@@ -91,9 +92,9 @@
 #define REDIST_YIELD() ((void)sched_yield()) /* yields the processor while waiting */
 #endif
 
-/* REDIST_NO_MULTIPHASE and REDIST_NO_SCHEDULED leave a method out: plans that ask for it fail.
-   REDIST_NAMED_MEMORY: files in shared memory have names, as where /proc does not show them. */
-#if defined __linux__ && (defined __GNUC__ || defined __clang__) && !defined SMPI_H
+/* REDIST_NAMED_MEMORY: files in shared memory have names, as where /proc does not show them. */
+#if defined __linux__ && (defined __GNUC__ || defined __clang__) && !defined SMPI_H && \
+    !defined REDIST_NO_SHARED
 #define REDIST_PRIV_SHARES /* ranks of a node share memory */
 #if defined __O_CLOEXEC    /* glibc, with -std=c99 under this name only */
 #define REDIST_PRIV_FLAG(name) __O_##name
@@ -105,6 +106,11 @@
 #else
 #define REDIST_PRIV_UNNAMED 0 /* opening a directory for writing fails */
 #endif
+#endif
+
+#if defined REDIST_PRIV_SHARES || !defined REDIST_NO_COLLECTIVES || \
+    !defined REDIST_NO_SCHEDULED || !defined REDIST_NO_MULTIPHASE || !defined REDIST_NO_NODES
+#define REDIST_PRIV_CHOOSES /* between several methods */
 #endif
 
 #ifndef REDIST_MAX_COUNT
@@ -461,15 +467,6 @@ REDIST_API const char *redist_plan_message(const redist_plan *plan);
    REDIST_ERR_ARGUMENT: NULL; nothing is written. */
 REDIST_API int redist_plan_stats(const redist_plan *plan, redist_stats *stats);
 
-/* Rank 0 writes one report for all ranks to file, which the others may pass as NULL: the layouts
-   (redist_layout_parse reads them), the method and the reason for it, the seconds of every method
-   where they were predicted, or measured by REDIST_MEASURE, the costs of messages on which
-   predictions rest (given, measured or assumed), messages, bytes, staging memory, steps, phases,
-   and the fastest execution so far. With options.timed also the time spent copying and waiting: the
-   mean of the ranks, and the slowest. Collective.
-   REDIST_ERR_ARGUMENT (NULL; for file, on rank 0 only), _MPI. */
-REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
-
 /* Measures what a message and a byte cost between the ranks of comm (an intracommunicator). All
    ranks exchange small and large messages in pairs at once, so that the ranks of a node share its
    links; where there are several nodes, most pairs are on two. The slowest pair counts. Takes some
@@ -478,6 +475,19 @@ REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
    The same on every rank: REDIST_ERR_ARGUMENT (NULL), _MEMORY, _MPI. A bad communicator is reported
    on the calling rank only. */
 REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
+
+/* -------------------------------------------------------------------------------------- reports */
+
+#ifndef REDIST_NO_TEXT
+/* Rank 0 writes one report for all ranks to file, which the others may pass as NULL: the layouts
+   (redist_layout_parse reads them), the method and the reason for it, the seconds of every method
+   where they were predicted, or measured by REDIST_MEASURE, the costs of messages on which
+   predictions rest (given, measured or assumed), messages, bytes, staging memory, steps, phases,
+   and the fastest execution so far. With options.timed also the time spent copying and waiting: the
+   mean of the ranks, and the slowest. Collective.
+   REDIST_ERR_ARGUMENT (NULL; for file, on rank 0 only), _MPI. */
+REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
+#endif
 
 /* --------------------------------------------------------------------------------------- arenas */
 
@@ -490,6 +500,7 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost);
    Waiting for one of an arena's plans progresses all that are started, so ranks may wait for them
    in different orders. Where shared memory is missing or too small, arrays are in ordinary memory.
    Only one thread at a time may use an arena and its plans. All pages are committed at creation.
+   An arena keeps one file open for each rank of the node, to adopt arrays.
    Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on
    failure.
    A NULL pointer or a bad communicator is reported on the calling rank only (REDIST_ERR_ARGUMENT);
@@ -625,7 +636,6 @@ typedef struct {
   int64_t own_comm;       /* the arena's communicator cannot be used */
   /* agreed on, as allocated lengths may differ but both ends of a message lay out its ring */
   int64_t overwrites;
-  int64_t scattered; /* a message is scattered over the lines of an array */
 } redist_priv_facts;
 
 /* Agrees on the error of the lowest failing rank and on the maxima of values[n]. Collective.
@@ -853,6 +863,7 @@ typedef struct {
   int shares;                       /* memory with this one */
   int file;                         /* its segment's, open until that is mapped; or -1 */
   int64_t place;                    /* this rank's number among its members */
+  char *segment;                    /* where its segment begins here; NULL: not mapped */
   size_t bytes;                     /* mapped from the file */
   redist_priv_identity identity[2]; /* by this rank, by that one */
   MPI_Request request[2];
@@ -880,7 +891,6 @@ typedef struct {
   int named;       /* the files of segments have names until all members have opened them */
   int rank, size;  /* this rank's number among the members; size 0: no home */
   redist_priv_member *member;
-  char **segment;                  /* segment[size]: where each member's begins here */
   int64_t begin, end;              /* of the room, in an arena the same on every rank */
   struct redist_priv_rings *first; /* blocks in use, by address */
   int64_t adoptions, adoption_room;
@@ -1070,8 +1080,6 @@ typedef struct {
 /* One way to exchange. Functions return redist_error; they find everything in the plan. */
 typedef struct {
   redist_method method;
-  /* tried where this one fails; REDIST_AUTO: redist_priv_by_messages */
-  redist_method fallback; /* the method itself: its second row, which follows */
   const char *name;
   int (*prepare)(redist_plan *); /* before the ranks first agree; local; or NULL */
   int (*open)(redist_plan *);    /* collective; or NULL */
@@ -1258,9 +1266,7 @@ REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h) {
 
 /* Frees the list of a home's members. */
 REDIST_PRIV_COLD void redist_priv_forget_members(redist_priv_home *h) {
-  REDIST_FREE(h->segment);
   REDIST_FREE(h->member);
-  h->segment = NULL;
   h->member = NULL;
   h->size = 0;
 }
@@ -1776,15 +1782,38 @@ REDIST_PRIV_COLD int redist_priv_check_element(MPI_Datatype element, redist_priv
   return size;
 }
 
+/* The macro that leaves a method out; NULL: none does. */
+REDIST_PRIV_COLD const char *redist_priv_left_out(int method) {
+  switch (method) {
+#ifdef REDIST_NO_SHARED
+  case REDIST_SHARED: return "REDIST_NO_SHARED";
+#endif
+#ifdef REDIST_NO_COLLECTIVES
+  case REDIST_ALLTOALLV:
+  case REDIST_ALLTOALLW: return "REDIST_NO_COLLECTIVES";
+#endif
+#ifdef REDIST_NO_SCHEDULED
+  case REDIST_SCHEDULED: return "REDIST_NO_SCHEDULED";
+#endif
+#ifdef REDIST_NO_MULTIPHASE
+  case REDIST_MULTIPHASE: return "REDIST_NO_MULTIPHASE";
+#endif
+#ifdef REDIST_NO_NODES
+  case REDIST_NODES: return "REDIST_NO_NODES";
+#endif
+  default: return NULL;
+  }
+}
+
 REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_error *v) {
   const redist_options *o = &p->options;
   const int method = (int)o->method, fixed = o->fixed_from != NULL || o->fixed_to != NULL;
-  if (method != REDIST_AUTO && redist_priv_transport_of(method) == NULL)
-    redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.method is %d, which %s", method,
-                     method == REDIST_SCHEDULED    ? "REDIST_NO_SCHEDULED leaves out"
-                     : method == REDIST_MULTIPHASE ? "REDIST_NO_MULTIPHASE leaves out"
-                     : method == REDIST_NODES      ? "REDIST_NO_NODES leaves out"
-                                                   : "is no method");
+  const char *macro = redist_priv_left_out(method);
+  if (macro != NULL)
+    redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.method is %d, which %s leaves out", method,
+                     macro);
+  if (method < 0 || method >= REDIST_PRIV_METHODS)
+    redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.method is %d, which is no method", method);
   if (o->effort != REDIST_ESTIMATE && o->effort != REDIST_MEASURE)
     redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.effort is %d", (int)o->effort);
   if (o->arrays < 0 || (int64_t)o->max_buffer < 0 || o->node_ranks < 0 || o->executions < 0)
@@ -2264,39 +2293,6 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
   return code;
 }
 
-/* Roughly how many bytes of cache lines are read per byte of a product. Receivers that pull each
-   read the source's lines from another core's cache; a sender that packs for all has them
-   cached. */
-REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p,
-                                           const redist_priv_product *product) {
-  const redist_priv_part *part = &p->part[product->part];
-  const redist_priv_message m = redist_priv_product_message(p, product);
-  const int side = product->own, d = redist_priv_fastest(&m, side);
-  const redist_priv_runs *list = m.axis[d];
-  int64_t r, length, count, runs = 0;
-  int level;
-  for (r = 0; r < list->runs; r++, runs += count)
-    for (level = 0, length = count = 1; level < REDIST_PRIV_LEVELS; level++) {
-      const redist_priv_run *run = &list->run[r];
-      const int continues = count == 1 && redist_priv_abs(run->stride[level][side]) == length;
-      length *= continues ? run->n[level] : 1;
-      count *= continues ? 1 : run->n[level];
-    }
-  runs = redist_priv_multiply(runs, REDIST_PRIV_LINE, INT64_MAX);
-  return redist_priv_clamp(runs / (list->elements * part->element_bytes), 1,
-                           part->half[side].peers[product->held].axis[d].peers);
-}
-
-/* The most waste of any product of a message. */
-REDIST_PRIV_COLD int64_t redist_priv_most_waste(const redist_plan *p,
-                                                const redist_priv_peer *peer) {
-  const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
-  int64_t k, most = 1;
-  for (k = p->block[peer->block].product; k <= last->product; k++)
-    most = redist_priv_max(most, redist_priv_waste(p, &p->product[k]));
-  return most;
-}
-
 /* ---------------------------------------------------------------------------- staging (private) */
 
 /* Which messages of a side stay in the array: none, those that are contiguous there, or all. */
@@ -2582,44 +2578,6 @@ REDIST_PRIV void redist_priv_copy_all_staged(const redist_plan *p, int own) {
   int64_t k;
   for (k = 0; k < s->peers; k++)
     if (s->peer[k].staged >= 0) redist_priv_copy_staged(p, &s->peer[k]);
-}
-
-/* ---------------------------------------------------------------------------- reports (private) */
-
-/* The messages that this rank sends or receives; adds their bytes. A carrier's are its cargoes, too,
-   and what it hands to the ranks of its node, or gets from them. */
-REDIST_PRIV_COLD int64_t redist_priv_count_messages(const redist_plan *p, int own, int64_t *bytes) {
-  const redist_priv_carriage *c = p->carriage;
-  int64_t k, n = p->side[own].peers;
-  *bytes += p->side[own].bytes;
-  if (c == NULL) return n;
-  for (k = 0; k < c->loads; k++) n -= c->load[k].own == own;
-  for (k = 0; k < c->parcels; k++) n += c->parcel[k].own == own && c->parcel[k].carrier != p->rank;
-  n += c->hands[!own];
-  for (k = 0; k < c->cargoes; k++) {
-    n += c->hop[k].own == own;
-    *bytes += c->hop[k].own == own ? c->hop[k].bytes : 0;
-  }
-  return n;
-}
-
-REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats) {
-  const redist_priv_chain *c = &p->state.chain;
-  int k;
-  stats->buffer_bytes += redist_priv_buffer_bytes(p);
-  stats->shared_bytes += p->sharing.rings != NULL ? p->sharing.rings->bytes : 0;
-  if (p->transport->method == REDIST_MULTIPHASE) {
-    for (k = 0; k < c->phases; k++) redist_priv_add_stats(c->phase[k], stats);
-    return;
-  }
-  stats->sends += redist_priv_count_messages(p, REDIST_PRIV_FROM, &stats->bytes_sent);
-  stats->receives += redist_priv_count_messages(p, REDIST_PRIV_TO, &stats->bytes_received);
-  for (k = 0; k < p->arrays; k++)
-    stats->bytes_local +=
-        redist_priv_part_of(p, k)->local * redist_priv_part_of(p, k)->element_bytes;
-  stats->steps +=
-      p->transport->method == REDIST_SCHEDULED ? (int)redist_priv_max(p->state.lanes.steps, 1) : 1;
-  stats->phases++;
 }
 
 /* ----------------------------------------- REDIST_POINT_TO_POINT and REDIST_SCHEDULED (private) */
@@ -2973,7 +2931,7 @@ REDIST_PRIV_COLD void redist_priv_lanes_destroy(redist_plan *p) {
   REDIST_FREE(l->status);
 }
 
-/* ------------------------------------------------------------------ MPI's collectives (private) */
+/* -------------------------------------------------------------------------- datatypes (private) */
 
 /* Allocates types[n], all MPI_BYTE; NULL when memory is exhausted. */
 REDIST_PRIV_COLD MPI_Datatype *redist_priv_types(int64_t n) {
@@ -2998,6 +2956,94 @@ REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code,
   *type = *made;
   return REDIST_OK;
 }
+
+REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes) {
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  const MPI_Aint at = (MPI_Aint)bytes;
+  if (bytes == 0) return REDIST_OK;
+  return redist_priv_become(type, MPI_Type_create_hindexed_block(1, 1, &at, *type, &made), &made);
+}
+
+/* Replaces *type by n of it, `stride` bytes apart. MPI would copy an hvector element by element
+   even if they are contiguous, and Open MPI takes a stride of -1 for the extent. */
+REDIST_PRIV_COLD int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride) {
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  MPI_Aint lower = 0, extent = 0;
+  int code = REDIST_OK;
+  if (n == 1) return REDIST_OK;
+  if (stride == -1)
+    code = redist_priv_become(type, MPI_Type_create_resized(*type, 0, -1, &made), &made);
+  else if (MPI_Type_get_extent(*type, &lower, &extent) != MPI_SUCCESS)
+    code = REDIST_ERR_MPI;
+  if (code != REDIST_OK) return code;
+  if (stride == -1 || (lower == 0 && extent == (MPI_Aint)stride))
+    return redist_priv_become(type, MPI_Type_contiguous((int)n, *type, &made), &made);
+  return redist_priv_become(type,
+                            MPI_Type_create_hvector((int)n, 1, (MPI_Aint)stride, *type, &made),
+                            &made);
+}
+
+REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
+                                             int side, int64_t stride);
+
+/* Replaces *type by one at every element of a run; in two halves where a count would exceed
+   REDIST_MAX_COUNT. */
+REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run,
+                                            int side, int64_t stride) {
+  redist_priv_run half[2];
+  redist_priv_runs halves;
+  int level, code = REDIST_OK;
+  for (level = 0; level < REDIST_PRIV_LEVELS; level++)
+    if (run->n[level] > REDIST_MAX_COUNT) {
+      half[0] = half[1] = *run;
+      half[0].n[level] /= 2;
+      half[1].n[level] -= half[0].n[level];
+      half[1].at[side] += half[0].n[level] * run->stride[level][side];
+      halves.run = half;
+      halves.runs = 2;
+      return redist_priv_follow_runs(type, &halves, side, stride);
+    }
+  for (level = 0; level < REDIST_PRIV_LEVELS && code == REDIST_OK; level++)
+    code = redist_priv_repeat(type, run->n[level], run->stride[level][side] * stride);
+  return code == REDIST_OK ? redist_priv_displace(type, run->at[side] * stride) : code;
+}
+
+/* Replaces *type by types[n], one after another, and frees these. code: of making them. */
+REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *types, int n,
+                                             int code) {
+  MPI_Aint *at = REDIST_PRIV_ZEROED(MPI_Aint, n);
+  int *ones = REDIST_PRIV_ALLOC(int, n);
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  int k;
+  if (code == REDIST_OK && (at == NULL || ones == NULL)) code = REDIST_ERR_MEMORY;
+  for (k = 0; k < n && code == REDIST_OK; k++) ones[k] = 1;
+  if (code == REDIST_OK)
+    code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, types, &made), &made);
+  redist_priv_types_free(types, n);
+  REDIST_FREE(at);
+  REDIST_FREE(ones);
+  return code;
+}
+
+/* Replaces *type by one at every element of several runs. */
+REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
+                                             int side, int64_t stride) {
+  const int n = (int)list->runs;
+  MPI_Datatype made, *types;
+  int k, code = REDIST_OK;
+  if (n == 1) return redist_priv_follow_run(type, list->run, side, stride);
+  types = redist_priv_types(n);
+  if (types == NULL) return REDIST_ERR_MEMORY;
+  for (k = 0; k < n && code == REDIST_OK; k++) {
+    code = redist_priv_become(&types[k], MPI_Type_dup(*type, &made), &made);
+    if (code == REDIST_OK) code = redist_priv_follow_run(&types[k], &list->run[k], side, stride);
+  }
+  return redist_priv_concatenate(type, types, n, code);
+}
+
+/* ------------------------------------------------------------------ MPI's collectives (private) */
+
+#ifndef REDIST_NO_COLLECTIVES
 
 /* Frees requests first: some MPI libraries still read the types of a persistent collective. */
 REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p) {
@@ -3108,6 +3154,11 @@ REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p) {
   return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
+/* Makes a persistent collective, where it can be. Collective. */
+REDIST_PRIV_COLD int redist_priv_collective_connect(redist_plan *p) {
+  return redist_priv_collective_persists(p) ? redist_priv_collective_post(p) : (int)REDIST_OK;
+}
+
 /* In place, local elements must be packed before the first message arrives in the array. */
 REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p) {
   int own, code = REDIST_OK;
@@ -3137,90 +3188,6 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own) {
 }
 
 /* ------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
-
-REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes) {
-  MPI_Datatype made = MPI_DATATYPE_NULL;
-  const MPI_Aint at = (MPI_Aint)bytes;
-  if (bytes == 0) return REDIST_OK;
-  return redist_priv_become(type, MPI_Type_create_hindexed_block(1, 1, &at, *type, &made), &made);
-}
-
-/* Replaces *type by n of it, `stride` bytes apart. MPI would copy an hvector element by element
-   even if they are contiguous, and Open MPI takes a stride of -1 for the extent. */
-REDIST_PRIV_COLD int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride) {
-  MPI_Datatype made = MPI_DATATYPE_NULL;
-  MPI_Aint lower = 0, extent = 0;
-  int code = REDIST_OK;
-  if (n == 1) return REDIST_OK;
-  if (stride == -1)
-    code = redist_priv_become(type, MPI_Type_create_resized(*type, 0, -1, &made), &made);
-  else if (MPI_Type_get_extent(*type, &lower, &extent) != MPI_SUCCESS)
-    code = REDIST_ERR_MPI;
-  if (code != REDIST_OK) return code;
-  if (stride == -1 || (lower == 0 && extent == (MPI_Aint)stride))
-    return redist_priv_become(type, MPI_Type_contiguous((int)n, *type, &made), &made);
-  return redist_priv_become(type,
-                            MPI_Type_create_hvector((int)n, 1, (MPI_Aint)stride, *type, &made),
-                            &made);
-}
-
-REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
-                                             int side, int64_t stride);
-
-/* Replaces *type by one at every element of a run; in two halves where a count would exceed
-   REDIST_MAX_COUNT. */
-REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run,
-                                            int side, int64_t stride) {
-  redist_priv_run half[2];
-  redist_priv_runs halves;
-  int level, code = REDIST_OK;
-  for (level = 0; level < REDIST_PRIV_LEVELS; level++)
-    if (run->n[level] > REDIST_MAX_COUNT) {
-      half[0] = half[1] = *run;
-      half[0].n[level] /= 2;
-      half[1].n[level] -= half[0].n[level];
-      half[1].at[side] += half[0].n[level] * run->stride[level][side];
-      halves.run = half;
-      halves.runs = 2;
-      return redist_priv_follow_runs(type, &halves, side, stride);
-    }
-  for (level = 0; level < REDIST_PRIV_LEVELS && code == REDIST_OK; level++)
-    code = redist_priv_repeat(type, run->n[level], run->stride[level][side] * stride);
-  return code == REDIST_OK ? redist_priv_displace(type, run->at[side] * stride) : code;
-}
-
-/* Replaces *type by types[n], one after another, and frees these. code: of making them. */
-REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *types, int n,
-                                             int code) {
-  MPI_Aint *at = REDIST_PRIV_ZEROED(MPI_Aint, n);
-  int *ones = REDIST_PRIV_ALLOC(int, n);
-  MPI_Datatype made = MPI_DATATYPE_NULL;
-  int k;
-  if (code == REDIST_OK && (at == NULL || ones == NULL)) code = REDIST_ERR_MEMORY;
-  for (k = 0; k < n && code == REDIST_OK; k++) ones[k] = 1;
-  if (code == REDIST_OK)
-    code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, types, &made), &made);
-  redist_priv_types_free(types, n);
-  REDIST_FREE(at);
-  REDIST_FREE(ones);
-  return code;
-}
-
-/* Replaces *type by one at every element of several runs. */
-REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
-                                             int side, int64_t stride) {
-  const int n = (int)list->runs;
-  MPI_Datatype made, *types;
-  int k, code = REDIST_OK;
-  if (n == 1) return redist_priv_follow_run(type, list->run, side, stride);
-  types = redist_priv_types(n);
-  if (types == NULL) return REDIST_ERR_MEMORY;
-  for (k = 0; k < n && code == REDIST_OK; k++) {
-    code = redist_priv_become(&types[k], MPI_Type_dup(*type, &made), &made);
-    if (code == REDIST_OK) code = redist_priv_follow_run(&types[k], &list->run[k], side, stride);
-  }
-  return redist_priv_concatenate(type, types, n, code);
-}
 
 /* Replaces *type, one element, by all elements of a product on one side, run by run, so that both
    ends agree on their order. */
@@ -3312,6 +3279,8 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
   return code;
 }
 
+#endif
+
 /* ---------------------------------------------------------------------- shared memory (private) */
 
 /* Ranks of a node should exchange through memory, not messages, but neither MPI nor the system
@@ -3367,10 +3336,9 @@ REDIST_PRIV_COLD void redist_priv_home_release(redist_priv_home *h) {
   int r;
   for (r = 0; r < h->size; r++) {
     redist_priv_member *m = &h->member[r];
-    if (m->bytes > 0) munmap(h->segment[r] - REDIST_PRIV_LINE, m->bytes);
+    if (m->segment != NULL) munmap(m->segment - REDIST_PRIV_LINE, m->bytes);
+    m->segment = NULL;
     redist_priv_close_file(h, r);
-    m->bytes = 0;
-    m->shares = 0;
   }
 }
 
@@ -3378,10 +3346,8 @@ REDIST_PRIV_COLD void redist_priv_home_release(redist_priv_home *h) {
 REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n) {
   int r;
   h->member = REDIST_PRIV_ZEROED(redist_priv_member, n);
-  h->segment = REDIST_PRIV_ZEROED(char *, n);
-  h->size = h->member == NULL || h->segment == NULL ? 0 : n;
+  h->size = h->member == NULL ? 0 : n;
   for (r = 0; r < h->size; r++) h->member[r].file = -1;
-  if (h->size == 0) redist_priv_forget_members(h);
   return h->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
@@ -3448,9 +3414,8 @@ REDIST_PRIV_COLD int redist_priv_make_file(const redist_priv_home *h,
   identity->machine = h->machine;
   identity->process = (int64_t)getpid();
   identity->token =
-      (int64_t)(redist_priv_hash(redist_priv_hash((uint64_t)h->machine, (int64_t)getpid()),
-                                 (int64_t)(MPI_Wtime() * 1e9)) ^
-                (uintptr_t)h);
+      (int64_t)redist_priv_hash((uint64_t)(h->machine ^ identity->process) ^ (uintptr_t)h,
+                                (int64_t)(MPI_Wtime() * 1e9));
   if (h->named) redist_priv_path_of(h, identity, path);
   file =
       open(path,
@@ -3567,8 +3532,13 @@ REDIST_PRIV_COLD int redist_priv_map(redist_priv_home *h, int r) {
   m->shares &= memory != MAP_FAILED;
   if (memory == MAP_FAILED) return REDIST_ERR_MEMORY;
   m->bytes = (size_t)s.st_size;
-  h->segment[r] = (char *)memory + REDIST_PRIV_LINE;
+  m->segment = (char *)memory + REDIST_PRIV_LINE;
   return REDIST_OK;
+}
+
+/* Where this rank's segment begins. */
+REDIST_PRIV_FAST char *redist_priv_own_segment(const redist_priv_home *h) {
+  return h->member[h->rank].segment;
 }
 
 /* Commits the pages of fresh memory, all zero; 0 where there are too few. Touching a page then
@@ -3594,7 +3564,7 @@ REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, in
   if (!redist_priv_seems_free(bytes) ||
       lseek(file, (off_t)bytes - 1, SEEK_SET) != (off_t)bytes - 1 || write(file, "", 1) != 1 ||
       redist_priv_map(h, h->rank) != REDIST_OK ||
-      !redist_priv_touch(h->segment[h->rank], (size_t)bytes - REDIST_PRIV_LINE))
+      !redist_priv_touch(redist_priv_own_segment(h), (size_t)bytes - REDIST_PRIV_LINE))
     return REDIST_ERR_MEMORY;
   return REDIST_OK;
 }
@@ -3689,7 +3659,7 @@ REDIST_PRIV int redist_priv_find_spot(const redist_arena *arena, const void *arr
   spot->range = spot->at = 0;
   if (bytes == 0) return 1;
   if (arena->ordinary == NULL && redist_priv_contains(arena->memory, arena->bytes, array, bytes)) {
-    spot->at = (const char *)array - h->segment[h->rank];
+    spot->at = (const char *)array - redist_priv_own_segment(h);
     return 1;
   }
   for (k = 0; k < h->adoptions; k++)
@@ -3705,8 +3675,9 @@ REDIST_PRIV int redist_priv_find_spot(const redist_arena *arena, const void *arr
 /* Where an array of a member is here. */
 REDIST_PRIV const char *redist_priv_at_spot(const redist_priv_home *h, int member,
                                             redist_priv_spot spot) {
-  return (spot.range == 0 ? h->segment[member] : h->adopted[spot.range - 1].pages[member].at) +
-         spot.at;
+  const char *range =
+      spot.range == 0 ? h->member[member].segment : h->adopted[spot.range - 1].pages[member].at;
+  return range + spot.at;
 }
 
 #if !defined __cplusplus && !defined __USE_MISC
@@ -3820,7 +3791,7 @@ REDIST_PRIV_COLD int redist_priv_turn_pages(redist_priv_home *h, int64_t k, int 
 /* Lists an adopted array, shares its pages, and gives the members notice of them. */
 REDIST_PRIV_COLD int redist_priv_share_array(redist_priv_home *h, int64_t k, char *array,
                                              size_t bytes) {
-  redist_priv_notice *notice = (redist_priv_notice *)(void *)h->segment[h->rank];
+  redist_priv_notice *notice = (redist_priv_notice *)(void *)redist_priv_own_segment(h);
   redist_priv_adopted adopted;
   int r;
   memset((void *)&adopted, 0, sizeof adopted);
@@ -3847,7 +3818,7 @@ REDIST_PRIV_COLD int redist_priv_map_adopted(redist_priv_home *h, int64_t k) {
   for (r = 0; r < h->size; r++) {
     const redist_priv_member *m = &h->member[r];
     const redist_priv_notice *notice =
-        (const redist_priv_notice *)(const void *)h->segment[r] + m->place;
+        (const redist_priv_notice *)(const void *)h->member[r].segment + m->place;
     const size_t bytes =
         r == h->rank || !m->shares ? 0 : (size_t)REDIST_PRIV_ACQUIRE(&notice->bytes);
     const uintptr_t address = bytes == 0 ? 0 : (uintptr_t)REDIST_PRIV_ACQUIRE(&notice->address);
@@ -3889,7 +3860,7 @@ REDIST_PRIV_COLD int redist_priv_adopt(redist_arena *a, int64_t k, char *array, 
 REDIST_PRIV_COLD int redist_priv_check_adopted(const redist_arena *a, char *array, size_t bytes) {
   const redist_priv_home *h = &a->home;
   const redist_priv_pages pages = redist_priv_pages_of(array, bytes);
-  const char *segment = h->size > 0 ? h->segment[h->rank] - REDIST_PRIV_LINE : NULL;
+  const char *segment = h->size > 0 ? redist_priv_own_segment(h) - REDIST_PRIV_LINE : NULL;
   int64_t k;
   if ((array == NULL && bytes > 0) || (uintptr_t)array > UINTPTR_MAX - bytes)
     return REDIST_ERR_ARGUMENT;
@@ -4013,15 +3984,15 @@ REDIST_PRIV_COLD int64_t redist_priv_time_probe(const redist_priv_home *h, int r
   const int64_t first = h->probes * REDIST_PRIV_LAST_ROUND;
   const redist_priv_member *m =
       (const redist_priv_member *)redist_priv_find(h->member, h->size, sizeof *m, mirror);
+  char *segment = redist_priv_own_segment(h);
   redist_priv_notice *own, *other;
   if (m == NULL || !m->shares || rank == mirror) return 0;
-  own = &((redist_priv_notice *)(void *)h->segment[h->rank])[m - h->member];
-  other = &((redist_priv_notice *)(void *)h->segment[m - h->member])[m->place];
+  own = (redist_priv_notice *)(void *)segment + (m - h->member);
+  other = (redist_priv_notice *)(void *)m->segment + m->place;
   own->lines = h->begin - REDIST_PRIV_PROBE_BYTES;
   if (rank < mirror)
-    return redist_priv_ask(own, other, (int64_t *)(void *)(h->segment[h->rank] + own->lines), probe,
-                           first);
-  redist_priv_answer(own, other, h->segment[m - h->member], probe, first);
+    return redist_priv_ask(own, other, (int64_t *)(void *)(segment + own->lines), probe, first);
+  redist_priv_answer(own, other, m->segment, probe, first);
   return 0;
 }
 
@@ -4103,7 +4074,7 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
 REDIST_PRIV void redist_priv_announce(const redist_plan *p) {
   redist_priv_rings *r = p->sharing.rings;
   redist_priv_board *board =
-      (redist_priv_board *)(void *)(r->home->segment[r->home->rank] + r->begin);
+      (redist_priv_board *)(void *)(redist_priv_own_segment(r->home) + r->begin);
   redist_priv_spot *spot = board->array;
   int i;
   r->announced = 4 * r->execution + 3;
@@ -4284,6 +4255,39 @@ REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p) {
   return redist_priv_round_up(redist_priv_max(most, p->largest), REDIST_PRIV_LINE);
 }
 
+/* Roughly how many bytes of cache lines are read per byte of a product. Receivers that pull each
+   read the source's lines from another core's cache; a sender that packs for all has them
+   cached. */
+REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p,
+                                           const redist_priv_product *product) {
+  const redist_priv_part *part = &p->part[product->part];
+  const redist_priv_message m = redist_priv_product_message(p, product);
+  const int side = product->own, d = redist_priv_fastest(&m, side);
+  const redist_priv_runs *list = m.axis[d];
+  int64_t r, length, count, runs = 0;
+  int level;
+  for (r = 0; r < list->runs; r++, runs += count)
+    for (level = 0, length = count = 1; level < REDIST_PRIV_LEVELS; level++) {
+      const redist_priv_run *run = &list->run[r];
+      const int continues = count == 1 && redist_priv_abs(run->stride[level][side]) == length;
+      length *= continues ? run->n[level] : 1;
+      count *= continues ? 1 : run->n[level];
+    }
+  runs = redist_priv_multiply(runs, REDIST_PRIV_LINE, INT64_MAX);
+  return redist_priv_clamp(runs / (list->elements * part->element_bytes), 1,
+                           part->half[side].peers[product->held].axis[d].peers);
+}
+
+/* The most waste of any product of a message. */
+REDIST_PRIV_COLD int64_t redist_priv_most_waste(const redist_plan *p,
+                                                const redist_priv_peer *peer) {
+  const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
+  int64_t k, most = 1;
+  for (k = p->block[peer->block].product; k <= last->product; k++)
+    most = redist_priv_max(most, redist_priv_waste(p, &p->product[k]));
+  return most;
+}
+
 /* *number: a rank's number among the home's members; -1: it shares no memory with this one. */
 REDIST_PRIV_COLD int redist_priv_member_of(const redist_plan *p, int rank, int *number) {
   const redist_priv_home *home = p->sharing.rings->home;
@@ -4352,7 +4356,7 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
   for (k = 0; k < r->channels; k++) {
     redist_priv_channel *channel = &r->channel[k];
     redist_priv_notice *notice =
-        (redist_priv_notice *)(void *)r->home->segment[r->home->rank] + channel->there;
+        (redist_priv_notice *)(void *)redist_priv_own_segment(r->home) + channel->there;
     const int64_t waste = redist_priv_most_waste(p, channel->peer);
     if (k < r->receives) {
       channel->way = !p->combines && waste == 1              ? REDIST_PRIV_PUSH
@@ -4360,7 +4364,7 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
                                                              : REDIST_PRIV_PULL;
       REDIST_PRIV_RELEASE(&notice->way, channel->way);
     } else {
-      channel->slot = (redist_priv_slot *)(void *)(r->home->segment[r->home->rank] + at);
+      channel->slot = (redist_priv_slot *)(void *)(redist_priv_own_segment(r->home) + at);
       memset(channel->slot, 0, sizeof *channel->slot);
       channel->slot->direct = channel->direct =
           r->direct && waste < (channel->peer->bytes > REDIST_PRIV_NEAR ? REDIST_PRIV_WASTEFUL : 2);
@@ -4436,7 +4440,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p) {
   if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
     return code != REDIST_OK ? code : (int)REDIST_ERR_MEMORY;
   r->direct = p->options.arena != NULL && !p->overwrites;
-  board = (redist_priv_board *)(void *)(r->home->segment[r->home->rank] + r->begin);
+  board = (redist_priv_board *)(void *)(redist_priv_own_segment(r->home) + r->begin);
   board->announced = 0;
   board->piece = piece;
   redist_priv_write_places(p, board);
@@ -4512,7 +4516,7 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
   }
   for (k = 0; k < p->sharing.rings->channels && code == REDIST_OK; k++) {
     redist_priv_channel *channel = &p->sharing.rings->channel[k];
-    char *part = home->segment[channel->there];
+    char *part = home->member[channel->there].segment;
     redist_priv_notice *notice =
         (redist_priv_notice *)(void *)part + home->member[channel->there].place;
     channel->board = (redist_priv_board *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->board));
@@ -4563,7 +4567,7 @@ REDIST_PRIV_COLD int redist_priv_share_arena(redist_arena *a) {
     redist_priv_home_release(h);
     h->named |= code == REDIST_PRIV_REFUSED;
   }
-  if (code == REDIST_OK && apart == 0) a->memory = h->segment[h->rank] + h->end;
+  if (code == REDIST_OK && apart == 0) a->memory = redist_priv_own_segment(h) + h->end;
   if (code == REDIST_OK) return redist_priv_worst(a->comm, redist_priv_measure_distance(h));
   redist_priv_forget_members(h);
   return REDIST_OK;
@@ -4604,6 +4608,8 @@ REDIST_PRIV_COLD void redist_priv_release(redist_priv_home *h, int64_t k) { (voi
 #endif
 
 /* ------------------------------------------------------------------------------ nodes (private) */
+
+#ifdef REDIST_PRIV_CHOOSES
 
 /* A rank and the number of its node (redist_priv_node_number). */
 typedef struct {
@@ -4675,6 +4681,8 @@ REDIST_PRIV_COLD int redist_priv_list_nodes(redist_plan *p) {
   REDIST_FREE(list);
   return redist_priv_worst(p->comm, code);
 }
+
+#endif
 
 /* ----------------------------------------------------------------------- REDIST_NODES (private) */
 
@@ -5353,7 +5361,7 @@ REDIST_PRIV_COLD int redist_priv_list_node(redist_plan *p) {
 REDIST_PRIV_COLD int redist_priv_share_dock(redist_plan *p) {
   redist_priv_carriage *c = p->carriage;
   redist_priv_rings *r = p->sharing.rings;
-  char *segment = r->home->segment[r->home->rank];
+  char *segment = redist_priv_own_segment(r->home);
   redist_priv_board *board = (redist_priv_board *)(void *)(segment + r->begin);
   int64_t k;
   int code = REDIST_OK;
@@ -5391,7 +5399,7 @@ REDIST_PRIV_COLD int redist_priv_docks_connect(redist_plan *p) {
   int64_t k;
   for (k = 0; c != NULL && k < c->parcels && code == REDIST_OK; k++) {
     redist_priv_parcel *parcel = &c->parcel[k];
-    char *segment = home->segment[parcel->there];
+    char *segment = home->member[parcel->there].segment;
     redist_priv_notice *notice =
         (redist_priv_notice *)(void *)segment + home->member[parcel->there].place;
     redist_priv_board *board =
@@ -5604,6 +5612,13 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
   memset(&p->state, 0, sizeof p->state);
 }
 
+#else
+
+REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation) {
+  (void)p;
+  (void)creation;
+}
+
 #endif
 
 /* ------------------------------------------------------------------ choosing a method (private) */
@@ -5613,52 +5628,49 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
    from facts that they have agreed on; with REDIST_MEASURE they time candidates, too. They open the
    best one and agree whether that succeeded on all ranks; if not, they try its fallback. */
 
-#ifndef REDIST_NO_SCHEDULED
-#define REDIST_PRIV_NO_ROOM REDIST_SCHEDULED /* the fallback of REDIST_POINT_TO_POINT */
-#else
-#define REDIST_PRIV_NO_ROOM REDIST_ALLTOALLW
-#endif
-
-/* All methods, then a row without a name. From REDIST_POINT_TO_POINT on, no row needs more memory
-   than the row before it, and with max_buffer each needs less. */
+/* All methods that are not left out, then a row without a name. Those before REDIST_POINT_TO_POINT
+   fall back to messages. From there on each falls back to the next, which needs no more memory, and
+   less with max_buffer; the last to REDIST_POINT_TO_POINT. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void) {
   static const redist_priv_transport transports[] = {
 #ifdef REDIST_PRIV_SHARES
-      {REDIST_SHARED, REDIST_AUTO, "REDIST_SHARED", redist_priv_list_members,
-       redist_priv_shared_open, redist_priv_lanes_staging, redist_priv_lanes_create,
-       redist_priv_shared_connect, redist_priv_shared_start, redist_priv_shared_test,
-       redist_priv_shared_destroy},
-#ifndef REDIST_NO_NODES
-      {REDIST_NODES, REDIST_NODES, "REDIST_NODES", NULL, redist_priv_docks_open,
-       redist_priv_lanes_staging, redist_priv_make_carriage, redist_priv_docks_connect,
-       redist_priv_docks_start, redist_priv_docks_test, redist_priv_docks_destroy},
-#endif
+      {REDIST_SHARED, "REDIST_SHARED", redist_priv_list_members, redist_priv_shared_open,
+       redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_shared_connect,
+       redist_priv_shared_start, redist_priv_shared_test, redist_priv_shared_destroy},
 #endif
 #ifndef REDIST_NO_NODES
-      {REDIST_NODES, REDIST_AUTO, "REDIST_NODES", NULL, redist_priv_parcels_open,
-       redist_priv_parcels_staging, redist_priv_parcels_create, NULL, redist_priv_parcels_start,
-       redist_priv_parcels_test, redist_priv_parcels_destroy},
+#ifdef REDIST_PRIV_SHARES
+      {REDIST_NODES, "REDIST_NODES", NULL, redist_priv_docks_open, redist_priv_lanes_staging,
+       redist_priv_make_carriage, redist_priv_docks_connect, redist_priv_docks_start,
+       redist_priv_docks_test, redist_priv_docks_destroy},
+#endif
+      {REDIST_NODES, "REDIST_NODES", NULL, redist_priv_parcels_open, redist_priv_parcels_staging,
+       redist_priv_parcels_create, NULL, redist_priv_parcels_start, redist_priv_parcels_test,
+       redist_priv_parcels_destroy},
 #endif
 #ifndef REDIST_NO_MULTIPHASE
-      {REDIST_MULTIPHASE, REDIST_AUTO, "REDIST_MULTIPHASE", NULL, redist_priv_multiphase_open, NULL,
-       NULL, NULL, redist_priv_start_phase, redist_priv_multiphase_test,
-       redist_priv_multiphase_destroy},
+      {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", NULL, redist_priv_multiphase_open, NULL, NULL, NULL,
+       redist_priv_start_phase, redist_priv_multiphase_test, redist_priv_multiphase_destroy},
 #endif
-      {REDIST_ALLTOALLV, REDIST_AUTO, "REDIST_ALLTOALLV", NULL, redist_priv_separate,
-       redist_priv_alltoallv_staging, redist_priv_collective_create, NULL,
+#ifndef REDIST_NO_COLLECTIVES
+      {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", NULL, redist_priv_separate,
+       redist_priv_alltoallv_staging, redist_priv_collective_create, redist_priv_collective_connect,
        redist_priv_collective_start, redist_priv_collective_test, redist_priv_collective_destroy},
-      {REDIST_POINT_TO_POINT, REDIST_PRIV_NO_ROOM, "REDIST_POINT_TO_POINT", NULL, NULL,
-       redist_priv_lanes_staging, redist_priv_lanes_create, NULL, redist_priv_lanes_start,
-       redist_priv_lanes_test, redist_priv_lanes_destroy},
+#endif
+      {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, NULL, redist_priv_lanes_staging,
+       redist_priv_lanes_create, NULL, redist_priv_lanes_start, redist_priv_lanes_test,
+       redist_priv_lanes_destroy},
 #ifndef REDIST_NO_SCHEDULED
-      {REDIST_SCHEDULED, REDIST_ALLTOALLW, "REDIST_SCHEDULED", NULL, redist_priv_order_peers,
+      {REDIST_SCHEDULED, "REDIST_SCHEDULED", NULL, redist_priv_order_peers,
        redist_priv_lanes_staging, redist_priv_lanes_create, NULL, redist_priv_lanes_start,
        redist_priv_lanes_test, redist_priv_lanes_destroy},
 #endif
-      {REDIST_ALLTOALLW, REDIST_POINT_TO_POINT, "REDIST_ALLTOALLW", NULL, redist_priv_separate,
-       redist_priv_alltoallw_staging, redist_priv_collective_create, NULL,
+#ifndef REDIST_NO_COLLECTIVES
+      {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", NULL, redist_priv_separate,
+       redist_priv_alltoallw_staging, redist_priv_collective_create, redist_priv_collective_connect,
        redist_priv_collective_start, redist_priv_collective_test, redist_priv_collective_destroy},
-      {REDIST_AUTO, REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
+#endif
+      {REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
   return transports;
 }
 
@@ -5673,6 +5685,15 @@ REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p) {
   return s[REDIST_SCHEDULED] > 0 && s[REDIST_SCHEDULED] < s[REDIST_POINT_TO_POINT]
              ? REDIST_SCHEDULED
              : REDIST_POINT_TO_POINT;
+}
+
+/* What predictions charge for messages: what is known, else what is usual. A chain asked for by
+   name gets to know the network only after them. */
+REDIST_PRIV_COLD redist_priv_network redist_priv_charged(const redist_plan *p, int *known) {
+  const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
+                                       {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
+  *known = p->options.method == REDIST_AUTO && p->network.cost.per_message > 0;
+  return *known ? p->network : usual[p->node > 0];
 }
 
 /* Whether an arena has a communicator of these ranks, and a tag, for one more plan. Local: if MPI
@@ -5707,24 +5728,61 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(const redist_plan *p, MPI_Comm co
     own->largest = redist_priv_max(own->largest, large);
     own->peers = redist_priv_max(own->peers, s->peers);
     own->bytes = redist_priv_max(own->bytes, s->bytes);
-    for (k = 0; k < s->peers; k++) {
-      const redist_priv_product *first = &p->product[p->block[s->peer[k].block].product];
-      const redist_priv_message m = redist_priv_product_message(p, first);
-      const int turned =
-          redist_priv_fastest(&m, side) != redist_priv_fastest(&m, REDIST_PRIV_PACKED);
-      own->message = redist_priv_max(own->message, s->peer[k].bytes);
-      own->scattered |= turned || redist_priv_most_waste(p, &s->peer[k]) > 1;
+    for (k = 0; k < s->peers; k++) own->message = redist_priv_max(own->message, s->peer[k].bytes);
+  }
+}
+
+/* Whether a method is correct with this MPI library: in Open MPI 4.1.4, strided types of single
+   bytes overwrite other elements. */
+REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method method) {
+#if !defined OPEN_MPI
+  method = REDIST_AUTO;
+#endif
+  int k, single = 0;
+  for (k = 0; k < p->parts; k++) single |= p->part[k].element_bytes == 1;
+  return method != REDIST_ALLTOALLW || !single;
+}
+
+#ifdef REDIST_PRIV_CHOOSES
+
+/* Counts what this rank exchanges inside its node and with others. */
+REDIST_PRIV_COLD void redist_priv_measure_spread(const redist_plan *p, redist_priv_spread *own) {
+  const int *node = p->nodes->node;
+  redist_priv_spread one;
+  const redist_priv_peer *peer;
+  int side, far;
+  for (side = 0; side < 2; side++) {
+    memset(&one, 0, sizeof one);
+    for (peer = p->side[side].peer; peer < p->side[side].peer + p->side[side].peers; peer++) {
+      far = node[peer->rank] != node[p->rank];
+      one.peers[far]++;
+      one.bytes[far] += peer->bytes;
+    }
+    for (far = 0; far < 2; far++) {
+      own->peers[far] = redist_priv_max(own->peers[far], one.peers[far]);
+      own->bytes[far] = redist_priv_max(own->bytes[far], one.bytes[far]);
     }
   }
 }
 
-/* What predictions charge for messages: what is known, else what is usual. A chain asked for by
-   name gets to know the network only after them. */
-REDIST_PRIV_COLD redist_priv_network redist_priv_charged(const redist_plan *p, int *known) {
-  const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
-                                       {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
-  *known = p->options.method == REDIST_AUTO && p->network.cost.per_message > 0;
-  return *known ? p->network : usual[p->node > 0];
+/* Finds out which ranks share nodes, if there are several. Collective. */
+REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p) {
+  enum { WORDS = sizeof(redist_priv_spread) / sizeof(int64_t) };
+  int64_t most[WORDS];
+  redist_priv_spread own;
+  int code;
+  p->spread.peers[0] = p->agreed.peers;
+  p->spread.bytes[0] = p->agreed.bytes;
+  if (p->agreed.node == -p->agreed.not_node) return REDIST_OK;
+  code = redist_priv_list_nodes(p);
+  if (code != REDIST_OK) return code;
+  while (p->nodes->node[p->node] == 0) p->node++;
+  memset(&own, 0, sizeof own);
+  redist_priv_measure_spread(p, &own);
+  memcpy(most, &own, sizeof own);
+  code = redist_priv_reduce(p->comm, most, WORDS, MPI_MAX);
+  memcpy(&p->spread, most, sizeof p->spread);
+  return code;
 }
 
 /* The seconds of messages between nodes, whole or in pieces, whichever is faster. */
@@ -5769,13 +5827,15 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
   const int64_t peers = facts->peers, most = (int64_t)p->options.max_buffer;
   const double messages = (double)peers, bytes = (double)facts->bytes;
   double *s = p->predicted;
+  int k;
   s[REDIST_POINT_TO_POINT] = redist_priv_transfer(n, messages, bytes * n->crowding);
   if (p->node > 0) {
     s[REDIST_ALLTOALLV] = s[REDIST_POINT_TO_POINT] + n->cost.per_message * (p->size - messages);
-    s[REDIST_ALLTOALLW] = facts->scattered ? 0 : s[REDIST_ALLTOALLV];
-    if (redist_priv_transport_of(REDIST_SCHEDULED) != NULL)
-      s[REDIST_SCHEDULED] = redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
+    s[REDIST_ALLTOALLW] = s[REDIST_ALLTOALLV];
+    s[REDIST_SCHEDULED] = redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
   }
+  for (k = 0; k < REDIST_PRIV_METHODS; k++)
+    if (redist_priv_transport_of(k) == NULL) s[k] = 0; /* left out */
   if (redist_priv_transport_of(REDIST_SHARED) != NULL && peers > 0 &&
       (most == 0 || 2 * peers * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE <= most))
     s[REDIST_SHARED] =
@@ -5813,9 +5873,7 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p) {
   if (best == REDIST_SHARED && s[REDIST_NODES] > 0 && s[REDIST_NODES] < s[REDIST_SHARED])
     return REDIST_NODES;
   if (best != REDIST_AUTO) return best;
-#ifndef REDIST_NO_MULTIPHASE
   redist_priv_predict_phases(p, creation);
-#endif
   redist_priv_alternate_nodes(p);
   best = redist_priv_by_messages(p); /* MPI's collectives are never predicted to be faster */
   best = s[REDIST_SHARED] > 0 && s[REDIST_SHARED] <= s[best] ? REDIST_SHARED : best;
@@ -5921,64 +5979,31 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p) {
                                                                                 : fastest;
 }
 
-/* Whether a method is correct with this MPI library: in Open MPI 4.1.4, strided types of single
-   bytes overwrite other elements. */
-REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method method) {
-#if !defined OPEN_MPI
-  method = REDIST_AUTO;
-#endif
-  int k, single = 0;
-  for (k = 0; k < p->parts; k++) single |= p->part[k].element_bytes == 1;
-  return method != REDIST_ALLTOALLW || !single;
-}
-
-/* Counts what this rank exchanges inside its node and with others. */
-REDIST_PRIV_COLD void redist_priv_measure_spread(const redist_plan *p, redist_priv_spread *own) {
-  const int *node = p->nodes->node;
-  redist_priv_spread one;
-  const redist_priv_peer *peer;
-  int side, far;
-  for (side = 0; side < 2; side++) {
-    memset(&one, 0, sizeof one);
-    for (peer = p->side[side].peer; peer < p->side[side].peer + p->side[side].peers; peer++) {
-      far = node[peer->rank] != node[p->rank];
-      one.peers[far]++;
-      one.bytes[far] += peer->bytes;
-    }
-    for (far = 0; far < 2; far++) {
-      own->peers[far] = redist_priv_max(own->peers[far], one.peers[far]);
-      own->bytes[far] = redist_priv_max(own->bytes[far], one.bytes[far]);
-    }
-  }
-}
-
-/* Finds out which ranks share nodes, if there are several. Collective. */
-REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p) {
-  enum { WORDS = sizeof(redist_priv_spread) / sizeof(int64_t) };
-  int64_t most[WORDS];
-  redist_priv_spread own;
-  int code;
-  p->spread.peers[0] = p->agreed.peers;
-  p->spread.bytes[0] = p->agreed.bytes;
-  if (p->agreed.node == -p->agreed.not_node) return REDIST_OK;
-  code = redist_priv_list_nodes(p);
-  if (code != REDIST_OK) return code;
-  while (p->nodes->node[p->node] == 0) p->node++;
-  memset(&own, 0, sizeof own);
-  redist_priv_measure_spread(p, &own);
-  memcpy(most, &own, sizeof own);
-  code = redist_priv_reduce(p->comm, most, WORDS, MPI_MAX);
-  memcpy(&p->spread, most, sizeof p->spread);
-  return code;
-}
-
-/* Chooses the transport, equally on all ranks, which have the same facts. Collective if it
-   measures. */
-REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p) {
+/* Chooses the method, equally on all ranks, which have the same facts. Collective. */
+REDIST_PRIV_COLD redist_method redist_priv_choose_method(redist_plan *p, redist_priv_error *v) {
   const int measures = p->options.method == REDIST_AUTO && p->options.effort == REDIST_MEASURE;
-  redist_method method = measures ? redist_priv_measure(p) : redist_priv_estimate(p);
+  redist_priv_fail(v, redist_priv_find_nodes(p),
+                   "an MPI error while the ranks of a node were counted");
+  return measures ? redist_priv_measure(p) : redist_priv_estimate(p);
+}
+
+#else
+
+REDIST_PRIV_COLD redist_method redist_priv_choose_method(redist_plan *p, redist_priv_error *v) {
+  (void)p;
+  (void)v;
+  return REDIST_POINT_TO_POINT;
+}
+
+#endif
+
+/* Sets the plan's transport; REDIST_POINT_TO_POINT in place of one that does not work here.
+   Collective. */
+REDIST_PRIV_COLD void redist_priv_choose_transport(redist_plan *p, redist_priv_error *v) {
+  redist_method method = redist_priv_choose_method(p, v);
   p->overwrites = (int)p->agreed.overwrites;
-  if (!redist_priv_is_sound(p, method)) method = REDIST_POINT_TO_POINT;
+  if (redist_priv_transport_of((int)method) == NULL || !redist_priv_is_sound(p, method))
+    method = REDIST_POINT_TO_POINT;
   p->transport = redist_priv_transport_of((int)method);
   REDIST_ASSERT(p->transport != NULL);
 }
@@ -5986,12 +6011,12 @@ REDIST_PRIV_COLD void redist_priv_choose_method(redist_plan *p) {
 /* What to try after the plan's transport fails, or NULL. REDIST_ALLTOALLW may lack a
    communicator. */
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_fallback(const redist_plan *p) {
-  redist_method next = p->transport->fallback;
-  if (next == p->transport->method) return p->transport + 1;
-  if (next == REDIST_AUTO) next = redist_priv_by_messages(p);
-  return (p->tried >> next & 1) || !redist_priv_is_sound(p, next)
-             ? NULL
-             : redist_priv_transport_of((int)next);
+  const redist_priv_transport *messages = redist_priv_transport_of(REDIST_POINT_TO_POINT);
+  const redist_priv_transport *next = p->transport + 1;
+  if (next->method == p->transport->method) return next; /* its second row */
+  if (p->transport < messages) next = redist_priv_transport_of((int)redist_priv_by_messages(p));
+  if (next->name == NULL) next = messages;
+  return (p->tried >> next->method & 1) || !redist_priv_is_sound(p, next->method) ? NULL : next;
 }
 
 /* Compiles the copies of messages that are packed whole. */
@@ -6267,14 +6292,9 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm,
   else
     redist_priv_take_comm(p, comm, v);
   if (v->code != REDIST_OK) return;
-  redist_priv_fail(v, redist_priv_find_nodes(p), "the nodes of the ranks cannot be found");
-  redist_priv_choose_method(p);
+  redist_priv_choose_transport(p, v);
   redist_priv_open_transport(p, v);
   if (p->sharing.rings == NULL) redist_priv_forget_members(&p->sharing.home);
-  if (v->code != REDIST_OK || !redist_priv_collective_persists(p)) return;
-  redist_priv_fail(v, redist_priv_collective_post(p), "an MPI error while making %s",
-                   p->transport->name);
-  redist_priv_agree(p->comm, v, NULL, 0);
 }
 
 /* An empty plan, for this rank of so many; NULL when memory is exhausted. */
@@ -6642,6 +6662,42 @@ REDIST_API const char *redist_plan_message(const redist_plan *p) {
   return p == NULL ? "the plan is NULL" : p->error.text;
 }
 
+/* The messages that this rank sends or receives; adds their bytes. A carrier's are its cargoes, too,
+   and what it hands to the ranks of its node, or gets from them. */
+REDIST_PRIV_COLD int64_t redist_priv_count_messages(const redist_plan *p, int own, int64_t *bytes) {
+  const redist_priv_carriage *c = p->carriage;
+  int64_t k, n = p->side[own].peers;
+  *bytes += p->side[own].bytes;
+  if (c == NULL) return n;
+  for (k = 0; k < c->loads; k++) n -= c->load[k].own == own;
+  for (k = 0; k < c->parcels; k++) n += c->parcel[k].own == own && c->parcel[k].carrier != p->rank;
+  n += c->hands[!own];
+  for (k = 0; k < c->cargoes; k++) {
+    n += c->hop[k].own == own;
+    *bytes += c->hop[k].own == own ? c->hop[k].bytes : 0;
+  }
+  return n;
+}
+
+REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats) {
+  const redist_priv_chain *c = &p->state.chain;
+  int k;
+  stats->buffer_bytes += redist_priv_buffer_bytes(p);
+  stats->shared_bytes += p->sharing.rings != NULL ? p->sharing.rings->bytes : 0;
+  if (p->transport->method == REDIST_MULTIPHASE) {
+    for (k = 0; k < c->phases; k++) redist_priv_add_stats(c->phase[k], stats);
+    return;
+  }
+  stats->sends += redist_priv_count_messages(p, REDIST_PRIV_FROM, &stats->bytes_sent);
+  stats->receives += redist_priv_count_messages(p, REDIST_PRIV_TO, &stats->bytes_received);
+  for (k = 0; k < p->arrays; k++)
+    stats->bytes_local +=
+        redist_priv_part_of(p, k)->local * redist_priv_part_of(p, k)->element_bytes;
+  stats->steps +=
+      p->transport->method == REDIST_SCHEDULED ? (int)redist_priv_max(p->state.lanes.steps, 1) : 1;
+  stats->phases++;
+}
+
 REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats) {
   if (p == NULL || stats == NULL) return REDIST_ERR_ARGUMENT;
   memset(stats, 0, sizeof *stats);
@@ -6652,6 +6708,10 @@ REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats) {
   redist_priv_add_stats(p, stats);
   return REDIST_OK;
 }
+
+/* ----------------------------------------------------------------------------- reports (bodies) */
+
+#ifndef REDIST_NO_TEXT
 
 REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p) {
   if (p->options.method == p->transport->method) return "asked for";
@@ -6826,6 +6886,8 @@ REDIST_API int redist_plan_print(redist_plan *p, FILE *file) {
     redist_priv_print_spent(p, &sum[REDIST_PRIV_COPYING], &most[REDIST_PRIV_COPYING], file);
   return REDIST_OK;
 }
+
+#endif
 
 /* ------------------------------------------------------------------------- calibrating (bodies) */
 

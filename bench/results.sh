@@ -268,8 +268,8 @@ section_sizes() {
     printf '%s\n' '#include "redist_plan.h"' >"$work/includes.c"
     : >"$work/rows"
     compiled 'examples/hello.c: a plan, an execution' "$here/../examples/hello.c" &&
-        compiled 'the same without SCHEDULED and MULTIPHASE' "$here/../examples/hello.c" -DREDIST_NO_SCHEDULED \
-            -DREDIST_NO_MULTIPHASE &&
+        compiled 'the same with REDIST_SMALL' "$here/../examples/hello.c" -DREDIST_SMALL &&
+        compiled 'the same with REDIST_SMALL, at -Os' "$here/../examples/hello.c" -DREDIST_SMALL -Os &&
         compiled 'the same, declarations only' "$here/../examples/hello.c" -DREDIST_DECLARATIONS_ONLY &&
         compiled 'all functions' "$work/includes.c" -DREDIST_IMPLEMENTATION || return
     { printf '%s\n' '| file | in all | code | compiled in |' '|---|---|---|---|' && cat "$work/rows"; } | write sizes

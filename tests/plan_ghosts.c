@@ -238,7 +238,7 @@ static void check_lengthened(void) {
   int round, i, j, code, right = 1;
   memset(&options, 0, sizeof options);
   options.in_place = 1;
-  options.method = REDIST_SHARED;
+  options.method = REDIST_AUTO;
   test_piece_bytes = 64;
   bare = redist_with_allocated(redist_with_halo(bare, 0, HALO, HALO), 1, LENGTH);
   full = redist_with_allocated(redist_with_ghosts(bare, 0, REDIST_PERIODIC), 1, longer);

@@ -21,7 +21,7 @@ other_names() {
     declarations "$1" | sed -nE 's/^typedef .*[ *](redist_[a-z_]+)(\(.*)?;$/\1/p; s/^\} (redist_[a-z_]+);$/\1/p
         s/^typedef enum.*\} (redist_[a-z_]+);$/\1/p; s/^#define (REDIST_[A-Z_]+).*/\1/p
         s/^ +(REDIST_[A-Z_]+)( = [0-9]+)?,?( \/\*.*)?$/\1/p; s/^ +X\((REDIST_[A-Z_]+),.*/\1/p' |
-        grep -vE '_(PRIV|priv)(_|$)|^REDIST_(H|PLAN_H|API|AXIS_API)$' | sort -u
+        grep -vE '_(PRIV|priv)(_|$)|^REDIST_(H|PLAN_H|API|AXIS_API|NO_[A-Z]+)$' | sort -u
 }
 
 # The page of a name, perhaps shared with another name; it must contain the name.

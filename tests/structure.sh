@@ -97,11 +97,23 @@ compile_options() { # compiler standard
     compile $1 $2 hooks_redist_plan.h.c redist_plan.h
 }
 
+# What can be left out: each alone, in every way to include, and all together.
+compile_without() { # compiler standard
+    for macro in SMALL NO_TEXT NO_SHARED NO_COLLECTIVES NO_SCHEDULED NO_MULTIPHASE; do
+        compile $1 $2 alone_redist_plan.h.c redist_plan.h -fsyntax-only -DREDIST_$macro
+    done
+    compile $1 $2 alone_redist_plan.h.c redist_plan.h -fsyntax-only -DREDIST_SMALL -DREDIST_NO_TEXT=1 \
+        -DREDIST_DECLARATIONS_ONLY
+    compile $1 $2 alone_redist_plan.h.c redist_plan.h -fsyntax-only -DREDIST_SMALL \
+        -DREDIST_IMPLEMENTATION
+}
+
 compile_with() { # compiler standards...
     compiler_name=$1
     shift
     if have "$compiler_name"; then
         compile_options "$compiler_name" "$1"
+        compile_without "$compiler_name" "$1"
         for each in "$@"; do compile_orders "$compiler_name" "$each"; done
     else
         skip "no $compiler_name"
@@ -173,7 +185,7 @@ check_all_links() {
 # ---- the tests themselves ----
 
 # The programs and scripts in tests/list, by the names of their files, without the suffix for how they are compiled.
-listed() { awk '!/^#/ && NF > 0 { sub(/\.(O3|pieces|named)$/, "", $1); print $1 }' "$root/tests/list" | sort -u; }
+listed() { awk '!/^#/ && NF > 0 { sub(/\.(O3|pieces|named|small|SMALL|NO_[A-Z]+)$/, "", $1); print $1 }' "$root/tests/list" | sort -u; }
 
 present() { (cd "$root/tests" && ls ./*.c ./*.sh) | sed 's|^\./||; s|\.c$||' | grep -vx lib.sh | sort; }
 
@@ -362,6 +374,18 @@ check_failing() {
     check 'every MPI call is made to fail' sh -c '! comm -23 called wrapped | grep .'
 }
 
+# What is left out is not declared: its use is an error, or a warning and an error of the linker, that names it.
+check_left_out() { # compiler language
+    for call in 'redist_layout_print(0, 0)' 'redist_layout_format(0, 0, 0)' 'redist_layout_parse_size(0)' \
+        'redist_layout_parse(0, 0, 0, 0, 0, 0)' 'redist_plan_print(0, 0)'; do
+        printf '#include "redist_plan.h"\nint f(void);\nint f(void) { return (int)%s; }\n' "$call" >left_out.c
+        for macro in REDIST_NO_TEXT REDIST_SMALL; do
+            check "$1, $macro: $call" fails_with "${call%%(*}" $1 -x $2 $mpi_flags -I"$root" \
+                -Werror=implicit-function-declaration -DREDIST_DECLARATIONS_ONLY -D$macro -c left_out.c -o unused.o
+        done
+    done
+}
+
 # A builder's dropped result is an error here, and a name before 1.0 is one that says today's.
 check_misuse() { # compiler language
     for call in 'redist_block(8, 2)' 'redist_layout_1d(x)' 'redist_memory_order(y, REDIST_COLUMN_MAJOR)'; do
@@ -427,6 +451,7 @@ check_ways() {
         for each in gcc:c clang:c g++:c++ clang++:c++; do
             if have ${each%:*}; then
                 check_misuse ${each%:*} ${each#*:}
+                check_left_out ${each%:*} ${each#*:}
                 check_changed ${each%:*} ${each#*:}
             fi
         done
@@ -453,6 +478,12 @@ smaller() { # object bytes: of code
     awk -v limit="$2" '/^\.text/ { code += $2 } END { exit !(code > 0 && code < limit) }' sections
 }
 
+smaller_in_all() { # object bytes: of code, constants and unwind tables
+    size "$1" >sections
+    cat sections
+    awk -v limit="$2" 'NR == 2 { exit !($1 > 0 && $1 < limit) }' sections
+}
+
 # The size of the code in a file that creates and executes a plan.
 check_sizes() {
     sed 1d declared.h >static.h
@@ -461,6 +492,9 @@ check_sizes() {
         compile gcc c99 whole.c redist_plan.h -I. ${limit%:*}
         check "gcc ${limit%:*}: a plan in ${limit#*:} bytes" smaller whole.c.o ${limit#*:}
     done
+    compile gcc c99 whole.c redist_plan.h -I. -Os -DREDIST_SMALL
+    check 'gcc -Os, REDIST_SMALL: a plan in 54000 bytes of code' smaller whole.c.o 54000
+    check 'gcc -Os, REDIST_SMALL: a plan in 65000 bytes in all' smaller_in_all whole.c.o 65000
     check_declared gcc c99
     check 'gcc -O2: a plan declared' smaller plan.c.o 4096
     check 'gcc -O2: axes declared' smaller axes.c.o 4096

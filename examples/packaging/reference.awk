@@ -118,7 +118,7 @@ function declare(code,    name) {
 
 function is_left_out(name, code) {
     return code ~ /^enum/ || name !~ /^(redist|REDIST)_/ || tolower(name) ~ /^redist_priv(_|$)/ ||
-        name ~ /^REDIST_((PLAN_)?H|(AXIS_)?API)$/ || code ~ /^#define redist_/
+        name ~ /^REDIST_((PLAN_)?H|(AXIS_)?API|NO_[A-Z]+)$/ || code ~ /^#define redist_/
 }
 
 # The table of errors, X(NAME, "sentence"), as an enumeration.
@@ -170,7 +170,7 @@ code == "" && /^$/ {
     pending = shared = ""
     next
 }
-code == "" && (/^#(if|ifdef|ifndef|elif|else|endif|error|include)/ || /^extern "C"/ || skipping) {
+code == "" && (/^#(if|ifdef|ifndef|elif|else|endif|error|include|undef)/ || /^extern "C"/ || skipping) {
     skipping = /\\$/ || /^#error *$/
     if (/^#(if|elif)/) pending = ""
     next
