@@ -192,8 +192,8 @@
 #define REDIST_PRIV_RINGS 7e-7, 3e-10   /* rings; the same */
 #define REDIST_PRIV_BETWEEN 1e-6, 8e-10 /* messages between nodes: 10 Gbit/s; chosen */
 /* REDIST_NODES: bytes of a message between nodes from which on it is worth another one */
-#ifndef REDIST_PRIV_STRAND
-#define REDIST_PRIV_STRAND 65536
+#ifndef REDIST_PRIV_NODE_MESSAGE
+#define REDIST_PRIV_NODE_MESSAGE 65536
 #endif
 /* the ratio of long messages' time to that of short pieces, if not measured; bench/cluster.sh */
 #define REDIST_PRIV_CROWDING 2
@@ -614,6 +614,43 @@ REDIST_PRIV int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, i
   return redist_priv_await(MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, comm, &request), &request);
 }
 
+/* What this rank sends to another one, and receives from it; MPI_PROC_NULL: nothing. */
+typedef struct {
+  int rank;
+  int bytes[2];
+  void *data[2];
+  MPI_Request request[2];
+} redist_priv_swap;
+
+REDIST_PRIV_COLD int redist_priv_post_swap(redist_priv_swap *s, int receives, int tag,
+                                           MPI_Comm comm) {
+  MPI_Request *request = &s->request[receives];
+  return receives ? MPI_Irecv(s->data[1], s->bytes[1], MPI_BYTE, s->rank, tag, comm, request)
+                  : MPI_Isend(s->data[0], s->bytes[0], MPI_BYTE, s->rank, tag, comm, request);
+}
+
+/* Sends to and receives from n ranks, each of which calls this, too. What cannot be posted is tried
+   again, because others wait for it; the error remains. All messages are completed even on failure:
+   a later plan would receive one left behind. */
+REDIST_PRIV_COLD int redist_priv_swap_all(redist_priv_swap *s, int n, int tag, MPI_Comm comm) {
+  int k, posted, code = MPI_SUCCESS;
+  for (k = 0; k < 2 * n; k++) {
+    MPI_Request *request = &s[k / 2].request[k % 2];
+    *request = MPI_REQUEST_NULL;
+    posted = redist_priv_post_swap(&s[k / 2], k % 2, tag, comm);
+    if (posted != MPI_SUCCESS && redist_priv_post_swap(&s[k / 2], k % 2, tag, comm) != MPI_SUCCESS)
+      *request = MPI_REQUEST_NULL;
+    code = code == MPI_SUCCESS ? posted : code;
+  }
+  for (k = 0; k < 2 * n; k++) {
+    MPI_Request *request = &s[k / 2].request[k % 2];
+    posted = *request == MPI_REQUEST_NULL ? MPI_SUCCESS : redist_priv_await(MPI_SUCCESS, request);
+    if (posted != MPI_SUCCESS) redist_priv_drop(request, k % 2);
+    code = code == MPI_SUCCESS ? posted : code;
+  }
+  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
 /* --------------------------------------------------------------------------------------- errors */
 
 /* The ranks of a plan must make the same choices without exchanging all they know. So each rank
@@ -745,8 +782,8 @@ typedef struct {
   /* 4 * the execution's number, + 1 if all sources lie in the arena, + 2 if all destinations do */
   int64_t announced;
   char announced_line[REDIST_PRIV_LINE - sizeof(int64_t)];
-  int64_t piece; /* bytes of its pieces */
-  int64_t dock;  /* where the rank's dock lies, relative to the board */
+  int64_t piece;  /* bytes of its pieces */
+  int64_t buffer; /* a carrier's: where it lies, relative to the board */
   /* array[2 * arrays]: where this execution's arrays are; then first[2 * parts], the first place of
      each half, and their number; then the places */
   redist_priv_spot array[2];
@@ -866,7 +903,6 @@ typedef struct {
   char *segment;                    /* where its segment begins here; NULL: not mapped */
   size_t bytes;                     /* mapped from the file */
   redist_priv_identity identity[2]; /* by this rank, by that one */
-  MPI_Request request[2];
 } redist_priv_member;
 
 /* Whole pages of memory. */
@@ -891,6 +927,7 @@ typedef struct {
   int named;       /* the files of segments have names until all members have opened them */
   int rank, size;  /* this rank's number among the members; size 0: no home */
   redist_priv_member *member;
+  redist_priv_swap *swap;          /* swap[size]: of identities */
   int64_t begin, end;              /* of the room, in an arena the same on every rank */
   struct redist_priv_rings *first; /* blocks in use, by address */
   int64_t adoptions, adoption_room;
@@ -902,16 +939,16 @@ typedef struct {
   int64_t fetching;
 } redist_priv_home;
 
-/* The flag of a rank that has no section in a dock. */
+/* The flag of a rank that has no section in a carrier's buffer. */
 #define REDIST_PRIV_UNUSED INT64_MAX
 
-/* The beginning of a dock. The flags of the node's ranks follow, each in a cache line, then the
-   list of sections, then the cargoes. */
+/* The beginning of a carrier's buffer. The flags of the node's ranks follow, each in a cache line,
+   then the list of sections, then the sections. */
 typedef struct {
   int64_t state[2][REDIST_PRIV_LINE / sizeof(int64_t)]; /* state[own][0]: sent, arrived */
-  int64_t sections;
+  int64_t entries;
   char line[REDIST_PRIV_LINE - sizeof(int64_t)];
-} redist_priv_dock;
+} redist_priv_node_buffer;
 
 /* The state of REDIST_SHARED. It outlives its plan while other ranks still read its block. */
 typedef struct redist_priv_rings {
@@ -921,9 +958,9 @@ typedef struct redist_priv_rings {
   struct redist_priv_rings *next; /* in the same home */
   int abandoned;
   unsigned polls;
-  int direct;                   /* messages may bypass rings where arrays lie in the arena */
-  int64_t execution, announced; /* number of the one in progress; its word on the board */
-  redist_priv_dock *dock;       /* of so many ranks; or NULL */
+  int direct;                      /* messages may bypass rings where arrays lie in the arena */
+  int64_t execution, announced;    /* number of the one in progress; its word on the board */
+  redist_priv_node_buffer *buffer; /* of so many ranks; or NULL */
   int ranks;
   int64_t receives, channels;
   redist_priv_channel channel[1]; /* channel[channels], first those that receive */
@@ -958,82 +995,71 @@ typedef struct {
   int64_t peers[2], bytes[2];
 } redist_priv_spread;
 
-/* REDIST_NODES: a message of the plan, packed, in the dock of a carrier on this rank's node (drawn
+/* REDIST_NODES: a message of the plan, packed, in the buffer of a carrier on this rank's node (drawn
    at REDIST_NODES). */
 typedef struct {
   int carrier;
-  int own;          /* REDIST_PRIV_FROM: it leaves the node */
-  int node, strand; /* of its cargo: the other node, and which of those to or from there */
-  int rank[2];      /* source and destination */
+  int own;         /* REDIST_PRIV_FROM: it leaves the node */
+  int node, which; /* the other node, and which of the messages to or from there */
+  int rank[2];     /* source and destination */
   int64_t bytes;
-  int64_t at;   /* from the beginning of the dock */
+  int64_t at;   /* from the beginning of the buffer */
   int64_t peer; /* of the plan, at the rank that packs or unpacks it */
 } redist_priv_section;
 
-/* A message of MPI's, in pieces of REDIST_MAX_COUNT bytes: a cargo or, without shared memory, a
-   parcel between a carrier and a rank of its node. */
+/* A message of MPI's, in pieces of REDIST_MAX_COUNT bytes: between carriers or, without shared
+   memory, between a carrier and a rank of its node. */
 typedef struct {
   int own, sends, rank, tag;
-  int copies;        /* its sections to or from the cargoes: the carrier's end of a parcel */
-  int64_t at, bytes; /* from the beginning of the dock on */
+  int copies;        /* the carrier's end of a portion: its sections to or from their places */
+  int64_t at, bytes; /* from the beginning of the buffer on */
   int64_t first, pieces, pending; /* request[first], ...; pieces not yet complete */
-  int64_t *flag; /* receives the execution's number when it is complete; NULL: a cargo */
-} redist_priv_hop;
+  int64_t *flag; /* receives the execution's number when it is complete; NULL: between carriers */
+} redist_priv_node_message;
 
-/* This rank's sections of a side in the dock of one carrier. */
+/* This rank's sections of a side in the buffer of one carrier. */
 typedef struct {
   int local; /* sort key: not 0 where all sections stay in the node, which can wait */
   int own, carrier;
   int there; /* the carrier's number in the home */
   int done;  /* packed, or unpacked */
   int64_t sections;
-  redist_priv_section *section; /* section[sections] */
-  redist_priv_hop *hop;         /* NULL: through memory */
-  int64_t complete;             /* the last execution whose hop is complete, if it has one */
-  char *dock;
+  redist_priv_section *section;      /* section[sections] */
+  redist_priv_node_message *message; /* NULL: through memory */
+  int64_t complete;                  /* the last execution whose message is complete, if any */
+  char *buffer;
   const int64_t *state; /* sent or arrived; or `complete` */
   int64_t *flag;        /* packed or drained */
-} redist_priv_parcel;
-
-/* What a rank tells another one of its node, and hears from it: section[k][sections[k]]. */
-typedef struct {
-  int rank;
-  int64_t sections[2];
-  redist_priv_section *section[2];
-  MPI_Request request[2];
-} redist_priv_letter;
+} redist_priv_portion;
 
 /* The state of REDIST_NODES. */
 typedef struct {
-  int shared;            /* docks are shared memory */
-  int strands;           /* cargoes from a node to another */
-  int nodes;             /* of the communicator */
-  int ranks, number;     /* of the node; this rank's among them */
-  int *pair;             /* rank 0: pair[2 * k], pair[2 * k + 1] carry node 0's k-th cargo */
-  int hands[2];          /* other ranks of the node with sections in this rank's dock */
-  int code;              /* an error of this rank, before it takes part in opening shared memory */
-  int stage[2], gate[2]; /* by side, of an execution; flags of the dock that are raised */
-  int64_t moving[2];     /* cargoes in progress */
+  int shared;              /* buffers are shared memory */
+  int nodes, per_pair;     /* nodes of the communicator; messages from each to each other */
+  int ranks, number;       /* of the node; this rank's among them */
+  int *pair;               /* rank 0: pair[2 * k], pair[2 * k + 1] carry node 0's k-th message */
+  int contributors[2];     /* other ranks of the node with sections in this rank's buffer */
+  int code;                /* an error of this rank, before it takes part in opening the home */
+  int stage[2], raised[2]; /* by side, of an execution; flags of the buffer that are raised */
+  int64_t pending[2];      /* messages between carriers in progress */
   int64_t execution;
-  int64_t most;  /* sections that any rank has for any carrier */
-  int64_t loads; /* load[loads]: this rank's sections, by carrier */
-  redist_priv_section *load;
-  int64_t sections; /* section[sections]: those in this rank's dock */
+  int64_t sections; /* section[sections]: this rank's, by carrier */
   redist_priv_section *section;
-  redist_priv_letter *letter; /* letter[ranks] */
-  int64_t parcels, left;      /* parcel[parcels]; how many are not done */
-  redist_priv_parcel *parcel;
-  /* hop[0], ...: cargoes; hop[cargoes], ...: parcels of this rank's dock; hop[docked], ...,
-     hop[hops - 1]: this rank's parcels */
-  int64_t cargoes, docked, hops;
-  redist_priv_hop *hop;
-  redist_priv_dock *dock;
-  int64_t bytes;               /* of the dock, and what follows it */
-  int64_t requests, active;    /* request[requests]; those in progress */
-  MPI_Request *request, *made; /* in progress; persistent */
-  int *index, *owner;          /* for MPI_Testsome; each request's hop */
+  int64_t entries; /* entry[entries]: those in this rank's buffer */
+  redist_priv_section *entry;
+  int64_t portions, left; /* portion[portions]; how many are not done */
+  redist_priv_portion *portion;
+  /* message[0], ... between carriers; message[between], ... of the portions in this rank's buffer;
+     message[first_own], ..., message[messages - 1] of this rank's portions */
+  int64_t between, first_own, messages;
+  redist_priv_node_message *message;
+  redist_priv_node_buffer *buffer;
+  int64_t bytes;            /* of the buffer, and what follows it */
+  int64_t requests, active; /* request[requests]; those in progress */
+  MPI_Request *request;
+  int *index, *message_of; /* for MPI_Testsome; each request's message */
   MPI_Status *status;
-} redist_priv_carriage;
+} redist_priv_carriers;
 
 struct redist_arena {
   int64_t name;                /* the same on every rank, and no other arena's */
@@ -1218,7 +1244,7 @@ struct redist_plan {
     redist_priv_chain chain;
   } state; /* of the transport; zero when it opens */
   redist_priv_sharing sharing;
-  redist_priv_carriage *carriage; /* NULL: no rank carries messages */
+  redist_priv_carriers *carriers; /* NULL: no rank carries messages */
   redist_plan *next;              /* started in the same arena */
   int64_t executions;             /* completed */
   /* when the execution in progress began; seconds that one took on this rank */
@@ -1231,9 +1257,10 @@ struct redist_plan {
   redist_priv_error error; /* of the call that failed last; redist_plan_message */
 };
 
-/* A rank's flag in a dock: packed (REDIST_PRIV_FROM) or drained. number: the rank's in its node. */
-REDIST_PRIV int64_t *redist_priv_dock_flag(redist_priv_dock *dock, int ranks, int own, int number) {
-  char *flags = (char *)(dock + 1);
+/* A rank's flag in a buffer: packed (REDIST_PRIV_FROM) or drained. number: the rank's in its node. */
+REDIST_PRIV int64_t *redist_priv_buffer_flag(redist_priv_node_buffer *buffer, int ranks, int own,
+                                             int number) {
+  char *flags = (char *)(buffer + 1);
   return (int64_t *)(void *)(flags + (own * ranks + number) * (int64_t)REDIST_PRIV_LINE);
 }
 
@@ -1267,7 +1294,9 @@ REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h) {
 /* Frees the list of a home's members. */
 REDIST_PRIV_COLD void redist_priv_forget_members(redist_priv_home *h) {
   REDIST_FREE(h->member);
+  REDIST_FREE(h->swap);
   h->member = NULL;
+  h->swap = NULL;
   h->size = 0;
 }
 
@@ -2743,17 +2772,14 @@ REDIST_PRIV int redist_priv_post(const redist_plan *p, int64_t k, int persistent
   return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-#if defined SMPI_H /* 3.32 loses messages if a persistent send restarts before the last arrived */
-#define REDIST_PRIV_PERSISTS 0
-#else
-#define REDIST_PRIV_PERSISTS 1
-#endif
-
-/* Whether a peer's memory is known when the plan is made, so that its requests can be
-   persistent. */
+/* Whether a peer's memory is known when the plan is made, so that its requests can be persistent.
+   SimGrid's SMPI 3.32 loses messages if a persistent send restarts before the last was received. */
 REDIST_PRIV_COLD int redist_priv_is_bound(const redist_plan *p, const redist_priv_peer *peer) {
+#if defined SMPI_H
+  return 0;
+#endif
   const int fixed = peer->staged == REDIST_PRIV_IN_ARRAY && !p->agreed.unfixed[peer->own];
-  return REDIST_PRIV_PERSISTS && !peer->near && (peer->staged >= 0 || fixed);
+  return !peer->near && (peer->staged >= 0 || fixed);
 }
 
 /* Makes persistent requests; of a schedule's messages, for the first pieces. */
@@ -3346,7 +3372,8 @@ REDIST_PRIV_COLD void redist_priv_home_release(redist_priv_home *h) {
 REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n) {
   int r;
   h->member = REDIST_PRIV_ZEROED(redist_priv_member, n);
-  h->size = h->member == NULL ? 0 : n;
+  h->swap = REDIST_PRIV_ALLOC(redist_priv_swap, n);
+  h->size = h->member == NULL || h->swap == NULL ? 0 : n;
   for (r = 0; r < h->size; r++) h->member[r].file = -1;
   return h->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
@@ -3452,33 +3479,18 @@ REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_home *h,
   return found;
 }
 
-/* Posts the send of this rank's identity to a member, or the receive of the member's. */
-REDIST_PRIV_COLD int redist_priv_post_identity(redist_priv_member *m, int receives, MPI_Comm comm) {
-  enum { TAG = 32767, BYTES = sizeof(redist_priv_identity) };
-  return receives ? MPI_Irecv(&m->identity[1], BYTES, MPI_BYTE, m->rank, TAG, comm, &m->request[1])
-                  : MPI_Isend(&m->identity[0], BYTES, MPI_BYTE, m->rank, TAG, comm, &m->request[0]);
-}
-
-/* Exchanges the identities of segments with all other members. A send that fails is tried again,
-   because the member waits for it; the error remains. All messages are completed even on failure: a
-   later plan would receive one left behind. */
+/* Exchanges the identities of segments with all other members. */
 REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h) {
-  int k, posted, code = MPI_SUCCESS;
-  for (k = 0; k < 2 * h->size; k++) {
-    redist_priv_member *m = &h->member[k / 2];
-    m->request[k % 2] = MPI_REQUEST_NULL;
-    posted = k / 2 == h->rank ? MPI_SUCCESS : redist_priv_post_identity(m, k % 2, h->comm);
-    if (posted != MPI_SUCCESS && redist_priv_post_identity(m, k % 2, h->comm) != MPI_SUCCESS)
-      m->request[k % 2] = MPI_REQUEST_NULL;
-    code = code == MPI_SUCCESS ? posted : code;
+  enum { TAG = 32767, BYTES = sizeof(redist_priv_identity) };
+  int k;
+  for (k = 0; k < h->size; k++) {
+    redist_priv_swap *swap = &h->swap[k];
+    swap->rank = k == h->rank ? MPI_PROC_NULL : h->member[k].rank;
+    swap->data[0] = &h->member[k].identity[0];
+    swap->data[1] = &h->member[k].identity[1];
+    swap->bytes[0] = swap->bytes[1] = BYTES;
   }
-  for (k = 0; k < 2 * h->size; k++) {
-    MPI_Request *request = &h->member[k / 2].request[k % 2];
-    posted = *request == MPI_REQUEST_NULL ? MPI_SUCCESS : redist_priv_await(MPI_SUCCESS, request);
-    if (posted != MPI_SUCCESS) redist_priv_drop(request, k % 2);
-    code = code == MPI_SUCCESS ? posted : code;
-  }
-  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+  return redist_priv_swap_all(h->swap, h->size, TAG, h->comm);
 }
 
 /* Whether shared memory seems to have so much room; untouched pages count as free. Writing a file
@@ -3582,12 +3594,12 @@ REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h, int adopts) {
   return code;
 }
 
-/* Whether the node's ranks have unpacked all that has entered a dock, if there is one. */
+/* Whether the node's ranks have unpacked all that has entered a buffer, if there is one. */
 REDIST_PRIV_COLD int redist_priv_is_drained(const redist_priv_rings *r) {
   int k, drained = 1;
-  for (k = 0; r->dock != NULL && k < r->ranks; k++)
-    drained &= REDIST_PRIV_ACQUIRE(redist_priv_dock_flag(r->dock, r->ranks, REDIST_PRIV_TO, k)) >=
-               r->execution;
+  for (k = 0; r->buffer != NULL && k < r->ranks; k++)
+    drained &= REDIST_PRIV_ACQUIRE(
+                   redist_priv_buffer_flag(r->buffer, r->ranks, REDIST_PRIV_TO, k)) >= r->execution;
   return drained;
 }
 
@@ -4288,37 +4300,50 @@ REDIST_PRIV_COLD int64_t redist_priv_most_waste(const redist_plan *p,
   return most;
 }
 
+/* The groups of the plan's communicator and of its home's. Those made must be freed even on
+   failure. */
+REDIST_PRIV_COLD int redist_priv_groups(const redist_plan *p, MPI_Group *group) {
+  int code = MPI_Comm_group(p->comm, &group[0]);
+  if (code == MPI_SUCCESS) code = MPI_Comm_group(p->sharing.rings->home->comm, &group[1]);
+  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+REDIST_PRIV_COLD void redist_priv_groups_free(MPI_Group *group) {
+  int k;
+  for (k = 0; k < 2; k++)
+    if (group[k] != MPI_GROUP_NULL) MPI_Group_free(&group[k]);
+}
+
 /* *number: a rank's number among the home's members; -1: it shares no memory with this one. */
-REDIST_PRIV_COLD int redist_priv_member_of(const redist_plan *p, int rank, int *number) {
+REDIST_PRIV_COLD int redist_priv_member_of(const redist_plan *p, const MPI_Group *group, int rank,
+                                           int *number) {
   const redist_priv_home *home = p->sharing.rings->home;
   const redist_priv_member *m = NULL;
-  MPI_Group all = MPI_GROUP_NULL, those = MPI_GROUP_NULL;
-  int code = MPI_Comm_group(p->comm, &all), there = -1;
-  if (code == MPI_SUCCESS) code = MPI_Comm_group(home->comm, &those);
-  if (code == MPI_SUCCESS) code = MPI_Group_translate_ranks(all, 1, &rank, those, &there);
+  int there = -1;
+  const int code = MPI_Group_translate_ranks(group[0], 1, &rank, group[1], &there);
   if (code == MPI_SUCCESS && there >= 0)
     m = (const redist_priv_member *)redist_priv_find(home->member, home->size, sizeof *m, there);
   *number = m != NULL && m->shares ? (int)(m - home->member) : -1;
-  if (those != MPI_GROUP_NULL) MPI_Group_free(&those);
-  if (all != MPI_GROUP_NULL) MPI_Group_free(&all);
   return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
 /* Creates the channels to peers that share memory with this rank. */
 REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p) {
   redist_priv_rings *r = p->sharing.rings;
+  MPI_Group group[2] = {MPI_GROUP_NULL, MPI_GROUP_NULL};
   int64_t k;
-  int code = REDIST_OK, there;
+  int code = redist_priv_groups(p, group), there;
   for (k = 0; k < p->peers && code == REDIST_OK; k++) {
     redist_priv_peer *peer = &p->peer[k];
     if (!redist_priv_same_part(p, peer->rank)) continue;
-    code = redist_priv_member_of(p, peer->rank, &there);
+    code = redist_priv_member_of(p, group, peer->rank, &there);
     peer->near = there >= 0;
     if (there < 0) continue;
     r->channel[r->channels].peer = peer;
     r->channel[r->channels++].there = there;
     r->receives += peer->own == REDIST_PRIV_TO;
   }
+  redist_priv_groups_free(group);
   return code;
 }
 
@@ -4373,7 +4398,7 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
     }
     REDIST_PRIV_RELEASE(&notice->board, r->begin);
   }
-  REDIST_ASSERT(at == r->begin + r->bytes - (p->carriage == NULL ? 0 : p->carriage->bytes));
+  REDIST_ASSERT(at == r->begin + r->bytes - (p->carriers == NULL ? 0 : p->carriers->bytes));
 }
 
 /* Where the lists of places begin on a board. */
@@ -4455,7 +4480,7 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p) {
   const redist_priv_transport *messages = redist_priv_transport_of((int)redist_priv_by_messages(p));
   redist_arena *arena = p->options.arena;
   redist_priv_home *home = arena != NULL ? &arena->home : &p->sharing.home;
-  const redist_priv_carriage *c = p->carriage;
+  const redist_priv_carriers *c = p->carriers;
   const size_t bytes = sizeof(redist_priv_rings) + (size_t)p->peers * sizeof(redist_priv_channel);
   int code;
   p->sharing.rings = (redist_priv_rings *)redist_priv_zeroed(1, bytes);
@@ -4686,83 +4711,84 @@ REDIST_PRIV_COLD int redist_priv_list_nodes(redist_plan *p) {
 
 /* ----------------------------------------------------------------------- REDIST_NODES (private) */
 
-/* What the ranks of a node send to the ranks of another goes in one message, or in a few (strands):
-   a cargo, from its carrier on the one node to its carrier on the other. Each message of the plan
-   is a section of it. The ranks of a node pack their sections into the carrier's dock; at the other
-   end each rank unpacks its own straight from the dock. A node's carriers are spread over its
-   ranks.
+/* What the ranks of a node send to the ranks of another goes in one message, or in a few if it is
+   long, from a carrier on the one node to a carrier on the other. Each message of the plan is a
+   section of it. Contributors gather their sections in the carrier's buffer: they pack into it. At
+   the other end they are scattered: each rank unpacks its own straight from the buffer. A node's
+   carriers are spread over its ranks.
 
-       node 0                                                            node 1
-       rank 0 packs  -+                                              +-  rank 2 unpacks
-                      +-  dock of rank 1  -- cargo -->  dock of rank 2  -+
-       rank 1 packs  -+                                              +-  rank 3 unpacks
+       node 0                                                                node 1
+       rank 0 packs --+                                                +-- rank 2 unpacks
+                      +-- buffer of rank 1 -- message --> of rank 2 --+
+       rank 1 packs --+                                                +-- rank 3 unpacks
 
-       flag in a dock   of            what it says of an execution, by its number
-       packed           each rank     all its sections are in the cargoes that leave
-       sent             the carrier   these have left: ranks may pack the next execution's
-       arrived          the carrier   all cargoes that enter are there
-       drained          each rank     it has unpacked its sections: the next cargoes may enter
+       flag in a buffer   of            what it says of an execution, by its number
+       packed             each rank     all its sections are in the messages to be sent
+       sent               the carrier   these are sent: ranks may pack the next execution's
+       arrived            the carrier   all messages to be received are there
+       drained            each rank     it has unpacked its sections: the next ones may arrive
 
    The ranks of a node tell its carriers their sections when the plan is made. Both carriers of a
-   cargo sort them alike, by source and destination. Where ranks share no memory, a dock is private:
-   each rank sends the carrier its sections in one message, a parcel, or gets them in one, and a
-   section from one rank of the node to another is in the parcel that goes there. */
+   message sort them alike, by source and destination. Where ranks share no memory, buffers are
+   private: a rank sends a carrier its sections (its portion) in one message, or receives them in
+   one, and a section from one rank of the node to another is in the portion that goes there. */
 
-#ifndef REDIST_PRIV_SHARES /* docks are private */
+#ifndef REDIST_PRIV_SHARES /* buffers are private */
 #define REDIST_PRIV_ACQUIRE(pointer) (*(pointer))
 #define REDIST_PRIV_RELEASE(pointer, value) (*(pointer) = (value))
 #endif
 
 #ifndef REDIST_NO_NODES
 
-/* The cargoes of a side, in an execution: before they are sent or received, while, and after. */
+/* The messages of a side, in an execution: before they are sent or received, while, and after. */
 enum redist_priv_stages { REDIST_PRIV_GATHERS, REDIST_PRIV_MOVES, REDIST_PRIV_RESTS };
 
-/* The rank of a node that carries its cargoes of a strand to another node and from there. */
-REDIST_PRIV_COLD int redist_priv_carrier(const redist_priv_nodes *n, int node, int other,
-                                         int strand) {
+/* The rank of a node that carries the messages to and from another node; `which` of several. */
+REDIST_PRIV_COLD int redist_priv_carrier_of(const redist_priv_nodes *n, int node, int other,
+                                            int which) {
   const int ranks = n->first[node + 1] - n->first[node];
-  const int turn = (other - node + n->nodes) % n->nodes - 1 + strand * (n->nodes - 1);
+  const int turn = (other - node + n->nodes) % n->nodes - 1 + which * (n->nodes - 1);
   return n->rank[n->first[node] + turn % ranks];
 }
 
-/* How many cargoes go from a node to another: several only if they are long, and no rank carries
+/* How many messages go from a node to another: several only if they are long, and no rank carries
    two. */
-REDIST_PRIV_COLD int redist_priv_strands(const redist_plan *p) {
+REDIST_PRIV_COLD int redist_priv_per_pair(const redist_plan *p) {
   const redist_priv_nodes *n = p->nodes;
   const int others = n->nodes - 1;
   const double bytes = (double)p->spread.bytes[1] * p->size / n->nodes / others;
-  return (int)redist_priv_clamp((int64_t)(bytes / REDIST_PRIV_STRAND), 1,
+  return (int)redist_priv_clamp((int64_t)(bytes / REDIST_PRIV_NODE_MESSAGE), 1,
                                 redist_priv_max(n->least / others, 1));
 }
 
-/* The list of a dock's sections. */
-REDIST_PRIV redist_priv_section *redist_priv_dock_sections(redist_priv_dock *dock, int ranks) {
-  return (redist_priv_section *)(void *)redist_priv_dock_flag(dock, ranks, 2, 0);
+/* The list of a buffer's sections. */
+REDIST_PRIV_COLD redist_priv_section *redist_priv_buffer_entries(redist_priv_node_buffer *buffer,
+                                                                 int ranks) {
+  return (redist_priv_section *)(void *)redist_priv_buffer_flag(buffer, ranks, 2, 0);
 }
 
-/* By carrier, side and cargo; then by source and destination. */
+/* By carrier, side and message; then by source and destination. */
 REDIST_PRIV_COLD int redist_priv_compare_sections(const void *a, const void *b) {
   const redist_priv_section *x = (const redist_priv_section *)a,
                             *y = (const redist_priv_section *)b;
-  const int first[] = {x->carrier, x->own, x->node, x->strand, x->rank[0], x->rank[1]},
-            second[] = {y->carrier, y->own, y->node, y->strand, y->rank[0], y->rank[1]};
+  const int first[] = {x->carrier, x->own, x->node, x->which, x->rank[0], x->rank[1]},
+            second[] = {y->carrier, y->own, y->node, y->which, y->rank[0], y->rank[1]};
   int k = 0;
   while (k < 5 && first[k] == second[k]) k++;
   return (first[k] > second[k]) - (first[k] < second[k]);
 }
 
-/* Whether two sections are in one cargo. */
-REDIST_PRIV_COLD int redist_priv_same_cargo(const redist_priv_section *x,
-                                            const redist_priv_section *y) {
-  return x->own == y->own && x->node == y->node && x->strand == y->strand;
+/* Whether two sections are in one message. */
+REDIST_PRIV_COLD int redist_priv_same_message(const redist_priv_section *x,
+                                              const redist_priv_section *y) {
+  return x->own == y->own && x->node == y->node && x->which == y->which;
 }
 
 /* ---- laying it out ---- */
 
 /* Lists this rank's messages that carriers carry: those to and from other nodes; without shared
    memory, all. Returns the most for any carrier. */
-REDIST_PRIV_COLD int64_t redist_priv_list_load(const redist_plan *p, redist_priv_carriage *c) {
+REDIST_PRIV_COLD int64_t redist_priv_list_sections(const redist_plan *p, redist_priv_carriers *c) {
   const redist_priv_nodes *n = p->nodes;
   const int here = n->node[p->rank];
   int64_t k, alike = 0, most = 0;
@@ -4774,566 +4800,523 @@ REDIST_PRIV_COLD int64_t redist_priv_list_load(const redist_plan *p, redist_priv
     s.node = n->node[peer->rank];
     s.rank[peer->own] = p->rank;
     s.rank[!peer->own] = peer->rank;
-    s.strand = s.node == here ? 0 : n->number[s.rank[REDIST_PRIV_FROM]] % c->strands;
+    s.which = s.node == here ? 0 : n->number[s.rank[REDIST_PRIV_FROM]] % c->per_pair;
     s.carrier =
-        s.node == here ? s.rank[REDIST_PRIV_TO] : redist_priv_carrier(n, here, s.node, s.strand);
+        s.node == here ? s.rank[REDIST_PRIV_TO] : redist_priv_carrier_of(n, here, s.node, s.which);
     s.bytes = peer->bytes;
     s.peer = k;
-    if (s.node != here || !c->shared) c->load[c->loads++] = s;
+    if (s.node != here || !c->shared) c->section[c->sections++] = s;
   }
-  qsort(c->load, (size_t)c->loads, sizeof *c->load, redist_priv_compare_sections);
-  for (k = 0; k < c->loads; k++) {
-    alike = k > 0 && c->load[k].carrier == c->load[k - 1].carrier ? alike + 1 : 1;
+  qsort(c->section, (size_t)c->sections, sizeof *c->section, redist_priv_compare_sections);
+  for (k = 0; k < c->sections; k++) {
+    alike = k > 0 && c->section[k].carrier == c->section[k - 1].carrier ? alike + 1 : 1;
     most = redist_priv_max(most, alike);
   }
   return most;
 }
 
-/* Sends a rank of the node the sections that it carries for this one, or receives those that this
-   rank carries for it. */
-REDIST_PRIV_COLD int redist_priv_post_letter(const redist_plan *p, redist_priv_letter *l,
-                                             int receives) {
-  const int bytes = (int)(l->sections[receives] * (int64_t)sizeof *l->section[0]);
-  return (
-      receives
-          ? MPI_Irecv(l->section[1], bytes, MPI_BYTE, l->rank, p->tag, p->comm, &l->request[1])
-          : MPI_Isend(l->section[0], bytes, MPI_BYTE, l->rank, p->tag, p->comm, &l->request[0]));
+/* The ranks of this rank's node. */
+REDIST_PRIV_COLD const int *redist_priv_ranks_here(const redist_plan *p) {
+  return p->nodes->rank + p->nodes->first[p->nodes->node[p->rank]];
 }
 
-/* Exchanges letters with all other ranks of the node. As in redist_priv_introduce, what fails is
-   tried again, and all messages are completed. */
-REDIST_PRIV_COLD int redist_priv_swap_letters(const redist_plan *p, redist_priv_letter *l,
-                                              int64_t n) {
-  int64_t k;
-  int posted, code = MPI_SUCCESS;
-  for (k = 0; k < 2 * n; k++) {
-    l[k / 2].request[k % 2] = MPI_REQUEST_NULL;
-    if (l[k / 2].rank == p->rank) continue;
-    posted = redist_priv_post_letter(p, &l[k / 2], (int)(k % 2));
-    if (posted != MPI_SUCCESS && redist_priv_post_letter(p, &l[k / 2], (int)(k % 2)) != MPI_SUCCESS)
-      l[k / 2].request[k % 2] = MPI_REQUEST_NULL;
-    code = code == MPI_SUCCESS ? posted : code;
-  }
-  for (k = 0; k < 2 * n; k++) {
-    MPI_Request *request = &l[k / 2].request[k % 2];
-    posted = *request == MPI_REQUEST_NULL ? MPI_SUCCESS : redist_priv_await(MPI_SUCCESS, request);
-    if (posted != MPI_SUCCESS) redist_priv_drop(request, (int)(k % 2));
-    code = code == MPI_SUCCESS ? posted : code;
-  }
-  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+/* An empty state, with room for what is known; NULL when memory is exhausted. */
+REDIST_PRIV_COLD redist_priv_carriers *redist_priv_carriers_new(const redist_plan *p, int shared) {
+  const redist_priv_nodes *n = p->nodes;
+  const int here = n->node[p->rank];
+  redist_priv_carriers *c = REDIST_PRIV_ZEROED(redist_priv_carriers, 1);
+  if (c == NULL) return NULL;
+  c->shared = shared;
+  c->nodes = n->nodes;
+  c->per_pair = redist_priv_per_pair(p);
+  c->ranks = n->first[here + 1] - n->first[here];
+  c->number = n->number[p->rank];
+  c->section = REDIST_PRIV_ALLOC(redist_priv_section, p->peers);
+  c->portion = REDIST_PRIV_ZEROED(redist_priv_portion, 2 * c->ranks);
+  c->pair = REDIST_PRIV_ALLOC(int, p->rank == 0 ? 2 * (n->nodes - 1) * c->per_pair : 0);
+  return c;
 }
 
 /* Lists the carriers of what goes from node 0 to nodes 1, 2, ..., for rank 0's report. */
-REDIST_PRIV_COLD void redist_priv_list_pairs(const redist_plan *p, redist_priv_carriage *c) {
+REDIST_PRIV_COLD void redist_priv_list_pairs(const redist_plan *p, redist_priv_carriers *c) {
   int k;
-  for (k = 0; p->rank == 0 && k < (c->nodes - 1) * c->strands; k++) {
-    const int node = k / c->strands + 1, strand = k % c->strands;
-    c->pair[2 * k] = redist_priv_carrier(p->nodes, 0, node, strand);
-    c->pair[2 * k + 1] = redist_priv_carrier(p->nodes, node, 0, strand);
+  for (k = 0; p->rank == 0 && k < (c->nodes - 1) * c->per_pair; k++) {
+    const int node = k / c->per_pair + 1, which = k % c->per_pair;
+    c->pair[2 * k] = redist_priv_carrier_of(p->nodes, 0, node, which);
+    c->pair[2 * k + 1] = redist_priv_carrier_of(p->nodes, node, 0, which);
   }
 }
 
-/* Begins a plan's carriage: lists what carriers carry for this rank. code: an error of this rank.
-   Collective; the same answer on all ranks. */
-REDIST_PRIV_COLD int redist_priv_begin_carriage(redist_plan *p, int shared, int code) {
-  const redist_priv_nodes *n = p->nodes;
-  const int here = n->node[p->rank];
-  redist_priv_carriage *c = p->carriage = REDIST_PRIV_ZEROED(redist_priv_carriage, 1);
-  int64_t most[2] = {REDIST_ERR_MEMORY, 0};
-  if (c != NULL) {
-    c->shared = shared;
-    c->strands = redist_priv_strands(p);
-    c->nodes = n->nodes;
-    c->ranks = n->first[here + 1] - n->first[here];
-    c->number = n->number[p->rank];
-    c->load = REDIST_PRIV_ALLOC(redist_priv_section, p->peers);
-    c->parcel = REDIST_PRIV_ZEROED(redist_priv_parcel, 2 * c->ranks);
-    c->letter = REDIST_PRIV_ZEROED(redist_priv_letter, c->ranks);
-    c->pair = REDIST_PRIV_ALLOC(int, p->rank == 0 ? 2 * (n->nodes - 1) * c->strands : 0);
-  }
-  if (c != NULL && c->load != NULL && c->parcel != NULL && c->letter != NULL && c->pair != NULL) {
-    most[0] = code;
-    redist_priv_list_pairs(p, c);
-    most[1] = redist_priv_list_load(p, c);
-  }
-  code = redist_priv_reduce(p->comm, most, 2, MPI_MAX);
-  code = code == REDIST_OK ? (int)most[0] : code;
-  if (code != REDIST_OK) return code;
-  c->most = most[1];
-  c->section = REDIST_PRIV_ZEROED(redist_priv_section, c->ranks * c->most);
-  return redist_priv_worst(p->comm, c->section == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
-}
-
-/* Tells the carriers of this node what they carry for this rank, and lists, sorted, what this rank
-   carries. All ranks of the node must call it. */
-REDIST_PRIV_COLD int redist_priv_tell_carriers(const redist_plan *p, redist_priv_carriage *c) {
-  const redist_priv_nodes *n = p->nodes;
-  int64_t k, at = 0;
+/* Tells the carriers of this node what they carry for this rank, at most `most` sections each, and
+   lists, sorted, what this rank carries. All ranks of the node must call it. */
+REDIST_PRIV_COLD int redist_priv_tell_carriers(const redist_plan *p, redist_priv_carriers *c,
+                                               redist_priv_swap *swap, int64_t most) {
+  const int *rank = redist_priv_ranks_here(p);
+  const int64_t bytes = sizeof *c->section;
+  int64_t k, first, at = 0;
   int code;
   for (k = 0; k < c->ranks; k++) {
-    redist_priv_letter *l = &c->letter[k];
-    l->rank = n->rank[n->first[n->node[p->rank]] + k];
-    l->section[0] = c->load + at;
-    while (at < c->loads && c->load[at].carrier == l->rank) at++;
-    l->sections[0] = c->load + at - l->section[0];
-    l->section[1] = c->section + k * c->most;
-    l->sections[1] = c->most;
-    if (l->rank == p->rank && l->sections[0] > 0)
-      memcpy(l->section[1], l->section[0], (size_t)l->sections[0] * sizeof *c->load);
+    for (first = at; at < c->sections && c->section[at].carrier == rank[k]; at++) continue;
+    swap[k].rank = rank[k];
+    swap[k].data[0] = c->section + first;
+    swap[k].bytes[0] = (int)((at - first) * bytes);
+    swap[k].data[1] = c->entry + k * most;
+    swap[k].bytes[1] = (int)(most * bytes);
   }
-  code = redist_priv_swap_letters(p, c->letter, c->ranks);
-  for (k = 0; k < c->ranks * c->most && code == REDIST_OK; k++)
-    if (c->section[k].bytes > 0) c->section[c->sections++] = c->section[k];
-  REDIST_FREE(c->letter);
-  c->letter = NULL;
-  qsort(c->section, (size_t)c->sections, sizeof *c->section, redist_priv_compare_sections);
+  code = redist_priv_swap_all(swap, c->ranks, p->tag, p->comm);
+  for (k = 0; k < c->ranks * most && code == REDIST_OK; k++)
+    if (c->entry[k].bytes > 0) c->entry[c->entries++] = c->entry[k];
+  qsort(c->entry, (size_t)c->entries, sizeof *c->entry, redist_priv_compare_sections);
   return code;
 }
 
-/* Adds a message of MPI's, of `bytes` at c->bytes, aligned. */
-REDIST_PRIV_COLD redist_priv_hop *redist_priv_add_hop(redist_priv_carriage *c, int own, int sends,
-                                                      int rank, int tag) {
-  redist_priv_hop *hop = &c->hop[c->hops++];
-  hop->own = own;
-  hop->sends = sends;
-  hop->rank = rank;
-  hop->tag = tag;
-  hop->at = c->bytes = redist_priv_round_up(c->bytes, REDIST_PRIV_LINE);
-  return hop;
+/* Adds a message of MPI's, at the end of the buffer. */
+REDIST_PRIV_COLD redist_priv_node_message *redist_priv_add_message(redist_priv_carriers *c, int own,
+                                                                   int sends, int rank, int tag) {
+  redist_priv_node_message *message = &c->message[c->messages++];
+  message->own = own;
+  message->sends = sends;
+  message->rank = rank;
+  message->tag = tag;
+  message->at = c->bytes = redist_priv_round_up(c->bytes, REDIST_PRIV_LINE);
+  return message;
 }
 
-/* Lays out the cargoes of a dock. Each rank's sections begin at a cache line. What stays in the
-   node, without shared memory, leaves and enters in the same place, without a message. */
-REDIST_PRIV_COLD void redist_priv_lay_cargoes(redist_plan *p, redist_priv_carriage *c) {
+/* Lays out the sections of a buffer. Each rank's begin at a cache line. What stays in the node,
+   without shared memory, is sent and arrives in the same place, without a message. */
+REDIST_PRIV_COLD void redist_priv_lay_entries(redist_plan *p, redist_priv_carriers *c) {
   const int here = p->nodes->node[p->rank];
   int64_t k, at = 0, stays = 0;
-  redist_priv_hop *hop = NULL;
-  for (k = 0; k < c->sections; k++) {
-    redist_priv_section *s = &c->section[k];
-    const int first = k == 0 || !redist_priv_same_cargo(s, s - 1), local = s->node == here;
-    int64_t unit = p->alignment;
-    if (first || s->rank[0] != s[-1].rank[0]) unit = REDIST_PRIV_LINE;
+  redist_priv_node_message *message = NULL;
+  for (k = 0; k < c->entries; k++) {
+    redist_priv_section *s = &c->entry[k];
+    const int sends = s->own == REDIST_PRIV_FROM, local = s->node == here;
+    const int first = k == 0 || !redist_priv_same_message(s, s - 1);
     if (first) at = c->bytes = redist_priv_round_up(c->bytes, REDIST_PRIV_LINE);
-    if (first && local && s->own == REDIST_PRIV_FROM) stays = at;
-    if (first && local && s->own == REDIST_PRIV_TO) at = stays;
+    if (first && local && sends) stays = at;
+    if (first && local && !sends) at = stays;
     if (first && !local)
-      hop = redist_priv_add_hop(c, s->own, s->own == REDIST_PRIV_FROM,
-                                redist_priv_carrier(p->nodes, s->node, here, s->strand), p->tag);
-    s->at = at = redist_priv_round_up(at, unit);
+      message = redist_priv_add_message(c, s->own, sends,
+                                        redist_priv_carrier_of(p->nodes, s->node, here, s->which),
+                                        p->tag);
+    s->at = at = redist_priv_round_up(at, first || s->rank[0] != s[-1].rank[0] ? REDIST_PRIV_LINE
+                                                                               : p->alignment);
     at += s->bytes;
     c->bytes = redist_priv_max(c->bytes, at);
-    if (!local) hop->bytes = at - hop->at;
+    if (!local) message->bytes = at - message->at;
   }
-  c->cargoes = c->hops;
+  c->between = c->messages;
 }
 
-/* The bytes of a rank's sections in this rank's dock, on one side. */
-REDIST_PRIV_COLD int64_t redist_priv_parcel_bytes(const redist_plan *p,
-                                                  const redist_priv_carriage *c, int own,
-                                                  int rank) {
+/* The bytes of a rank's portion of this rank's buffer, on one side. */
+REDIST_PRIV_COLD int64_t redist_priv_portion_bytes(const redist_plan *p, int own, int rank) {
+  const redist_priv_carriers *c = p->carriers;
   int64_t k, bytes = 0;
-  for (k = 0; k < c->sections; k++)
-    if (c->section[k].own == own && c->section[k].rank[own] == rank)
-      bytes += redist_priv_round_up(c->section[k].bytes, p->alignment);
+  for (k = 0; k < c->entries; k++)
+    if (c->entry[k].own == own && c->entry[k].rank[own] == rank)
+      bytes += redist_priv_round_up(c->entry[k].bytes, p->alignment);
   return bytes;
 }
 
-/* Adds the parcels between this carrier and the node's other ranks. */
-REDIST_PRIV_COLD void redist_priv_lay_parcels(redist_plan *p, redist_priv_carriage *c) {
-  const int *rank = p->nodes->rank + p->nodes->first[p->nodes->node[p->rank]];
-  int64_t k;
+/* Adds the messages between this carrier and the node's other ranks. */
+REDIST_PRIV_COLD void redist_priv_add_portions(const redist_plan *p, redist_priv_carriers *c) {
+  int k;
   for (k = 0; k < 2 * c->ranks; k++) {
-    const int own = (int)(k % 2), other = rank[k / 2];
-    const int64_t bytes = other == p->rank ? 0 : redist_priv_parcel_bytes(p, c, own, other);
-    redist_priv_hop *hop;
+    const int own = k % 2, rank = redist_priv_ranks_here(p)[k / 2];
+    const int64_t bytes = rank == p->rank ? 0 : redist_priv_portion_bytes(p, own, rank);
+    redist_priv_node_message *message;
     if (bytes == 0) continue;
-    hop = redist_priv_add_hop(c, own, own == REDIST_PRIV_TO, other, p->tag + own);
-    hop->copies = 1;
-    hop->bytes = bytes;
+    message = redist_priv_add_message(c, own, own == REDIST_PRIV_TO, rank, p->tag + own);
+    message->copies = 1;
+    message->bytes = bytes;
     c->bytes += bytes;
   }
 }
 
-/* Lists the parcels between this rank and its carriers. */
-REDIST_PRIV_COLD void redist_priv_list_parcels(const redist_plan *p, redist_priv_carriage *c) {
-  redist_priv_section *s = c->load, *end = c->load + c->loads;
-  const int here = p->nodes->node[p->rank];
+/* Lists this rank's portions, and adds their messages. */
+REDIST_PRIV_COLD void redist_priv_list_portions(const redist_plan *p, redist_priv_carriers *c) {
+  redist_priv_section *s = c->section, *end = c->section + c->sections;
   while (s < end) {
-    redist_priv_parcel *parcel = &c->parcel[c->parcels++];
-    const int own = parcel->own = s->own, carrier = parcel->carrier = s->carrier;
-    redist_priv_hop *hop =
-        c->shared || carrier == p->rank
-            ? NULL
-            : redist_priv_add_hop(c, own, own == REDIST_PRIV_FROM, carrier, p->tag + own);
-    parcel->section = s;
-    parcel->local = 1;
-    for (; s < end && s->carrier == carrier && s->own == own; s++, parcel->sections++) {
-      parcel->local &= s->node == here;
+    redist_priv_portion *portion = &c->portion[c->portions++];
+    const int own = portion->own = s->own, carrier = portion->carrier = s->carrier;
+    portion->section = s;
+    portion->local = 1;
+    if (!c->shared && carrier != p->rank)
+      portion->message =
+          redist_priv_add_message(c, own, own == REDIST_PRIV_FROM, carrier, p->tag + own);
+    for (; s < end && s->carrier == carrier && s->own == own; s++, portion->sections++) {
+      portion->local &= s->node == p->nodes->node[p->rank];
       s->at = c->bytes;
-      c->bytes += hop == NULL ? 0 : redist_priv_round_up(s->bytes, p->alignment);
+      if (portion->message != NULL) c->bytes += redist_priv_round_up(s->bytes, p->alignment);
     }
-    parcel->hop = hop;
-    if (hop != NULL) hop->bytes = c->bytes - hop->at;
+    if (portion->message != NULL) portion->message->bytes = c->bytes - portion->message->at;
   }
-  qsort(c->parcel, (size_t)c->parcels, sizeof *c->parcel, redist_priv_compare_ints);
+  qsort(c->portion, (size_t)c->portions, sizeof *c->portion, redist_priv_compare_ints);
 }
 
-/* Lays out this rank's dock, and what follows it where it is private. */
-REDIST_PRIV_COLD int redist_priv_lay_dock(redist_plan *p, redist_priv_carriage *c) {
-  c->hop = REDIST_PRIV_ZEROED(redist_priv_hop, c->sections + 4 * c->ranks);
-  if (c->hop == NULL) return REDIST_ERR_MEMORY;
-  c->bytes = (int64_t)sizeof *c->dock + 2 * c->ranks * REDIST_PRIV_LINE +
-             c->sections * (int64_t)sizeof *c->section;
-  redist_priv_lay_cargoes(p, c);
-  if (!c->shared) redist_priv_lay_parcels(p, c);
-  c->docked = c->hops;
-  redist_priv_list_parcels(p, c);
+/* Lays out this rank's buffer, and what follows it where it is private. */
+REDIST_PRIV_COLD int redist_priv_lay_buffer(redist_plan *p, redist_priv_carriers *c) {
+  c->message = REDIST_PRIV_ZEROED(redist_priv_node_message, c->entries + 4 * c->ranks);
+  if (c->message == NULL) return REDIST_ERR_MEMORY;
+  c->bytes = (int64_t)sizeof *c->buffer + 2 * c->ranks * REDIST_PRIV_LINE +
+             c->entries * (int64_t)sizeof *c->entry;
+  redist_priv_lay_entries(p, c);
+  if (!c->shared) redist_priv_add_portions(p, c);
+  c->first_own = c->messages;
+  redist_priv_list_portions(p, c);
   c->bytes = redist_priv_round_up(c->bytes, REDIST_PRIV_LINE);
   return REDIST_OK;
 }
 
-/* Writes a dock where it lies. Flags of ranks without a section there never make others wait. */
-REDIST_PRIV_COLD void redist_priv_write_dock(const redist_plan *p, redist_priv_carriage *c,
-                                             char *memory) {
-  redist_priv_section *s;
+/* Writes a buffer where it lies. Flags of ranks without a section there never make others wait. */
+REDIST_PRIV_COLD void redist_priv_write_buffer(const redist_plan *p, char *memory) {
+  redist_priv_carriers *c = p->carriers;
+  const redist_priv_section *s;
   int k;
-  c->dock = (redist_priv_dock *)(void *)memory;
-  memset(c->dock, 0, sizeof *c->dock);
-  c->dock->sections = c->sections;
+  c->buffer = (redist_priv_node_buffer *)(void *)memory;
+  memset(c->buffer, 0, sizeof *c->buffer);
+  c->buffer->entries = c->entries;
   for (k = 0; k < 2 * c->ranks; k++)
-    *redist_priv_dock_flag(c->dock, c->ranks, k % 2, k / 2) = REDIST_PRIV_UNUSED;
-  for (s = c->section; s < c->section + c->sections; s++) {
+    *redist_priv_buffer_flag(c->buffer, c->ranks, k % 2, k / 2) = REDIST_PRIV_UNUSED;
+  for (s = c->entry; s < c->entry + c->entries; s++) {
     int64_t *flag =
-        redist_priv_dock_flag(c->dock, c->ranks, s->own, p->nodes->number[s->rank[s->own]]);
-    c->hands[s->own] += *flag == REDIST_PRIV_UNUSED && s->rank[s->own] != p->rank;
+        redist_priv_buffer_flag(c->buffer, c->ranks, s->own, p->nodes->number[s->rank[s->own]]);
+    c->contributors[s->own] += *flag == REDIST_PRIV_UNUSED && s->rank[s->own] != p->rank;
     *flag = 0;
   }
-  if (c->sections > 0)
-    memcpy(redist_priv_dock_sections(c->dock, c->ranks), c->section,
-           (size_t)c->sections * sizeof *c->section);
+  if (c->entries > 0)
+    memcpy(redist_priv_buffer_entries(c->buffer, c->ranks), c->entry,
+           (size_t)c->entries * sizeof *c->entry);
 }
 
-/* Connects a parcel to the dock that its carrier shares with this rank. */
-REDIST_PRIV_COLD void redist_priv_moor(const redist_priv_carriage *c, redist_priv_parcel *parcel,
-                                       redist_priv_dock *dock) {
+/* Connects a portion to a carrier's buffer in memory. */
+REDIST_PRIV_COLD void redist_priv_connect_portion(const redist_priv_carriers *c,
+                                                  redist_priv_portion *portion, char *memory) {
+  redist_priv_node_buffer *buffer = (redist_priv_node_buffer *)(void *)memory;
+  const redist_priv_section *entry = redist_priv_buffer_entries(buffer, c->ranks);
   redist_priv_section *s;
-  parcel->dock = (char *)dock;
-  parcel->state = dock->state[parcel->own];
-  parcel->flag = redist_priv_dock_flag(dock, c->ranks, parcel->own, c->number);
-  for (s = parcel->section; s < parcel->section + parcel->sections; s++)
-    s->at = ((const redist_priv_section *)bsearch(s, redist_priv_dock_sections(dock, c->ranks),
-                                                  (size_t)dock->sections, sizeof *s,
-                                                  redist_priv_compare_sections))
-                ->at;
+  portion->buffer = memory;
+  portion->state = buffer->state[portion->own];
+  portion->flag = redist_priv_buffer_flag(buffer, c->ranks, portion->own, c->number);
+  for (s = portion->section; s < portion->section + portion->sections; s++) {
+    const void *found =
+        bsearch(s, entry, (size_t)buffer->entries, sizeof *s, redist_priv_compare_sections);
+    REDIST_ASSERT(found != NULL);
+    s->at = ((const redist_priv_section *)found)->at;
+  }
 }
 
 /* What is carried goes neither through this rank's own messages nor through rings. */
 REDIST_PRIV_COLD void redist_priv_mark_carried(redist_plan *p) {
   int64_t k;
-  for (k = 0; k < p->carriage->loads; k++) p->peer[p->carriage->load[k].peer].near = 1;
+  for (k = 0; k < p->carriers->sections; k++) p->peer[p->carriers->section[k].peer].near = 1;
 }
 
-/* Tells carriers, and lays out docks; whether that succeeds, c->code says. */
-REDIST_PRIV_COLD void redist_priv_lay_carriage(redist_plan *p) {
-  redist_priv_carriage *c = p->carriage;
-  c->code = redist_priv_tell_carriers(p, c);
-  if (c->code == REDIST_OK) c->code = redist_priv_lay_dock(p, c);
-  redist_priv_mark_carried(p);
-}
-
-/* Posts the k-th piece of a hop, or makes its persistent request. */
-REDIST_PRIV int redist_priv_post_hop(const redist_plan *p, const redist_priv_hop *hop, int64_t k,
-                                     int persistent) {
-  const redist_priv_carriage *c = p->carriage;
-  MPI_Request *request = &(persistent ? c->made : c->request)[hop->first + k];
-  char *memory = (char *)c->dock + hop->at + k * REDIST_MAX_COUNT;
-  const int n = (int)redist_priv_min(hop->bytes - k * REDIST_MAX_COUNT, REDIST_MAX_COUNT);
-  int code;
-  if (hop->sends)
-    code = (persistent ? MPI_Send_init : MPI_Isend)(memory, n, MPI_BYTE, hop->rank, hop->tag,
-                                                    p->comm, request);
-  else
-    code = (persistent ? MPI_Recv_init : MPI_Irecv)(memory, n, MPI_BYTE, hop->rank, hop->tag,
-                                                    p->comm, request);
-  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-}
-
-/* Makes the requests of all hops, persistent ones if possible. */
-REDIST_PRIV_COLD int redist_priv_make_hops(redist_plan *p, redist_priv_carriage *c) {
-  int64_t h, k;
-  int code = REDIST_OK;
-  for (h = 0; h < c->hops; h++) {
-    c->hop[h].first = c->requests;
-    c->hop[h].pieces = redist_priv_ceil_div(c->hop[h].bytes, REDIST_MAX_COUNT);
-    c->requests += c->hop[h].pieces;
+/* Makes a plan's carriers: lists what they carry for this rank, tells them, and lays out this rank's
+   buffer. code: an error of this rank. Collective; the same answer on all ranks. What fails after
+   the ranks have agreed is in c->code. */
+REDIST_PRIV_COLD int redist_priv_make_carriers(redist_plan *p, int shared, int code) {
+  redist_priv_carriers *c = p->carriers = redist_priv_carriers_new(p, shared);
+  int64_t most[2] = {REDIST_ERR_MEMORY, 0};
+  redist_priv_swap *swap = NULL;
+  if (c != NULL && c->section != NULL && c->portion != NULL && c->pair != NULL) {
+    most[0] = code;
+    redist_priv_list_pairs(p, c);
+    most[1] = redist_priv_list_sections(p, c);
   }
-  c->request = REDIST_PRIV_ALLOC(MPI_Request, 2 * c->requests);
-  c->status = REDIST_PRIV_ALLOC(MPI_Status, c->requests);
-  c->index = REDIST_PRIV_ALLOC(int, 2 * c->requests);
-  if (c->request == NULL || c->status == NULL || c->index == NULL) return REDIST_ERR_MEMORY;
-  c->made = c->request + c->requests;
-  c->owner = c->index + c->requests;
-  for (k = 0; k < 2 * c->requests; k++) c->request[k] = MPI_REQUEST_NULL;
-  for (h = 0; h < c->hops; h++)
-    for (k = 0; k < c->hop[h].pieces; k++) {
-      c->owner[c->hop[h].first + k] = (int)h;
-      if (REDIST_PRIV_PERSISTS && code == REDIST_OK)
-        code = redist_priv_post_hop(p, &c->hop[h], k, 1);
-    }
+  code = redist_priv_reduce(p->comm, most, 2, MPI_MAX);
+  code = code == REDIST_OK ? (int)most[0] : code;
+  if (code != REDIST_OK) return code;
+  swap = REDIST_PRIV_ZEROED(redist_priv_swap, c->ranks);
+  c->entry = REDIST_PRIV_ZEROED(redist_priv_section, c->ranks * most[1]);
+  code = swap == NULL || c->entry == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  code = redist_priv_worst(p->comm, code);
+  if (code == REDIST_OK) {
+    c->code = redist_priv_tell_carriers(p, c, swap, most[1]);
+    if (c->code == REDIST_OK) c->code = redist_priv_lay_buffer(p, c);
+    redist_priv_mark_carried(p);
+  }
+  REDIST_FREE(swap);
   return code;
 }
 
-/* Compiles the copies of what is carried, and makes the requests of hops. */
-REDIST_PRIV_COLD int redist_priv_make_carriage(redist_plan *p) {
-  const redist_priv_cutting uncut = {INT64_MAX, 0};
-  redist_priv_carriage *c = p->carriage;
-  int64_t k;
-  int code = redist_priv_lanes_create(p);
-  for (k = 0; c != NULL && k < c->loads && code == REDIST_OK; k++) {
-    redist_priv_peer *peer = &p->peer[c->load[k].peer];
-    code = redist_priv_list_pieces(p, peer, uncut, 1, &peer->whole);
-  }
-  return code == REDIST_OK && c != NULL ? redist_priv_make_hops(p, c) : code;
+/* ---- messages ---- */
+
+/* Posts the k-th piece of a message. */
+REDIST_PRIV int redist_priv_post_message(const redist_plan *p, const redist_priv_node_message *m,
+                                         int64_t k) {
+  const redist_priv_carriers *c = p->carriers;
+  MPI_Request *request = &c->request[m->first + k];
+  char *memory = (char *)c->buffer + m->at + k * REDIST_MAX_COUNT;
+  const int n = (int)redist_priv_min(m->bytes - k * REDIST_MAX_COUNT, REDIST_MAX_COUNT);
+  const int code = m->sends ? MPI_Isend(memory, n, MPI_BYTE, m->rank, m->tag, p->comm, request)
+                            : MPI_Irecv(memory, n, MPI_BYTE, m->rank, m->tag, p->comm, request);
+  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* ---- executing ---- */
+/* Makes room for the requests of all messages. */
+REDIST_PRIV_COLD int redist_priv_make_requests(redist_priv_carriers *c) {
+  int64_t m, k;
+  for (m = 0; m < c->messages; m++) {
+    c->message[m].first = c->requests;
+    c->message[m].pieces = redist_priv_ceil_div(c->message[m].bytes, REDIST_MAX_COUNT);
+    c->requests += c->message[m].pieces;
+  }
+  c->request = REDIST_PRIV_ALLOC(MPI_Request, c->requests);
+  c->status = REDIST_PRIV_ALLOC(MPI_Status, c->requests);
+  c->index = REDIST_PRIV_ALLOC(int, c->requests);
+  c->message_of = REDIST_PRIV_ALLOC(int, c->requests);
+  if (c->request == NULL || c->status == NULL || c->index == NULL || c->message_of == NULL)
+    return REDIST_ERR_MEMORY;
+  for (m = 0; m < c->messages; m++)
+    for (k = c->message[m].first; k < c->message[m].first + c->message[m].pieces; k++) {
+      c->request[k] = MPI_REQUEST_NULL;
+      c->message_of[k] = (int)m;
+    }
+  return REDIST_OK;
+}
 
-/* Copies the sections of a parcel to the cargoes that leave, or from those that have entered. */
-REDIST_PRIV void redist_priv_copy_parcel(const redist_plan *p, const redist_priv_hop *hop) {
-  const redist_priv_carriage *c = p->carriage;
+/* Compiles the copies of what is carried, and makes room for requests. */
+REDIST_PRIV_COLD int redist_priv_carriers_create(redist_plan *p) {
+  const redist_priv_cutting uncut = {INT64_MAX, 0};
+  redist_priv_carriers *c = p->carriers;
+  int64_t k;
+  int code = redist_priv_lanes_create(p);
+  for (k = 0; c != NULL && k < c->sections && code == REDIST_OK; k++) {
+    redist_priv_peer *peer = &p->peer[c->section[k].peer];
+    code = redist_priv_list_pieces(p, peer, uncut, 1, &peer->whole);
+  }
+  return code == REDIST_OK && c != NULL ? redist_priv_make_requests(c) : code;
+}
+
+/* Copies a portion's sections from its message to their places, or from there. */
+REDIST_PRIV void redist_priv_copy_portion(const redist_plan *p, const redist_priv_node_message *m) {
+  const redist_priv_carriers *c = p->carriers;
   const redist_priv_section *s;
-  char *dock = (char *)c->dock, *at = dock + hop->at;
-  for (s = c->section; s < c->section + c->sections; s++) {
-    if (s->own != hop->own || s->rank[s->own] != hop->rank) continue;
-    memcpy(hop->sends ? at : dock + s->at, hop->sends ? dock + s->at : at, (size_t)s->bytes);
+  char *buffer = (char *)c->buffer, *at = buffer + m->at;
+  for (s = c->entry; s < c->entry + c->entries; s++) {
+    if (s->own != m->own || s->rank[s->own] != m->rank) continue;
+    memcpy(m->sends ? at : buffer + s->at, m->sends ? buffer + s->at : at, (size_t)s->bytes);
     at += redist_priv_round_up(s->bytes, p->alignment);
   }
 }
 
-REDIST_PRIV int redist_priv_start_hop(const redist_plan *p, redist_priv_hop *hop) {
-  redist_priv_carriage *c = p->carriage;
+REDIST_PRIV int redist_priv_start_message(const redist_plan *p, redist_priv_node_message *m) {
+  redist_priv_carriers *c = p->carriers;
   int64_t k;
   int code = REDIST_OK;
-  if (hop->copies && hop->sends) redist_priv_copy_parcel(p, hop);
-  hop->pending = hop->pieces;
-  c->active += hop->pieces;
-  c->moving[hop->own] += hop->flag == NULL;
-  for (k = hop->first; k < hop->first + hop->pieces && code == REDIST_OK; k++) {
-    c->request[k] = c->made[k];
-    if (c->made[k] == MPI_REQUEST_NULL)
-      code = redist_priv_post_hop(p, hop, k - hop->first, 0);
-    else if (MPI_Start(&c->request[k]) != MPI_SUCCESS)
-      code = REDIST_ERR_MPI;
-  }
+  if (m->copies && m->sends) redist_priv_copy_portion(p, m);
+  m->pending = m->pieces;
+  c->active += m->pieces;
+  c->pending[m->own] += m->flag == NULL;
+  for (k = 0; k < m->pieces && code == REDIST_OK; k++) code = redist_priv_post_message(p, m, k);
   return code;
 }
 
-/* Starts hop[first], ..., hop[end - 1], those of a side. */
-REDIST_PRIV int redist_priv_start_hops(const redist_plan *p, int own, int64_t first, int64_t end) {
+/* Starts message[first], ..., message[end - 1], those of a side. */
+REDIST_PRIV int redist_priv_start_messages(const redist_plan *p, int own, int64_t first,
+                                           int64_t end) {
+  redist_priv_node_message *m = p->carriers->message;
   int code = REDIST_OK;
   for (; first < end && code == REDIST_OK; first++)
-    if (p->carriage->hop[first].own == own)
-      code = redist_priv_start_hop(p, &p->carriage->hop[first]);
+    if (m[first].own == own) code = redist_priv_start_message(p, &m[first]);
   return code;
 }
 
-/* A piece of a hop is complete. */
+/* A piece of a message is complete. */
 REDIST_PRIV void redist_priv_finish_piece(const redist_plan *p, int k) {
-  redist_priv_carriage *c = p->carriage;
-  redist_priv_hop *hop = &c->hop[c->owner[k]];
-  c->request[k] = MPI_REQUEST_NULL;
+  redist_priv_carriers *c = p->carriers;
+  redist_priv_node_message *m = &c->message[c->message_of[k]];
   c->active--;
-  if (--hop->pending > 0) return;
-  if (hop->copies && !hop->sends) redist_priv_copy_parcel(p, hop);
-  if (hop->flag == NULL)
-    c->moving[hop->own]--;
+  if (--m->pending > 0) return;
+  if (m->copies && !m->sends) redist_priv_copy_portion(p, m);
+  if (m->flag == NULL)
+    c->pending[m->own]--;
   else
-    REDIST_PRIV_RELEASE(hop->flag, c->execution);
+    REDIST_PRIV_RELEASE(m->flag, c->execution);
 }
 
-/* Packs the sections of a parcel when the dock is ready for them, or unpacks them when they are
+/* ---- executing ---- */
+
+/* Packs the sections of a portion when the buffer is ready for them, or unpacks them when they are
    there, in turn. */
-REDIST_PRIV int redist_priv_run_parcel(redist_plan *p, redist_priv_parcel *parcel) {
-  redist_priv_carriage *c = p->carriage;
-  const int packs = parcel->own == REDIST_PRIV_FROM;
+REDIST_PRIV int redist_priv_run_portion(redist_plan *p, redist_priv_portion *portion) {
+  redist_priv_carriers *c = p->carriers;
+  const int packs = portion->own == REDIST_PRIV_FROM;
   redist_priv_section *s;
   int all = 1;
-  if (parcel->done || REDIST_PRIV_ACQUIRE(parcel->state) < c->execution - packs) return REDIST_OK;
-  for (s = parcel->section; s < parcel->section + parcel->sections; s++) {
+  if (portion->done || REDIST_PRIV_ACQUIRE(portion->state) < c->execution - packs) return REDIST_OK;
+  for (s = portion->section; s < portion->section + portion->sections; s++) {
     redist_priv_peer *peer = &p->peer[s->peer];
     if (peer->pending > 0 && (packs || redist_priv_is_in_turn(p, peer))) {
-      redist_priv_copy_piece(p, peer, peer->whole, parcel->dock + s->at);
+      redist_priv_copy_piece(p, peer, peer->whole, portion->buffer + s->at);
       peer->pending = 0;
       if (!packs) redist_priv_arrive(p, peer->rank);
     }
     all &= peer->pending == 0;
   }
   if (!all) return REDIST_OK;
-  parcel->done = 1;
+  portion->done = 1;
   c->left--;
-  if (parcel->hop != NULL) return packs ? redist_priv_start_hop(p, parcel->hop) : REDIST_OK;
-  REDIST_PRIV_RELEASE(parcel->flag, c->execution);
-  return REDIST_OK;
+  if (portion->message == NULL) REDIST_PRIV_RELEASE(portion->flag, c->execution);
+  return packs && portion->message != NULL ? redist_priv_start_message(p, portion->message)
+                                           : (int)REDIST_OK;
 }
 
-REDIST_PRIV int redist_priv_run_parcels(redist_plan *p, int own) {
-  redist_priv_carriage *c = p->carriage;
+REDIST_PRIV int redist_priv_run_portions(redist_plan *p, int own) {
+  redist_priv_carriers *c = p->carriers;
   int64_t k;
   int code = REDIST_OK;
-  for (k = 0; k < c->parcels && code == REDIST_OK; k++)
-    if (c->parcel[k].own == own) code = redist_priv_run_parcel(p, &c->parcel[k]);
+  for (k = 0; k < c->portions && code == REDIST_OK; k++)
+    if (c->portion[k].own == own) code = redist_priv_run_portion(p, &c->portion[k]);
   return code;
 }
 
-/* Progresses this carrier's cargoes of a side. What stays in the node enters as soon as it
-   leaves. */
-REDIST_PRIV int redist_priv_run_cargoes(const redist_plan *p, int own) {
-  redist_priv_carriage *c = p->carriage;
+/* Progresses this carrier's messages of a side. What stays in the node arrives as soon as it is
+   sent. */
+REDIST_PRIV int redist_priv_run_messages(const redist_plan *p, int own) {
+  redist_priv_carriers *c = p->carriers;
   const int64_t now = c->execution, ready = own == REDIST_PRIV_FROM ? now : now - 1;
-  int code = REDIST_OK;
-  while (c->gate[own] < c->ranks &&
-         REDIST_PRIV_ACQUIRE(redist_priv_dock_flag(c->dock, c->ranks, own, c->gate[own])) >= ready)
-    c->gate[own]++;
-  if (c->stage[own] == REDIST_PRIV_GATHERS && c->gate[own] == c->ranks) {
+  int *raised = &c->raised[own], code = REDIST_OK;
+  while (*raised < c->ranks &&
+         REDIST_PRIV_ACQUIRE(redist_priv_buffer_flag(c->buffer, c->ranks, own, *raised)) >= ready)
+    ++*raised;
+  if (c->stage[own] == REDIST_PRIV_GATHERS && *raised == c->ranks) {
     c->stage[own] = REDIST_PRIV_MOVES;
-    code = redist_priv_start_hops(p, own, 0, c->cargoes);
+    code = redist_priv_start_messages(p, own, 0, c->between);
   }
-  if (c->stage[own] == REDIST_PRIV_MOVES && c->moving[own] == 0 && code == REDIST_OK &&
+  if (c->stage[own] == REDIST_PRIV_MOVES && c->pending[own] == 0 && code == REDIST_OK &&
       (c->shared || c->stage[REDIST_PRIV_FROM] != REDIST_PRIV_GATHERS)) {
     c->stage[own] = REDIST_PRIV_RESTS;
-    REDIST_PRIV_RELEASE(&c->dock->state[own][0], now);
-    if (own == REDIST_PRIV_TO) code = redist_priv_start_hops(p, own, c->cargoes, c->docked);
+    REDIST_PRIV_RELEASE(&c->buffer->state[own][0], now);
+    if (own == REDIST_PRIV_TO) code = redist_priv_start_messages(p, own, c->between, c->first_own);
   }
   return code;
 }
 
 /* Progresses all that need not wait for another. */
-REDIST_PRIV int redist_priv_run_carriage(redist_plan *p) {
-  int code = redist_priv_run_parcels(p, REDIST_PRIV_FROM);
-  if (code == REDIST_OK) code = redist_priv_run_cargoes(p, REDIST_PRIV_FROM);
-  return code == REDIST_OK ? redist_priv_run_cargoes(p, REDIST_PRIV_TO) : code;
+REDIST_PRIV int redist_priv_run_carriers(redist_plan *p) {
+  int code = redist_priv_run_portions(p, REDIST_PRIV_FROM);
+  if (code == REDIST_OK) code = redist_priv_run_messages(p, REDIST_PRIV_FROM);
+  return code == REDIST_OK ? redist_priv_run_messages(p, REDIST_PRIV_TO) : code;
 }
 
-/* Starts an execution of what is carried. In place, all sections are packed now, as nothing is left
-   in the docks. */
-REDIST_PRIV int redist_priv_start_carriage(redist_plan *p) {
-  redist_priv_carriage *c = p->carriage;
+/* Starts an execution. In place, all sections are packed now: the buffers are empty. */
+REDIST_PRIV int redist_priv_start_carriers(redist_plan *p) {
+  redist_priv_carriers *c = p->carriers;
   int64_t k;
   int own, code;
   if (c == NULL) return REDIST_OK;
   c->execution++;
-  c->left = c->parcels;
-  for (own = 0; own < 2; own++) c->stage[own] = c->gate[own] = 0;
-  for (k = 0; k < c->parcels; k++) c->parcel[k].done = 0;
-  for (k = 0; k < c->loads; k++) p->peer[c->load[k].peer].pending = 1;
-  code = redist_priv_start_hops(p, REDIST_PRIV_FROM, c->cargoes, c->docked);
-  if (code == REDIST_OK) code = redist_priv_start_hops(p, REDIST_PRIV_TO, c->docked, c->hops);
-  return code == REDIST_OK ? redist_priv_run_carriage(p) : code;
+  c->left = c->portions;
+  for (own = 0; own < 2; own++) c->stage[own] = c->raised[own] = 0;
+  for (k = 0; k < c->portions; k++) c->portion[k].done = 0;
+  for (k = 0; k < c->sections; k++) p->peer[c->section[k].peer].pending = 1;
+  code = redist_priv_start_messages(p, REDIST_PRIV_FROM, c->between, c->first_own);
+  if (code == REDIST_OK)
+    code = redist_priv_start_messages(p, REDIST_PRIV_TO, c->first_own, c->messages);
+  return code == REDIST_OK ? redist_priv_run_carriers(p) : code;
 }
 
-/* Whether this rank's part of an execution is complete. In place, all that it packed has left. */
-REDIST_PRIV int redist_priv_carriage_is_done(const redist_plan *p) {
-  const redist_priv_carriage *c = p->carriage;
+/* Whether this rank's part of an execution is complete. In place, all that it packed is sent. */
+REDIST_PRIV int redist_priv_carriers_are_done(const redist_plan *p) {
+  const redist_priv_carriers *c = p->carriers;
   int64_t k;
   int done = c->left == 0 && c->active == 0 && c->stage[0] == REDIST_PRIV_RESTS &&
              c->stage[1] == REDIST_PRIV_RESTS;
-  for (k = 0; done && p->overwrites && k < c->parcels; k++)
-    done = c->parcel[k].own == REDIST_PRIV_TO ||
-           REDIST_PRIV_ACQUIRE(c->parcel[k].state) == c->execution;
+  for (k = 0; done && p->overwrites && k < c->portions; k++)
+    done = c->portion[k].own == REDIST_PRIV_TO ||
+           REDIST_PRIV_ACQUIRE(c->portion[k].state) == c->execution;
   return done;
 }
 
 /* Progresses what is carried; *done stays 1 only if that is complete. */
-REDIST_PRIV int redist_priv_test_carriage(redist_plan *p, int *done) {
-  redist_priv_carriage *c = p->carriage;
+REDIST_PRIV int redist_priv_test_carriers(redist_plan *p, int *done) {
+  redist_priv_carriers *c = p->carriers;
   int k, n = 0, code;
   if (c == NULL) return REDIST_OK;
   if (c->active > 0 &&
       MPI_Testsome((int)c->requests, c->request, &n, c->index, c->status) != MPI_SUCCESS)
     return REDIST_ERR_MPI;
   for (k = 0; n != MPI_UNDEFINED && k < n; k++) redist_priv_finish_piece(p, c->index[k]);
-  code = redist_priv_run_carriage(p);
-  if (code == REDIST_OK) code = redist_priv_run_parcels(p, REDIST_PRIV_TO);
-  *done &= redist_priv_carriage_is_done(p);
+  code = redist_priv_run_carriers(p);
+  if (code == REDIST_OK) code = redist_priv_run_portions(p, REDIST_PRIV_TO);
+  *done &= redist_priv_carriers_are_done(p);
   return code;
 }
 
-REDIST_PRIV_COLD void redist_priv_free_carriage(redist_plan *p) {
-  redist_priv_carriage *c = p->carriage;
-  int64_t h, k;
-  for (h = 0; c != NULL && c->owner != NULL && h < c->hops; h++)
-    for (k = c->hop[h].first; k < c->hop[h].first + c->hop[h].pieces; k++)
-      redist_priv_drop(c->made[k] != MPI_REQUEST_NULL ? &c->made[k] : &c->request[k],
-                       p->failed && !c->hop[h].sends);
-  if (c != NULL) {
-    REDIST_FREE(c->load);
-    REDIST_FREE(c->section);
-    REDIST_FREE(c->letter);
-    REDIST_FREE(c->parcel);
-    REDIST_FREE(c->pair);
-    REDIST_FREE(c->hop);
-    REDIST_FREE(c->request);
-    REDIST_FREE(c->status);
-    REDIST_FREE(c->index);
-  }
+REDIST_PRIV_COLD void redist_priv_free_carriers(redist_plan *p) {
+  redist_priv_carriers *c = p->carriers;
+  int64_t k;
+  if (c == NULL) return;
+  for (k = 0; c->message_of != NULL && k < c->requests; k++)
+    redist_priv_drop(&c->request[k], p->failed && !c->message[c->message_of[k]].sends);
+  REDIST_FREE(c->section);
+  REDIST_FREE(c->entry);
+  REDIST_FREE(c->portion);
+  REDIST_FREE(c->pair);
+  REDIST_FREE(c->message);
+  REDIST_FREE(c->request);
+  REDIST_FREE(c->status);
+  REDIST_FREE(c->index);
+  REDIST_FREE(c->message_of);
   REDIST_FREE(c);
-  p->carriage = NULL;
+  p->carriers = NULL;
 }
 
-/* ---- through parcels ---- */
+/* ---- through messages inside the node ---- */
 
-REDIST_PRIV_COLD int redist_priv_parcels_open(redist_plan *p) {
+REDIST_PRIV_COLD int redist_priv_unshared_open(redist_plan *p) {
   int code, separate;
   if (p->nodes == NULL) return REDIST_OK; /* on one node there is nothing to carry */
-  code = redist_priv_begin_carriage(p, 0, REDIST_OK);
+  code = redist_priv_make_carriers(p, 0, REDIST_OK);
   if (code != REDIST_OK) return code;
-  redist_priv_lay_carriage(p);
-  separate = redist_priv_separate(p); /* parcels have tags of their own */
-  return p->carriage->code == REDIST_OK ? separate : p->carriage->code;
+  separate = redist_priv_separate(p); /* portions have tags of their own */
+  return p->carriers->code == REDIST_OK ? separate : p->carriers->code;
 }
 
-REDIST_PRIV_COLD int redist_priv_parcels_staging(redist_plan *p, int own) {
+REDIST_PRIV_COLD int redist_priv_unshared_staging(redist_plan *p, int own) {
   const int code = redist_priv_lanes_staging(p, own);
-  if (own == REDIST_PRIV_TO && p->carriage != NULL)
-    p->staging[own].bytes += p->carriage->bytes + REDIST_PRIV_LINE;
+  if (own == REDIST_PRIV_TO && p->carriers != NULL)
+    p->staging[own].bytes += p->carriers->bytes + REDIST_PRIV_LINE;
   return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_parcels_create(redist_plan *p) {
-  redist_priv_carriage *c = p->carriage;
-  char *memory;
+REDIST_PRIV_COLD int redist_priv_unshared_create(redist_plan *p) {
+  redist_priv_carriers *c = p->carriers;
+  char *memory = p->staging[REDIST_PRIV_TO].memory;
   int64_t k;
-  if (c == NULL) return redist_priv_make_carriage(p);
-  memory = p->staging[REDIST_PRIV_TO].memory;
-  redist_priv_write_dock(p, c, memory + -(uintptr_t)memory % REDIST_PRIV_LINE);
-  for (k = c->cargoes; k < c->docked; k++)
-    c->hop[k].flag =
-        redist_priv_dock_flag(c->dock, c->ranks, c->hop[k].own, p->nodes->number[c->hop[k].rank]);
-  for (k = 0; k < c->parcels; k++) {
-    redist_priv_parcel *parcel = &c->parcel[k];
-    if (parcel->hop == NULL) {
-      redist_priv_moor(c, parcel, c->dock);
-    } else {
-      parcel->dock = (char *)c->dock;
-      parcel->state = parcel->hop->flag = &parcel->complete;
-    }
+  if (c == NULL) return redist_priv_lanes_create(p);
+  memory += -(uintptr_t)memory % REDIST_PRIV_LINE;
+  redist_priv_write_buffer(p, memory);
+  for (k = c->between; k < c->first_own; k++) {
+    redist_priv_node_message *m = &c->message[k];
+    m->flag = redist_priv_buffer_flag(c->buffer, c->ranks, m->own, p->nodes->number[m->rank]);
   }
-  return redist_priv_make_carriage(p);
+  for (k = 0; k < c->portions; k++) {
+    redist_priv_portion *portion = &c->portion[k];
+    portion->buffer = memory;
+    if (portion->message == NULL)
+      redist_priv_connect_portion(c, portion, memory);
+    else
+      portion->state = portion->message->flag = &portion->complete;
+  }
+  return redist_priv_carriers_create(p);
 }
 
-REDIST_PRIV int redist_priv_parcels_start(redist_plan *p) {
-  const int code = redist_priv_start_carriage(p);
+REDIST_PRIV int redist_priv_unshared_start(redist_plan *p) {
+  const int code = redist_priv_start_carriers(p);
   return code == REDIST_OK ? redist_priv_lanes_start(p) : code;
 }
 
-REDIST_PRIV int redist_priv_parcels_test(redist_plan *p, int *done) {
+REDIST_PRIV int redist_priv_unshared_test(redist_plan *p, int *done) {
   const int code = redist_priv_lanes_test(p, done);
-  return code == REDIST_OK ? redist_priv_test_carriage(p, done) : code;
+  return code == REDIST_OK ? redist_priv_test_carriers(p, done) : code;
 }
 
-REDIST_PRIV_COLD void redist_priv_parcels_destroy(redist_plan *p) {
+REDIST_PRIV_COLD void redist_priv_unshared_destroy(redist_plan *p) {
   int64_t k;
-  redist_priv_free_carriage(p);
+  redist_priv_free_carriers(p);
   redist_priv_lanes_destroy(p);
   for (k = 0; k < p->peers; k++) p->peer[k].near = 0;
 }
@@ -5344,88 +5327,89 @@ REDIST_PRIV_COLD void redist_priv_parcels_destroy(redist_plan *p) {
 
 /* Lists all ranks of the node as members of the plan's home, which has fewer as yet. */
 REDIST_PRIV_COLD int redist_priv_list_node(redist_plan *p) {
-  const redist_priv_nodes *n = p->nodes;
-  const int *first = n->first + n->node[p->rank];
   redist_priv_home *h = &p->sharing.home;
+  const int *first = p->nodes->first + p->nodes->node[p->rank];
   int k;
   if (p->options.arena != NULL) return REDIST_OK;
   redist_priv_forget_members(h);
   if (redist_priv_members(h, first[1] - first[0]) != REDIST_OK) return REDIST_ERR_MEMORY;
-  for (k = 0; k < h->size; k++) h->member[k].rank = n->rank[first[0] + k];
-  h->rank = n->number[p->rank];
+  for (k = 0; k < h->size; k++) h->member[k].rank = redist_priv_ranks_here(p)[k];
+  h->rank = p->nodes->number[p->rank];
   return REDIST_OK;
 }
 
-/* Writes this rank's dock into its block of shared memory, and gives all members notice. Fails
+/* Writes this rank's buffer into its block of shared memory, and gives all members notice. Fails
    where a carrier of this rank is none. */
-REDIST_PRIV_COLD int redist_priv_share_dock(redist_plan *p) {
-  redist_priv_carriage *c = p->carriage;
+REDIST_PRIV_COLD int redist_priv_share_buffer(redist_plan *p) {
+  redist_priv_carriers *c = p->carriers;
   redist_priv_rings *r = p->sharing.rings;
   char *segment = redist_priv_own_segment(r->home);
   redist_priv_board *board = (redist_priv_board *)(void *)(segment + r->begin);
-  int64_t k;
-  int code = REDIST_OK;
-  board->dock = r->bytes - c->bytes;
-  redist_priv_write_dock(p, c, (char *)board + board->dock);
-  r->dock = c->dock;
+  MPI_Group group[2] = {MPI_GROUP_NULL, MPI_GROUP_NULL};
+  redist_priv_portion *portion;
+  int k, code = redist_priv_groups(p, group);
+  board->buffer = r->bytes - c->bytes;
+  redist_priv_write_buffer(p, (char *)board + board->buffer);
+  r->buffer = c->buffer;
   r->ranks = c->ranks;
   for (k = 0; k < r->home->size; k++)
     REDIST_PRIV_RELEASE(&((redist_priv_notice *)(void *)segment)[k].board, r->begin);
-  for (k = 0; k < c->parcels && code == REDIST_OK; k++) {
-    redist_priv_parcel *parcel = &c->parcel[k];
-    if (parcel->carrier == p->rank) continue;
-    code = redist_priv_member_of(p, parcel->carrier, &parcel->there);
-    if (code == REDIST_OK && parcel->there < 0) code = REDIST_ERR_MEMORY;
+  for (portion = c->portion; portion < c->portion + c->portions && code == REDIST_OK; portion++) {
+    if (portion->carrier == p->rank) continue;
+    code = redist_priv_member_of(p, group, portion->carrier, &portion->there);
+    if (code == REDIST_OK && portion->there < 0) code = REDIST_ERR_MEMORY;
   }
+  redist_priv_groups_free(group);
   return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_docks_open(redist_plan *p) {
-  int code = p->nodes == NULL ? (int)REDIST_OK
-                              : redist_priv_begin_carriage(p, 1, redist_priv_list_node(p));
+REDIST_PRIV_COLD int redist_priv_nodes_open(redist_plan *p) {
+  int code;
+  if (p->nodes == NULL) return redist_priv_shared_open(p);
+  code = redist_priv_make_carriers(p, 1, redist_priv_list_node(p));
   if (code != REDIST_OK) return code;
-  if (p->nodes != NULL) redist_priv_lay_carriage(p);
   code = redist_priv_shared_open(p);
-  if (p->nodes == NULL) return code;
   redist_priv_mark_carried(p);
-  return code == REDIST_OK ? redist_priv_share_dock(p) : code;
+  return code == REDIST_OK ? redist_priv_share_buffer(p) : code;
 }
 
-/* Connects all parcels to their docks, after all ranks have written theirs. */
-REDIST_PRIV_COLD int redist_priv_docks_connect(redist_plan *p) {
-  redist_priv_carriage *c = p->carriage;
+/* Connects all portions to their buffers, after all ranks have written theirs. */
+REDIST_PRIV_COLD int redist_priv_nodes_connect(redist_plan *p) {
+  redist_priv_carriers *c = p->carriers;
   const redist_priv_home *home = p->sharing.rings->home;
   const int code = redist_priv_shared_connect(p);
   int64_t k;
-  for (k = 0; c != NULL && k < c->parcels && code == REDIST_OK; k++) {
-    redist_priv_parcel *parcel = &c->parcel[k];
-    char *segment = home->member[parcel->there].segment;
-    redist_priv_notice *notice =
-        (redist_priv_notice *)(void *)segment + home->member[parcel->there].place;
-    redist_priv_board *board =
-        (redist_priv_board *)(void *)(segment + REDIST_PRIV_ACQUIRE(&notice->board));
-    char *dock = parcel->carrier == p->rank ? (char *)c->dock : (char *)board + board->dock;
-    redist_priv_moor(c, parcel, (redist_priv_dock *)(void *)dock);
+  for (k = 0; c != NULL && k < c->portions && code == REDIST_OK; k++) {
+    redist_priv_portion *portion = &c->portion[k];
+    const redist_priv_member *m = &home->member[portion->there];
+    char *board;
+    if (portion->carrier == p->rank) {
+      redist_priv_connect_portion(c, portion, (char *)c->buffer);
+      continue;
+    }
+    board = m->segment +
+            REDIST_PRIV_ACQUIRE(&((redist_priv_notice *)(void *)m->segment)[m->place].board);
+    redist_priv_connect_portion(c, portion, board + ((redist_priv_board *)(void *)board)->buffer);
   }
   return code;
 }
 
-REDIST_PRIV int redist_priv_docks_start(redist_plan *p) {
-  const int code = redist_priv_start_carriage(p);
+REDIST_PRIV int redist_priv_nodes_start(redist_plan *p) {
+  const int code = redist_priv_start_carriers(p);
   return code == REDIST_OK ? redist_priv_shared_start(p) : code;
 }
 
-REDIST_PRIV int redist_priv_docks_test(redist_plan *p, int *done) {
+REDIST_PRIV int redist_priv_nodes_test(redist_plan *p, int *done) {
   int inside, code = redist_priv_shared_test(p, done);
   inside = *done;
-  if (code == REDIST_OK) code = redist_priv_test_carriage(p, done);
-  if (code == REDIST_OK && inside && !*done && p->carriage->active == 0)
+  if (code == REDIST_OK) code = redist_priv_test_carriers(p, done);
+  if (code == REDIST_OK && inside && !*done && p->carriers->active == 0)
     code = redist_priv_let_progress(p);
   return code;
 }
 
-REDIST_PRIV_COLD void redist_priv_docks_destroy(redist_plan *p) {
-  redist_priv_free_carriage(p);
+REDIST_PRIV_COLD void redist_priv_nodes_destroy(redist_plan *p) {
+  redist_priv_free_carriers(p);
   redist_priv_shared_destroy(p);
 }
 
@@ -5640,13 +5624,13 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void) {
 #endif
 #ifndef REDIST_NO_NODES
 #ifdef REDIST_PRIV_SHARES
-      {REDIST_NODES, "REDIST_NODES", NULL, redist_priv_docks_open, redist_priv_lanes_staging,
-       redist_priv_make_carriage, redist_priv_docks_connect, redist_priv_docks_start,
-       redist_priv_docks_test, redist_priv_docks_destroy},
+      {REDIST_NODES, "REDIST_NODES", NULL, redist_priv_nodes_open, redist_priv_lanes_staging,
+       redist_priv_carriers_create, redist_priv_nodes_connect, redist_priv_nodes_start,
+       redist_priv_nodes_test, redist_priv_nodes_destroy},
 #endif
-      {REDIST_NODES, "REDIST_NODES", NULL, redist_priv_parcels_open, redist_priv_parcels_staging,
-       redist_priv_parcels_create, NULL, redist_priv_parcels_start, redist_priv_parcels_test,
-       redist_priv_parcels_destroy},
+      {REDIST_NODES, "REDIST_NODES", NULL, redist_priv_unshared_open, redist_priv_unshared_staging,
+       redist_priv_unshared_create, NULL, redist_priv_unshared_start, redist_priv_unshared_test,
+       redist_priv_unshared_destroy},
 #endif
 #ifndef REDIST_NO_MULTIPHASE
       {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", NULL, redist_priv_multiphase_open, NULL, NULL, NULL,
@@ -5794,7 +5778,7 @@ REDIST_PRIV_COLD double redist_priv_messages_between(const redist_priv_network *
   return redist_priv_transport_of(REDIST_SCHEDULED) != NULL && pieces < whole ? pieces : whole;
 }
 
-/* The seconds by carriers: sections go to docks, between nodes, and from docks. Where docks are
+/* The seconds by carriers: sections go to buffers, between nodes, and from buffers. Where buffers are
    private, what stays in the node goes with them. */
 REDIST_PRIV_COLD double redist_priv_predict_nodes(const redist_plan *p,
                                                   const redist_priv_network *n,
@@ -5802,9 +5786,9 @@ REDIST_PRIV_COLD double redist_priv_predict_nodes(const redist_plan *p,
   const redist_priv_spread *s = &p->spread;
   const int least = p->nodes->least, others = p->nodes->nodes - 1;
   const int64_t carriers = redist_priv_min(redist_priv_min(others, s->peers[1]), least),
-                cargoes = redist_priv_min(others, s->peers[1] * least) * redist_priv_strands(p);
+                messages = redist_priv_min(others, s->peers[1] * least) * redist_priv_per_pair(p);
   const double bytes = (double)s->bytes[1], near_bytes = (double)s->bytes[0],
-               between = redist_priv_transfer(n, (double)redist_priv_ceil_div(cargoes, least),
+               between = redist_priv_transfer(n, (double)redist_priv_ceil_div(messages, least),
                                               bytes * n->crowding);
   redist_priv_network inside = *n;
   if (redist_priv_transport_of(REDIST_SHARED) != NULL)
@@ -6089,7 +6073,7 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_err
     if (v->code != REDIST_OK && p->options.method == REDIST_AUTO && outcome[UNFIT] == REDIST_OK)
       outcome[UNFIT] = v->code;
     outcome[USED] = p->sharing.rings == NULL || p->sharing.rings->channels > 0 ||
-                    (p->carriage != NULL && p->carriage->loads > 0);
+                    (p->carriers != NULL && p->carriers->sections > 0);
     if (v->code == REDIST_OK && t->create != NULL)
       redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s", t->name);
     p->tried |= 1u << t->method;
@@ -6662,19 +6646,20 @@ REDIST_API const char *redist_plan_message(const redist_plan *p) {
   return p == NULL ? "the plan is NULL" : p->error.text;
 }
 
-/* The messages that this rank sends or receives; adds their bytes. A carrier's are its cargoes, too,
-   and what it hands to the ranks of its node, or gets from them. */
+/* The messages that this rank sends or receives; adds their bytes. A carrier's are its messages, too,
+   and what it contributors to the ranks of its node, or gets from them. */
 REDIST_PRIV_COLD int64_t redist_priv_count_messages(const redist_plan *p, int own, int64_t *bytes) {
-  const redist_priv_carriage *c = p->carriage;
+  const redist_priv_carriers *c = p->carriers;
   int64_t k, n = p->side[own].peers;
   *bytes += p->side[own].bytes;
   if (c == NULL) return n;
-  for (k = 0; k < c->loads; k++) n -= c->load[k].own == own;
-  for (k = 0; k < c->parcels; k++) n += c->parcel[k].own == own && c->parcel[k].carrier != p->rank;
-  n += c->hands[!own];
-  for (k = 0; k < c->cargoes; k++) {
-    n += c->hop[k].own == own;
-    *bytes += c->hop[k].own == own ? c->hop[k].bytes : 0;
+  for (k = 0; k < c->sections; k++) n -= c->section[k].own == own;
+  for (k = 0; k < c->portions; k++)
+    n += c->portion[k].own == own && c->portion[k].carrier != p->rank;
+  n += c->contributors[!own];
+  for (k = 0; k < c->between; k++) {
+    n += c->message[k].own == own;
+    *bytes += c->message[k].own == own ? c->message[k].bytes : 0;
   }
   return n;
 }
@@ -6758,14 +6743,14 @@ REDIST_PRIV_COLD void redist_priv_print_seconds(const redist_plan *p, FILE *file
 
 /* Who carries what from rank 0's node. */
 REDIST_PRIV_COLD void redist_priv_print_carriers(const redist_plan *p, FILE *file) {
-  const redist_priv_carriage *c = p->carriage;
+  const redist_priv_carriers *c = p->carriers;
   int k;
   if (c == NULL) return;
-  fprintf(file, "  carriers  %d cargo%s between two of %d nodes, through %s; from node 0",
-          c->strands, c->strands == 1 ? "" : "es", c->nodes,
+  fprintf(file, "  carriers  %d message%s between two of %d nodes, through %s; from node 0",
+          c->per_pair, c->per_pair == 1 ? "" : "es", c->nodes,
           c->shared ? "shared memory" : "messages");
-  for (k = 0; k < (c->nodes - 1) * c->strands; k++)
-    fprintf(file, "%s to node %d by ranks %d and %d", k == 0 ? "" : ",", k / c->strands + 1,
+  for (k = 0; k < (c->nodes - 1) * c->per_pair; k++)
+    fprintf(file, "%s to node %d by ranks %d and %d", k == 0 ? "" : ",", k / c->per_pair + 1,
             c->pair[2 * k], c->pair[2 * k + 1]);
   fprintf(file, "\n");
 }

@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#define REDIST_PRIV_STRAND strand_bytes
-static double strand_bytes = 65536;
+#define REDIST_PRIV_NODE_MESSAGE message_bytes
+static double message_bytes = 65536;
 
 #define TEST_LENGTH 4096
 #define TEST_ELEMENTS 40000
@@ -54,19 +54,19 @@ static int node_ranks_of(int shape, int rank) {
 
 /* ---- who carries what ---- */
 
-/* This rank's cargoes of a side as the other end should have them: bytes[rank], of each rank. */
+/* This rank's messages of a side as the other end should have them: bytes[rank], of each rank. */
 static void list_cargoes(const redist_plan *plan, int own, int64_t *bytes) {
-  const redist_priv_carriage *c = plan->carriage;
+  const redist_priv_carriers *c = plan->carriers;
   int64_t k;
   memset(bytes, 0, (size_t)plan->size * sizeof *bytes);
-  for (k = 0; k < c->cargoes; k++)
-    if (c->hop[k].own == own) bytes[c->hop[k].rank] += c->hop[k].bytes;
+  for (k = 0; k < c->between; k++)
+    if (c->message[k].own == own) bytes[c->message[k].rank] += c->message[k].bytes;
 }
 
-/* Both carriers of each cargo have equally many bytes for it, no cargo stays in a node, and no rank
+/* Both carriers of each message have equally many bytes for it, no message stays in a node, and no rank
    carries more than its share. */
 static int carriers_agree(const exchange *e, int shape) {
-  const redist_priv_carriage *c = e->plan->carriage;
+  const redist_priv_carriers *c = e->plan->carriers;
   int64_t *sent = calloc((size_t)e->size, sizeof *sent),
           *back = calloc((size_t)e->size, sizeof *back),
           *received = calloc((size_t)e->size, sizeof *received), k;
@@ -76,11 +76,12 @@ static int carriers_agree(const exchange *e, int shape) {
   list_cargoes(e->plan, 1, received);
   MPI_Alltoall(sent, 1, MPI_INT64_T, back, 1, MPI_INT64_T, e->comm);
   for (k = 0; k < e->size; k++) good &= back[k] == received[k];
-  for (k = 0; k < c->cargoes; k++) {
-    good &= test_node_of(c->hop[k].rank, shape) != test_node_of(e->rank, shape);
-    count[c->hop[k].own]++;
+  for (k = 0; k < c->between; k++) {
+    good &= test_node_of(c->message[k].rank, shape) != test_node_of(e->rank, shape);
+    count[c->message[k].own]++;
   }
-  for (side = 0; side < 2; side++) good &= count[side] <= (others * c->strands + ranks - 1) / ranks;
+  for (side = 0; side < 2; side++)
+    good &= count[side] <= (others * c->per_pair + ranks - 1) / ranks;
   free(sent);
   free(back);
   free(received);
@@ -89,7 +90,7 @@ static int carriers_agree(const exchange *e, int shape) {
 
 /* Whether the plan is as REDIST_NODES should make it. */
 static int is_carried(const exchange *e, int shape, int in_arena, int refusal) {
-  const redist_priv_carriage *c = e->plan->carriage;
+  const redist_priv_carriers *c = e->plan->carriers;
   const redist_stats stats = stats_of(e->plan);
   const int parts = count_nodes(shape), ranks = node_ranks_of(shape, e->rank);
   if (test_sum((int)e->plan->peers) == 0) return 1;
@@ -97,7 +98,7 @@ static int is_carried(const exchange *e, int shape, int in_arena, int refusal) {
   if (parts == 1) return c == NULL;
   return carriers_agree(e, shape) && c->nodes == parts && c->ranks == ranks &&
          (in_arena || c->shared == (refusal == NOWHERE)) &&
-         stats.sends <= 2 * (ranks - 1) + ranks - 1 + (parts - 1) * c->strands;
+         stats.sends <= 2 * (ranks - 1) + ranks - 1 + (parts - 1) * c->per_pair;
 }
 
 /* ---- random layouts ---- */
@@ -109,7 +110,7 @@ static void draw_variant(exchange *e, int k) {
   e->in_place = test_one_in(&r, 4);
   e->fixed = e->count == 1 && test_one_in(&r, 4);
   e->way = (int)test_between(&r, 0, WAYS - 1);
-  strand_bytes = test_one_in(&r, 2) ? 32 : 65536;
+  message_bytes = test_one_in(&r, 2) ? 32 : 65536;
 }
 
 static void check_pair(exchange *e, int k, redist_arena *arena) {
@@ -249,8 +250,8 @@ static void check_report(int shape) {
   char text[8192] = "", *line, expected[100];
   redist_options options;
   FILE *file = tmpfile();
-  const redist_priv_carriage *c;
-  int64_t k, cargoes = 0;
+  const redist_priv_carriers *c;
+  int64_t k, messages = 0;
   int good;
   memset(&options, 0, sizeof options);
   options.node_ranks = shape;
@@ -262,14 +263,14 @@ static void check_report(int shape) {
     text[fread(text, 1, sizeof text - 1, file)] = 0;
     line = strstr(text, "\n  carriers  ");
     good = line != NULL;
-    c = e->plan->carriage;
-    for (k = 0; good && k < c->cargoes; k++)
-      if (c->hop[k].own == 0) {
-        cargoes++;
-        snprintf(expected, sizeof expected, "by ranks 0 and %d", c->hop[k].rank);
+    c = e->plan->carriers;
+    for (k = 0; good && k < c->between; k++)
+      if (c->message[k].own == 0) {
+        messages++;
+        snprintf(expected, sizeof expected, "by ranks 0 and %d", c->message[k].rank);
         good = strstr(line, expected) != NULL;
       }
-    good = good && cargoes > 0;
+    good = good && messages > 0;
   }
   test_case_all(good, "shape %d: the report names rank 0's counterparts: %s", shape, text);
   if (file != NULL) fclose(file);
@@ -284,7 +285,7 @@ int main(int count, char **arguments) {
   MPI_Init(&count, &arguments);
   signal(SIGXFSZ, SIG_IGN);
   check_pairs(count > 1 ? atoi(arguments[1]) : 216);
-  strand_bytes = 65536;
+  message_bytes = 65536;
   check_choice();
   for (refusal = NOWHERE; refusal < REFUSALS; refusal++) check_limit(2, refusal);
   for (k = 1; k < ALL_SHAPES; k++)
