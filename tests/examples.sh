@@ -552,6 +552,17 @@ advised() {
 }
 
 # Of 64^3 elements, pencils on 4 x 4 ranks move 3/4 twice; Kalns keeps 72 of 288 elements.
+# pictured TABLES TEXT TEXT LAYOUT...: of 16 ranks in nodes of 4; a rectangle for every pair of ranks and pair of nodes
+pictured() {
+    rectangles=$((1 + $1 * (16 * 16 + 4 * 4))) first=$2 second=$3
+    shift 3
+    "$BUILD/advise" --picture --node 4 "$@" >"$work/picture.svg" 2>"$work/output" &&
+        [ "$(grep -c '<rect ' "$work/picture.svg")" -eq $rectangles ] &&
+        grep -q "$first" "$work/picture.svg" && grep -q "$second" "$work/picture.svg" &&
+        { ! command -v xmllint >/dev/null || xmllint --noout "$work/picture.svg" >"$work/output" 2>&1; }
+    count $? "advise --picture $*: fails, is no XML, or has other rectangles or texts"
+}
+
 test_advise() {
     along_x='64x64x64: *, block@4, block@4' along_y='64x64x64: block@4, *, block@4' along_z='64x64x64: block@4, block@4, *'
     advised '^as given  *6  *24576  *393216  *48  *196608 .* \*$' --node 4 --element 16 "$along_x" "$along_y" "$along_z"
@@ -564,11 +575,8 @@ test_advise() {
     grep -q 'REDIST_SCHEDULED .* 64 steps' "$work/output" && grep -q '^advice: as given$' "$work/output"
     count $? 'advise: rows to columns'
     advised '^advice: as given$' '8: block@2; on 0 0' '8: *'
-    "$BUILD/advise" --picture --node 4 "$along_x" "$along_y" "$along_z" >"$work/picture.svg" 2>"$work/output" &&
-        [ "$(grep -c '<rect ' "$work/picture.svg")" -eq $((1 + 2 * (16 * 16 + 4 * 4))) ] &&
-        grep -q 'nodes of 4 ranks: 196608 elements move' "$work/picture.svg" &&
-        { ! command -v xmllint >/dev/null || xmllint --noout "$work/picture.svg" >"$work/output" 2>&1; }
-    count $? 'advise --picture: fails, is no XML, or has other rectangles'
+    pictured 1 'as given: 393216 elements move' 'nodes of 4 ranks: 196608 ' "$along_x" "$along_y" "$along_z"
+    pictured 2 'as given, renumbered: 352 ' 'nodes of 4 ranks: 256 ' '96x8: block@16, *' '96x8: cyclic(4)@16, *'
 }
 
 test_advise_mistakes() {
