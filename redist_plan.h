@@ -995,8 +995,8 @@ typedef struct {
   int64_t peers[2], bytes[2];
 } redist_priv_spread;
 
-/* REDIST_NODES: a message of the plan, packed, in the buffer of a carrier on this rank's node (drawn
-   at REDIST_NODES). */
+/* A message of the plan, packed, in the buffer of a carrier on this rank's node (drawn at
+   REDIST_NODES). */
 typedef struct {
   int carrier;
   int own;         /* REDIST_PRIV_FROM: it leaves the node */
@@ -1257,7 +1257,8 @@ struct redist_plan {
   redist_priv_error error; /* of the call that failed last; redist_plan_message */
 };
 
-/* A rank's flag in a buffer: packed (REDIST_PRIV_FROM) or drained. number: the rank's in its node. */
+/* A rank's flag in a buffer: packed (REDIST_PRIV_FROM) or drained. number: the rank's in its
+   node. */
 REDIST_PRIV int64_t *redist_priv_buffer_flag(redist_priv_node_buffer *buffer, int ranks, int own,
                                              int number) {
   char *flags = (char *)(buffer + 1);
@@ -3069,22 +3070,6 @@ REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_pr
 
 /* ------------------------------------------------------------------ MPI's collectives (private) */
 
-#ifndef REDIST_NO_COLLECTIVES
-
-/* Frees requests first: some MPI libraries still read the types of a persistent collective. */
-REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p) {
-  redist_priv_collective *c = &p->state.collective;
-  int own;
-  if (c->before != NULL) redist_priv_drop(&c->request, 0);
-  for (own = 0; own < 2; own++) {
-    redist_priv_types_free(c->table[own].types, c->types);
-    REDIST_FREE(c->table[own].counts);
-  }
-  REDIST_FREE(c->member);
-  REDIST_FREE(c->counts);
-  REDIST_FREE(c->before);
-}
-
 /* MPI matches collectives by their order, and ranks may start plans in different orders. So a plan
    that borrows the arena's communicator gets its own. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p) {
@@ -3099,6 +3084,22 @@ REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p) {
     MPI_Comm_free(&own);
   }
   return code;
+}
+
+#ifndef REDIST_NO_COLLECTIVES
+
+/* Frees requests first: some MPI libraries still read the types of a persistent collective. */
+REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p) {
+  redist_priv_collective *c = &p->state.collective;
+  int own;
+  if (c->before != NULL) redist_priv_drop(&c->request, 0);
+  for (own = 0; own < 2; own++) {
+    redist_priv_types_free(c->table[own].types, c->types);
+    REDIST_FREE(c->table[own].counts);
+  }
+  REDIST_FREE(c->member);
+  REDIST_FREE(c->counts);
+  REDIST_FREE(c->before);
 }
 
 REDIST_PRIV_COLD int redist_priv_collective_test(redist_plan *p, int *done) {
@@ -4784,8 +4785,6 @@ REDIST_PRIV_COLD int redist_priv_same_message(const redist_priv_section *x,
   return x->own == y->own && x->node == y->node && x->which == y->which;
 }
 
-/* ---- laying it out ---- */
-
 /* Lists this rank's messages that carriers carry: those to and from other nodes; without shared
    memory, all. Returns the most for any carrier. */
 REDIST_PRIV_COLD int64_t redist_priv_list_sections(const redist_plan *p, redist_priv_carriers *c) {
@@ -4899,8 +4898,8 @@ REDIST_PRIV_COLD void redist_priv_lay_entries(redist_plan *p, redist_priv_carrie
       message = redist_priv_add_message(c, s->own, sends,
                                         redist_priv_carrier_of(p->nodes, s->node, here, s->which),
                                         p->tag);
-    s->at = at = redist_priv_round_up(at, first || s->rank[0] != s[-1].rank[0] ? REDIST_PRIV_LINE
-                                                                               : p->alignment);
+    if (first || s->rank[0] != s[-1].rank[0]) at = redist_priv_round_up(at, REDIST_PRIV_LINE);
+    s->at = at = redist_priv_round_up(at, p->alignment);
     at += s->bytes;
     c->bytes = redist_priv_max(c->bytes, at);
     if (!local) message->bytes = at - message->at;
@@ -5012,9 +5011,9 @@ REDIST_PRIV_COLD void redist_priv_mark_carried(redist_plan *p) {
   for (k = 0; k < p->carriers->sections; k++) p->peer[p->carriers->section[k].peer].near = 1;
 }
 
-/* Makes a plan's carriers: lists what they carry for this rank, tells them, and lays out this rank's
-   buffer. code: an error of this rank. Collective; the same answer on all ranks. What fails after
-   the ranks have agreed is in c->code. */
+/* Lists what carriers carry for this rank, tells them, and lays out this rank's buffer. code: an
+   error of this rank. Collective; the same answer on all ranks. What fails on this rank after they
+   have agreed is in p->carriers->code. */
 REDIST_PRIV_COLD int redist_priv_make_carriers(redist_plan *p, int shared, int code) {
   redist_priv_carriers *c = p->carriers = redist_priv_carriers_new(p, shared);
   int64_t most[2] = {REDIST_ERR_MEMORY, 0};
@@ -5039,8 +5038,6 @@ REDIST_PRIV_COLD int redist_priv_make_carriers(redist_plan *p, int shared, int c
   REDIST_FREE(swap);
   return code;
 }
-
-/* ---- messages ---- */
 
 /* Posts the k-th piece of a message. */
 REDIST_PRIV int redist_priv_post_message(const redist_plan *p, const redist_priv_node_message *m,
@@ -5135,8 +5132,6 @@ REDIST_PRIV void redist_priv_finish_piece(const redist_plan *p, int k) {
   else
     REDIST_PRIV_RELEASE(m->flag, c->execution);
 }
-
-/* ---- executing ---- */
 
 /* Packs the sections of a portion when the buffer is ready for them, or unpacks them when they are
    there, in turn. */
@@ -5264,8 +5259,6 @@ REDIST_PRIV_COLD void redist_priv_free_carriers(redist_plan *p) {
   p->carriers = NULL;
 }
 
-/* ---- through messages inside the node ---- */
-
 REDIST_PRIV_COLD int redist_priv_unshared_open(redist_plan *p) {
   int code, separate;
   if (p->nodes == NULL) return REDIST_OK; /* on one node there is nothing to carry */
@@ -5320,8 +5313,6 @@ REDIST_PRIV_COLD void redist_priv_unshared_destroy(redist_plan *p) {
   redist_priv_lanes_destroy(p);
   for (k = 0; k < p->peers; k++) p->peer[k].near = 0;
 }
-
-/* ---- through shared memory ---- */
 
 #ifdef REDIST_PRIV_SHARES
 
@@ -5778,8 +5769,9 @@ REDIST_PRIV_COLD double redist_priv_messages_between(const redist_priv_network *
   return redist_priv_transport_of(REDIST_SCHEDULED) != NULL && pieces < whole ? pieces : whole;
 }
 
-/* The seconds by carriers: sections go to buffers, between nodes, and from buffers. Where buffers are
-   private, what stays in the node goes with them. */
+#ifndef REDIST_NO_NODES
+/* The seconds by carriers: into their buffers, between nodes, and out of buffers. Where these are
+   private, what stays in the node goes with the rest. */
 REDIST_PRIV_COLD double redist_priv_predict_nodes(const redist_plan *p,
                                                   const redist_priv_network *n,
                                                   const redist_priv_network *rings) {
@@ -5799,6 +5791,7 @@ REDIST_PRIV_COLD double redist_priv_predict_nodes(const redist_plan *p,
   return between + redist_priv_transfer(&inside, p->nodes->most - 1, bytes) +
          redist_priv_transfer(&inside, p->nodes->most - 1, near_bytes + bytes);
 }
+#endif
 
 /* Predicts the seconds of an execution by every candidate but a chain. Shared memory costs set-up;
    MPI's collectives send to all ranks. */
@@ -6646,8 +6639,8 @@ REDIST_API const char *redist_plan_message(const redist_plan *p) {
   return p == NULL ? "the plan is NULL" : p->error.text;
 }
 
-/* The messages that this rank sends or receives; adds their bytes. A carrier's are its messages, too,
-   and what it contributors to the ranks of its node, or gets from them. */
+/* The messages that this rank sends or receives; adds their bytes. A carrier's are those between
+   nodes, too, and what it hands to the ranks of its node, or gets from them. */
 REDIST_PRIV_COLD int64_t redist_priv_count_messages(const redist_plan *p, int own, int64_t *bytes) {
   const redist_priv_carriers *c = p->carriers;
   int64_t k, n = p->side[own].peers;

@@ -63,8 +63,8 @@ static void list_cargoes(const redist_plan *plan, int own, int64_t *bytes) {
     if (c->message[k].own == own) bytes[c->message[k].rank] += c->message[k].bytes;
 }
 
-/* Both carriers of each message have equally many bytes for it, no message stays in a node, and no rank
-   carries more than its share. */
+/* Both carriers of each message have equally many bytes for it, no message stays in a node, and no
+   rank carries more than its share. */
 static int carriers_agree(const exchange *e, int shape) {
   const redist_priv_carriers *c = e->plan->carriers;
   int64_t *sent = calloc((size_t)e->size, sizeof *sent),

@@ -1,5 +1,5 @@
-/* redist tests: nodes of several shapes, by options.node_ranks: up to NODE_SHAPES that many consecutive
-   ranks, else one of the list below. MIT licence, see LICENSE. */
+/* redist tests: nodes of several shapes, by options.node_ranks: up to NODE_SHAPES that many
+   consecutive ranks, else one of the list below. MIT licence, see LICENSE. */
 #ifndef SHAPES_H
 #define SHAPES_H
 
