@@ -332,10 +332,10 @@ typedef struct {
    element: a datatype without gaps (size = extent); it may be freed after the call.
    options: NULL for defaults.
    *plan: the new plan, NULL on failure; free it with redist_plan_free.
-   Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods; not O(elements). MPI
-   libraries have only some thousands of communicators. A plan holds one; a chain of
-   REDIST_MULTIPHASE also those of its plans; a plan in an arena none, or one if it uses MPI's
-   collectives or fewer ranks than the arena.
+   Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods and on several nodes;
+   not O(elements). MPI libraries have only some thousands of communicators. A plan holds one; a
+   chain of REDIST_MULTIPHASE also those of its plans; a plan in an arena none, or one if it uses
+   MPI's collectives, REDIST_NODES without shared memory, or fewer ranks than the arena.
    Errors, the same on every rank: REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _TYPE,
    _MISMATCH, _MEMORY, _MPI. A bad communicator is reported on the calling rank only. Errors of MPI
    on comm itself, while it is duplicated, go to its error handler. */
