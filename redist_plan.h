@@ -637,6 +637,7 @@ REDIST_PRIV_COLD int redist_priv_swap_all(redist_priv_swap *s, int n, int tag, M
   for (k = 0; k < 2 * n; k++) {
     MPI_Request *request = &s[k / 2].request[k % 2];
     *request = MPI_REQUEST_NULL;
+    if (s[k / 2].rank == MPI_PROC_NULL) continue;
     posted = redist_priv_post_swap(&s[k / 2], k % 2, tag, comm);
     if (posted != MPI_SUCCESS && redist_priv_post_swap(&s[k / 2], k % 2, tag, comm) != MPI_SUCCESS)
       *request = MPI_REQUEST_NULL;
