@@ -5712,14 +5712,14 @@ typedef struct {
 } redist_priv_worth;
 
 /* a + sign * b. */
-REDIST_PRIV_COLD redist_priv_worth redist_priv_add_worth(redist_priv_worth a, int sign,
+REDIST_PRIV_FAST redist_priv_worth redist_priv_add_worth(redist_priv_worth a, int sign,
                                                          redist_priv_worth b) {
   int k;
   for (k = 0; k < 3; k++) a.part[k] += sign * b.part[k];
   return a;
 }
 
-REDIST_PRIV_COLD int redist_priv_is_less(redist_priv_worth a, redist_priv_worth b) {
+REDIST_PRIV_FAST int redist_priv_is_less(redist_priv_worth a, redist_priv_worth b) {
   int k = 0;
   while (k < 2 && a.part[k] == b.part[k]) k++;
   return a.part[k] < b.part[k];

@@ -6641,20 +6641,20 @@ REDIST_API const char *redist_plan_message(const redist_plan *p) {
 }
 
 /* The messages that this rank sends or receives; adds their bytes. A carrier's are those between
-   nodes, too, and what it hands to the ranks of its node, or gets from them. */
+   nodes, too, with what they carry for others, and what it gathers and scatters inside its node. */
 REDIST_PRIV_COLD int64_t redist_priv_count_messages(const redist_plan *p, int own, int64_t *bytes) {
   const redist_priv_carriers *c = p->carriers;
   int64_t k, n = p->side[own].peers;
   *bytes += p->side[own].bytes;
   if (c == NULL) return n;
+  n += c->contributors[!own];
   for (k = 0; k < c->sections; k++) n -= c->section[k].own == own;
   for (k = 0; k < c->portions; k++)
     n += c->portion[k].own == own && c->portion[k].carrier != p->rank;
-  n += c->contributors[!own];
-  for (k = 0; k < c->between; k++) {
-    n += c->message[k].own == own;
-    *bytes += c->message[k].own == own ? c->message[k].bytes : 0;
-  }
+  for (k = 0; k < c->between; k++) n += c->message[k].own == own;
+  for (k = 0; k < c->entries; k++)
+    if (c->entry[k].own == own && c->entry[k].rank[0] != p->rank && c->entry[k].rank[1] != p->rank)
+      *bytes += c->entry[k].bytes;
   return n;
 }
 

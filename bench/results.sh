@@ -2,9 +2,9 @@
 # Runs the measurements that need one machine, and writes the tables of RESULTS.md between their markers and
 # <!-- end -->. MIT licence, see LICENSE.
 # usage: sh bench/results.sh [SECTION...]     (default all, in 14 minutes; none takes more than 2.5)
-# Sections: cycles methods openmpi small halo fields transposes threads fft files ranks memory paper sizes. Where a
-# program or an MPI is missing, a message says so, and the section's tables stay unchanged. The table of the machine is
-# written each time, with the date of each section.
+# Sections: cycles methods openmpi small halo fields transposes threads fft spectral files ranks memory paper sizes.
+# Where a program or an MPI is missing, a message says so, and the section's tables stay unchanged. The table of the
+# machine is written each time, with the date of each section.
 # environment: BUILD (where the programs are), MPIEXEC; QUICK=1 tests the script: it measures small arrays and writes
 # BUILD/results/RESULTS.md
 here=$(dirname "$0")
@@ -15,6 +15,7 @@ mkdir -p "$work" || exit 1
 
 # Arguments: those of a real measurement, or with QUICK=1 those of a test.
 methods='--seconds 0.15' cases='--seconds 0.2' samples='' halo='' largest='--most 4096' fft='' threads='--most 64'
+spectral='--to 256'
 memory='' paper='' files=''
 cycles='--sizes 64,256,1024,2048 --seconds 0.02'
 if [ -n "$QUICK" ]; then
@@ -22,6 +23,7 @@ if [ -n "$QUICK" ]; then
     files='--n 128 --block 8 --samples 2'
     samples='--samples 5 --plans 3 --seconds 0.1'
     halo='--n 256 --rounds 2' largest='--most 128 --seconds 0.001' fft='--from 16 --to 32 --repetitions 2'
+    spectral='--from 8 --to 16 --repetitions 2'
     threads='--least 1 --most 1' cycles='--sizes 64 --seconds 0.001 --repetitions 2'
     cp "$document" "$work/RESULTS.md" && document=$work/RESULTS.md
 fi
@@ -194,6 +196,11 @@ afterwards;FFTW-MPI, in place;out of place;ratio=FFTW-MPI / redist;ratio, padded
 ratio, as it arrives=overlapped / longer" <"$work/figures" | write fft
 }
 
+section_spectral() {
+    for ranks in 2 4; do measure openmpi $ranks spectral $spectral || return; done
+    table 'case ranks' contestant time 'points | ranks' 'redist;by hand;FFTW-MPI' <"$work/figures" | write spectral
+}
+
 section_ranks() {
     for ranks in 2 4 8; do
         measure default $ranks methods $cases --methods shared --cases "=rows to columns|\
@@ -275,7 +282,7 @@ section_sizes() {
     { printf '%s\n' '| file | in all | code | compiled in |' '|---|---|---|---|' && cat "$work/rows"; } | write sizes
 }
 
-all='cycles methods openmpi small halo fields transposes threads fft files ranks memory paper sizes'
+all='cycles methods openmpi small halo fields transposes threads fft spectral files ranks memory paper sizes'
 for section in ${*:-$all}; do
     case " $all " in *" $section "*) ;; *) echo "results.sh: no section $section; there are $all" >&2 && exit 2 ;; esac
 done

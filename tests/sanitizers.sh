@@ -20,6 +20,7 @@ arguments_of() {
         plan_ghosts | plan_places) echo 10 ;;
         plan_parts) echo 4 ;;
         checkpoints) echo 500 ;;
+        relabelling) echo 16 ;;
         replicated) echo 800 ;;
         views) echo 600 ;;
         layouts) echo 200 ;;
