@@ -72,7 +72,7 @@ OPTIMISED = plan_random
 PIECEMEAL = plan_random plan_bits
 NAMED     = plan_random arenas home own_memory
 SMALL     = plan_random plan_ghosts
-LEFT_OUT  = SMALL NO_SHARED NO_COLLECTIVES NO_SCHEDULED
+LEFT_OUT  = SMALL NO_SHARED NO_COLLECTIVES NO_SCHEDULED NO_NODES
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 # Programs without hooks of their own are linked with one implementation; hello shows that none is needed.
 LINKED   = $(filter-out hello,$(EXAMPLES)) cart darray many_ranks pdgemr2d ptran

@@ -131,8 +131,9 @@ extern "C" {
    What is not needed can be left out, in every file of a program alike:
      - REDIST_NO_TEXT: layouts as text, and redist_plan_print, which are not declared then;
      - REDIST_NO_LISTS: redist_owners and redist_lists, which are not declared then;
-     - REDIST_NO_SHARED, REDIST_NO_COLLECTIVES, REDIST_NO_SCHEDULED, REDIST_NO_MULTIPHASE: methods
-     of redist_plan.h. A plan that asks for one by name fails (REDIST_ERR_ARGUMENT);
+     - REDIST_NO_SHARED, REDIST_NO_COLLECTIVES, REDIST_NO_SCHEDULED, REDIST_NO_MULTIPHASE,
+     REDIST_NO_NODES: methods of redist_plan.h. A plan that asks for one by name fails
+     (REDIST_ERR_ARGUMENT);
      - REDIST_SMALL: all of these, and the instructions of particular processors. Plans send
      whole messages, for which max_buffer must have room. */
 
@@ -143,12 +144,14 @@ extern "C" {
 #undef REDIST_NO_COLLECTIVES
 #undef REDIST_NO_SCHEDULED
 #undef REDIST_NO_MULTIPHASE
+#undef REDIST_NO_NODES
 #define REDIST_NO_TEXT
 #define REDIST_NO_LISTS
 #define REDIST_NO_SHARED
 #define REDIST_NO_COLLECTIVES
 #define REDIST_NO_SCHEDULED
 #define REDIST_NO_MULTIPHASE
+#define REDIST_NO_NODES
 #endif
 
 #ifndef REDIST_MAX_DIMS

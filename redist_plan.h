@@ -59,6 +59,8 @@
  *       b  shared memory
  *       b  adopted arrays
  *       b  REDIST_SHARED
+ *       b  nodes
+ *       b  REDIST_NODES
  *       b  the network
  *       b  REDIST_MULTIPHASE
  *       b  choosing a method
@@ -107,7 +109,7 @@
 #endif
 
 #if defined REDIST_PRIV_SHARES || !defined REDIST_NO_COLLECTIVES || \
-    !defined REDIST_NO_SCHEDULED || !defined REDIST_NO_MULTIPHASE
+    !defined REDIST_NO_SCHEDULED || !defined REDIST_NO_MULTIPHASE || !defined REDIST_NO_NODES
 #define REDIST_PRIV_CHOOSES /* between several methods */
 #endif
 
@@ -135,6 +137,11 @@
 #ifndef REDIST_EAGER_BYTES
 /* REDIST_SCHEDULED, bytes: of a piece; at most what MPI sends eagerly */
 #define REDIST_EAGER_BYTES 16384
+#endif
+
+#ifndef REDIST_PRIV_NODE_OF
+/* which node options.node_ranks puts a rank on; tests put nodes of other shapes in its place */
+#define REDIST_PRIV_NODE_OF(rank, node_ranks) ((rank) / (node_ranks))
 #endif
 
 /* Further constants: their unit, what they decide, and the command that measured them (chosen: none
@@ -184,6 +191,10 @@
 #define REDIST_PRIV_WITHIN 1e-6, 5e-10  /* MPI's messages in a node; build/small, build/methods */
 #define REDIST_PRIV_RINGS 7e-7, 3e-10   /* rings; the same */
 #define REDIST_PRIV_BETWEEN 1e-6, 8e-10 /* messages between nodes: 10 Gbit/s; chosen */
+/* REDIST_NODES: bytes of a message between nodes from which on it is worth another one */
+#ifndef REDIST_PRIV_NODE_MESSAGE
+#define REDIST_PRIV_NODE_MESSAGE 65536
+#endif
 /* the ratio of long messages' time to that of short pieces, if not measured; bench/cluster.sh */
 #define REDIST_PRIV_CROWDING 2
 /* the time to set up rings, in duplications of a communicator; build/small */
@@ -230,12 +241,15 @@ typedef enum {
   /* shared memory inside a node; between nodes as REDIST_SCHEDULED or, for short messages (600
      bytes), REDIST_POINT_TO_POINT; from REDIST_AUTO the faster one */
   REDIST_SHARED,
-  /* a chain of plans through intermediate layouts (redist_phases): tiny messages; slabs to slabs
-     also through a grid of nodes x ranks of a node, first inside the nodes */
-  REDIST_MULTIPHASE
+  /* a chain of plans through intermediate layouts (redist_phases): tiny messages */
+  REDIST_MULTIPHASE,
+  /* what the ranks of a node send to another node goes in one message, or in a few, gathered and
+     handed out through shared memory; inside a node as REDIST_SHARED: short messages between nodes
+     of several ranks */
+  REDIST_NODES
 } redist_method;
 
-enum { REDIST_PRIV_METHODS = REDIST_MULTIPHASE + 1 };
+enum { REDIST_PRIV_METHODS = REDIST_NODES + 1 };
 
 /* How REDIST_AUTO chooses: by prediction, or by timing candidates on scratch arrays of full
    size. */
@@ -329,10 +343,10 @@ typedef struct {
    element: a datatype without gaps (size = extent); it may be freed after the call.
    options: NULL for defaults.
    *plan: the new plan, NULL on failure; free it with redist_plan_free.
-   Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods; not O(elements). MPI
-   libraries have only some thousands of communicators. A plan holds one; a chain of
-   REDIST_MULTIPHASE also those of its plans; a plan in an arena none, or one if it uses MPI's
-   collectives or fewer ranks than the arena.
+   Costs O(sum of the axes' runs + peers), O(ranks) for the collective methods and on several nodes;
+   not O(elements). MPI libraries have only some thousands of communicators. A plan holds one; a
+   chain of REDIST_MULTIPHASE also those of its plans; a plan in an arena none, or one if it uses
+   MPI's collectives, REDIST_NODES without shared memory, or fewer ranks than the arena.
    Errors, the same on every rank: REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _TYPE,
    _MISMATCH, _MEMORY, _MPI. A bad communicator is reported on the calling rank only. Errors of MPI
    on comm itself, while it is duplicated, go to its error handler. */
@@ -611,6 +625,44 @@ REDIST_PRIV int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, i
   return redist_priv_await(MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, comm, &request), &request);
 }
 
+/* What this rank sends to another one, and receives from it; MPI_PROC_NULL: nothing. */
+typedef struct {
+  int rank;
+  int bytes[2];
+  void *data[2];
+  MPI_Request request[2];
+} redist_priv_swap;
+
+REDIST_PRIV_COLD int redist_priv_post_swap(redist_priv_swap *s, int receives, int tag,
+                                           MPI_Comm comm) {
+  MPI_Request *request = &s->request[receives];
+  return receives ? MPI_Irecv(s->data[1], s->bytes[1], MPI_BYTE, s->rank, tag, comm, request)
+                  : MPI_Isend(s->data[0], s->bytes[0], MPI_BYTE, s->rank, tag, comm, request);
+}
+
+/* Sends to and receives from n ranks, each of which calls this, too. What cannot be posted is tried
+   again, because others wait for it; the error remains. All messages are completed even on failure:
+   a later plan would receive one left behind. */
+REDIST_PRIV_COLD int redist_priv_swap_all(redist_priv_swap *s, int n, int tag, MPI_Comm comm) {
+  int k, posted, code = MPI_SUCCESS;
+  for (k = 0; k < 2 * n; k++) {
+    MPI_Request *request = &s[k / 2].request[k % 2];
+    *request = MPI_REQUEST_NULL;
+    if (s[k / 2].rank == MPI_PROC_NULL) continue;
+    posted = redist_priv_post_swap(&s[k / 2], k % 2, tag, comm);
+    if (posted != MPI_SUCCESS && redist_priv_post_swap(&s[k / 2], k % 2, tag, comm) != MPI_SUCCESS)
+      *request = MPI_REQUEST_NULL;
+    code = code == MPI_SUCCESS ? posted : code;
+  }
+  for (k = 0; k < 2 * n; k++) {
+    MPI_Request *request = &s[k / 2].request[k % 2];
+    posted = *request == MPI_REQUEST_NULL ? MPI_SUCCESS : redist_priv_await(MPI_SUCCESS, request);
+    if (posted != MPI_SUCCESS) redist_priv_drop(request, k % 2);
+    code = code == MPI_SUCCESS ? posted : code;
+  }
+  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
 /* --------------------------------------------------------------------------------------- errors */
 
 /* The ranks of a plan must make the same choices without exchanging all they know. So each rank
@@ -742,7 +794,8 @@ typedef struct {
   /* 4 * the execution's number, + 1 if all sources lie in the arena, + 2 if all destinations do */
   int64_t announced;
   char announced_line[REDIST_PRIV_LINE - sizeof(int64_t)];
-  int64_t piece; /* bytes of its pieces */
+  int64_t piece;  /* bytes of its pieces */
+  int64_t buffer; /* a carrier's: where it lies, relative to the board */
   /* array[2 * arrays]: where this execution's arrays are; then first[2 * parts], the first place of
      each half, and their number; then the places */
   redist_priv_spot array[2];
@@ -862,7 +915,6 @@ typedef struct {
   char *segment;                    /* where its segment begins here; NULL: not mapped */
   size_t bytes;                     /* mapped from the file */
   redist_priv_identity identity[2]; /* by this rank, by that one */
-  MPI_Request request[2];
 } redist_priv_member;
 
 /* Whole pages of memory. */
@@ -887,6 +939,7 @@ typedef struct {
   int named;       /* the files of segments have names until all members have opened them */
   int rank, size;  /* this rank's number among the members; size 0: no home */
   redist_priv_member *member;
+  redist_priv_swap *swap;          /* swap[size]: of identities */
   int64_t begin, end;              /* of the room, in an arena the same on every rank */
   struct redist_priv_rings *first; /* blocks in use, by address */
   int64_t adoptions, adoption_room;
@@ -898,6 +951,17 @@ typedef struct {
   int64_t fetching;
 } redist_priv_home;
 
+/* The flag of a rank that has no section in a carrier's buffer. */
+#define REDIST_PRIV_UNUSED INT64_MAX
+
+/* The beginning of a carrier's buffer. The flags of the node's ranks follow, each in a cache line,
+   then the list of sections, then the sections. */
+typedef struct {
+  int64_t state[2][REDIST_PRIV_LINE / sizeof(int64_t)]; /* state[own][0]: sent, arrived */
+  int64_t entries;
+  char line[REDIST_PRIV_LINE - sizeof(int64_t)];
+} redist_priv_node_buffer;
+
 /* The state of REDIST_SHARED. It outlives its plan while other ranks still read its block. */
 typedef struct redist_priv_rings {
   redist_priv_home *home; /* the plan's, or the arena's */
@@ -906,8 +970,10 @@ typedef struct redist_priv_rings {
   struct redist_priv_rings *next; /* in the same home */
   int abandoned;
   unsigned polls;
-  int direct;                   /* messages may bypass rings where arrays lie in the arena */
-  int64_t execution, announced; /* number of the one in progress; its word on the board */
+  int direct;                      /* messages may bypass rings where arrays lie in the arena */
+  int64_t execution, announced;    /* number of the one in progress; its word on the board */
+  redist_priv_node_buffer *buffer; /* of so many ranks; or NULL */
+  int ranks;
   int64_t receives, channels;
   redist_priv_channel channel[1]; /* channel[channels], first those that receive */
 } redist_priv_rings;
@@ -928,6 +994,84 @@ typedef struct {
   /* the worst ratio of a long message's time to that of short pieces in its place; 0: not known */
   double crowding;
 } redist_priv_network;
+
+/* Which node each rank is on. Nodes are numbered by their lowest ranks. */
+typedef struct {
+  int nodes, least, most; /* ranks of the smallest and the largest one */
+  int *node, *number;     /* node[ranks]; number[ranks]: its number among the node's ranks */
+  int *first, *rank;      /* node k has rank[first[k]], ..., rank[first[k + 1] - 1], ascending */
+} redist_priv_nodes;
+
+/* The most that any rank exchanges on one side with its own node [0], and with others [1]. */
+typedef struct {
+  int64_t peers[2], bytes[2];
+} redist_priv_spread;
+
+/* A message of the plan, packed, in the buffer of a carrier on this rank's node (drawn at
+   REDIST_NODES). */
+typedef struct {
+  int carrier;
+  int own;         /* REDIST_PRIV_FROM: it leaves the node */
+  int node, which; /* the other node, and which of the messages to or from there */
+  int rank[2];     /* source and destination */
+  int64_t bytes;
+  int64_t at;   /* from the beginning of the buffer */
+  int64_t peer; /* of the plan, at the rank that packs or unpacks it */
+} redist_priv_section;
+
+/* A message of MPI's, in pieces of REDIST_MAX_COUNT bytes: between carriers or, without shared
+   memory, between a carrier and a rank of its node. */
+typedef struct {
+  int own, sends, rank, tag;
+  int copies;        /* the carrier's end of a portion: its sections to or from their places */
+  int64_t at, bytes; /* from the beginning of the buffer on */
+  int64_t first, pieces, pending; /* request[first], ...; pieces not yet complete */
+  int64_t *flag; /* receives the execution's number when it is complete; NULL: between carriers */
+} redist_priv_node_message;
+
+/* This rank's sections of a side in the buffer of one carrier. */
+typedef struct {
+  int local; /* sort key: not 0 where all sections stay in the node, which can wait */
+  int own, carrier;
+  int there; /* the carrier's number in the home */
+  int done;  /* packed, or unpacked */
+  int64_t sections;
+  redist_priv_section *section;      /* section[sections] */
+  redist_priv_node_message *message; /* NULL: through memory */
+  int64_t complete;                  /* the last execution whose message is complete, if any */
+  char *buffer;
+  const int64_t *state; /* sent or arrived; or `complete` */
+  int64_t *flag;        /* packed or drained */
+} redist_priv_portion;
+
+/* The state of REDIST_NODES. */
+typedef struct {
+  int shared;              /* buffers are shared memory */
+  int nodes, per_pair;     /* nodes of the communicator; messages from each to each other */
+  int ranks, number;       /* of the node; this rank's among them */
+  int *pair;               /* rank 0: pair[2 * k], pair[2 * k + 1] carry node 0's k-th message */
+  int contributors[2];     /* other ranks of the node with sections in this rank's buffer */
+  int code;                /* an error of this rank, before it takes part in opening the home */
+  int stage[2], raised[2]; /* by side, of an execution; flags of the buffer that are raised */
+  int64_t pending[2];      /* messages between carriers in progress */
+  int64_t execution;
+  int64_t sections; /* section[sections]: this rank's, by carrier */
+  redist_priv_section *section;
+  int64_t entries; /* entry[entries]: those in this rank's buffer */
+  redist_priv_section *entry;
+  int64_t portions, left; /* portion[portions]; how many are not done */
+  redist_priv_portion *portion;
+  /* message[0], ... between carriers; message[between], ... of the portions in this rank's buffer;
+     message[first_own], ..., message[messages - 1] of this rank's portions */
+  int64_t between, first_own, messages;
+  redist_priv_node_message *message;
+  redist_priv_node_buffer *buffer;
+  int64_t bytes;            /* of the buffer, and what follows it */
+  int64_t requests, active; /* request[requests]; those in progress */
+  MPI_Request *request;
+  int *index, *message_of; /* for MPI_Testsome; each request's message */
+  MPI_Status *status;
+} redist_priv_carriers;
 
 struct redist_arena {
   int64_t name;                /* the same on every rank, and no other arena's */
@@ -1113,6 +1257,8 @@ struct redist_plan {
   int64_t duplication;      /* nanoseconds to duplicate the communicator, agreed on */
   unsigned tried;           /* methods: bit k for method k */
   int64_t node; /* ranks before the first that is not on rank 0's node; 0: all are on one */
+  redist_priv_nodes *nodes; /* where there are several; valid during creation only */
+  redist_priv_spread spread;
   redist_priv_network network; /* zero: not known yet */
   union {
     redist_priv_lanes lanes; /* REDIST_SHARED's, too */
@@ -1120,8 +1266,9 @@ struct redist_plan {
     redist_priv_chain chain;
   } state; /* of the transport; zero when it opens */
   redist_priv_sharing sharing;
-  redist_plan *next;  /* started in the same arena */
-  int64_t executions; /* completed */
+  redist_priv_carriers *carriers; /* NULL: no rank carries messages */
+  redist_plan *next;              /* started in the same arena */
+  int64_t executions;             /* completed */
   /* when the execution in progress began; seconds that one took on this rank */
   double began, fastest;
   redist_priv_clock times, *clock; /* its own, or its chain's; NULL: not timed */
@@ -1131,6 +1278,14 @@ struct redist_plan {
   double seconds[REDIST_PRIV_METHODS];
   redist_priv_error error; /* of the call that failed last; redist_plan_message */
 };
+
+/* A rank's flag in a buffer: packed (REDIST_PRIV_FROM) or drained. number: the rank's in its
+   node. */
+REDIST_PRIV int64_t *redist_priv_buffer_flag(redist_priv_node_buffer *buffer, int ranks, int own,
+                                             int number) {
+  char *flags = (char *)(buffer + 1);
+  return (int64_t *)(void *)(flags + (own * ranks + number) * (int64_t)REDIST_PRIV_LINE);
+}
 
 /* The a-th array of a side: of the execution in progress, or fixed. */
 REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a) {
@@ -1162,7 +1317,9 @@ REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h) {
 /* Frees the list of a home's members. */
 REDIST_PRIV_COLD void redist_priv_forget_members(redist_priv_home *h) {
   REDIST_FREE(h->member);
+  REDIST_FREE(h->swap);
   h->member = NULL;
+  h->swap = NULL;
   h->size = 0;
 }
 
@@ -1296,7 +1453,8 @@ REDIST_PRIV_COLD int64_t redist_priv_machine(void) {
 
 /* The same for this rank's node. */
 REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p) {
-  return p->options.node_ranks > 0 ? p->rank / p->options.node_ranks : p->sharing.home.machine;
+  const int each = p->options.node_ranks;
+  return each > 0 ? REDIST_PRIV_NODE_OF(p->rank, each) : p->sharing.home.machine;
 }
 
 /* Whatever must be the same on every rank, as a sequence of named numbers. Ranks compare hashes of
@@ -1705,6 +1863,9 @@ REDIST_PRIV_COLD const char *redist_priv_left_out(int method) {
 #endif
 #ifdef REDIST_NO_MULTIPHASE
   case REDIST_MULTIPHASE: return "REDIST_NO_MULTIPHASE";
+#endif
+#ifdef REDIST_NO_NODES
+  case REDIST_NODES: return "REDIST_NO_NODES";
 #endif
   default: return NULL;
   }
@@ -3033,22 +3194,6 @@ REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_pr
 
 /* ------------------------------------------------------------------ MPI's collectives (private) */
 
-#ifndef REDIST_NO_COLLECTIVES
-
-/* Frees requests first: some MPI libraries still read the types of a persistent collective. */
-REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p) {
-  redist_priv_collective *c = &p->state.collective;
-  int own;
-  if (c->before != NULL) redist_priv_drop(&c->request, 0);
-  for (own = 0; own < 2; own++) {
-    redist_priv_types_free(c->table[own].types, c->types);
-    REDIST_FREE(c->table[own].counts);
-  }
-  REDIST_FREE(c->member);
-  REDIST_FREE(c->counts);
-  REDIST_FREE(c->before);
-}
-
 /* MPI matches collectives by their order, and ranks may start plans in different orders. So a plan
    that borrows the arena's communicator gets its own. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p) {
@@ -3063,6 +3208,22 @@ REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p) {
     MPI_Comm_free(&own);
   }
   return code;
+}
+
+#ifndef REDIST_NO_COLLECTIVES
+
+/* Frees requests first: some MPI libraries still read the types of a persistent collective. */
+REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p) {
+  redist_priv_collective *c = &p->state.collective;
+  int own;
+  if (c->before != NULL) redist_priv_drop(&c->request, 0);
+  for (own = 0; own < 2; own++) {
+    redist_priv_types_free(c->table[own].types, c->types);
+    REDIST_FREE(c->table[own].counts);
+  }
+  REDIST_FREE(c->member);
+  REDIST_FREE(c->counts);
+  REDIST_FREE(c->before);
 }
 
 REDIST_PRIV_COLD int redist_priv_collective_test(redist_plan *p, int *done) {
@@ -3336,15 +3497,16 @@ REDIST_PRIV_COLD void redist_priv_home_release(redist_priv_home *h) {
 REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n) {
   int r;
   h->member = REDIST_PRIV_ZEROED(redist_priv_member, n);
-  h->size = h->member == NULL ? 0 : n;
+  h->swap = REDIST_PRIV_ALLOC(redist_priv_swap, n);
+  h->size = h->member == NULL || h->swap == NULL ? 0 : n;
   for (r = 0; r < h->size; r++) h->member[r].file = -1;
   return h->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Whether options.node_ranks puts a rank on this rank's node: only those may share memory. */
 REDIST_PRIV_COLD int redist_priv_same_part(const redist_plan *p, int rank) {
-  const int each = p->options.node_ranks > 0 ? p->options.node_ranks : p->size;
-  return rank / each == p->rank / each;
+  const int each = p->options.node_ranks;
+  return each == 0 || REDIST_PRIV_NODE_OF(rank, each) == REDIST_PRIV_NODE_OF(p->rank, each);
 }
 
 /* Lists the members of the plan's home, if it may have one of its own. */
@@ -3353,7 +3515,8 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
   int64_t k;
   int n = 0;
   if (p->options.arena != NULL ||
-      (p->options.method != REDIST_AUTO && p->options.method != REDIST_SHARED))
+      (p->options.method != REDIST_AUTO && p->options.method != REDIST_SHARED &&
+       p->options.method != REDIST_NODES))
     return REDIST_OK;
   if (redist_priv_members(h, (int)p->peers + 1) != REDIST_OK) return REDIST_ERR_MEMORY;
   h->member[n++].rank = p->rank;
@@ -3441,33 +3604,18 @@ REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_home *h,
   return found;
 }
 
-/* Posts the send of this rank's identity to a member, or the receive of the member's. */
-REDIST_PRIV_COLD int redist_priv_post_identity(redist_priv_member *m, int receives, MPI_Comm comm) {
-  enum { TAG = 32767, BYTES = sizeof(redist_priv_identity) };
-  return receives ? MPI_Irecv(&m->identity[1], BYTES, MPI_BYTE, m->rank, TAG, comm, &m->request[1])
-                  : MPI_Isend(&m->identity[0], BYTES, MPI_BYTE, m->rank, TAG, comm, &m->request[0]);
-}
-
-/* Exchanges the identities of segments with all other members. A send that fails is tried again,
-   because the member waits for it; the error remains. All messages are completed even on failure: a
-   later plan would receive one left behind. */
+/* Exchanges the identities of segments with all other members. */
 REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h) {
-  int k, posted, code = MPI_SUCCESS;
-  for (k = 0; k < 2 * h->size; k++) {
-    redist_priv_member *m = &h->member[k / 2];
-    m->request[k % 2] = MPI_REQUEST_NULL;
-    posted = k / 2 == h->rank ? MPI_SUCCESS : redist_priv_post_identity(m, k % 2, h->comm);
-    if (posted != MPI_SUCCESS && redist_priv_post_identity(m, k % 2, h->comm) != MPI_SUCCESS)
-      m->request[k % 2] = MPI_REQUEST_NULL;
-    code = code == MPI_SUCCESS ? posted : code;
+  enum { TAG = 32767, BYTES = sizeof(redist_priv_identity) };
+  int k;
+  for (k = 0; k < h->size; k++) {
+    redist_priv_swap *swap = &h->swap[k];
+    swap->rank = k == h->rank ? MPI_PROC_NULL : h->member[k].rank;
+    swap->data[0] = &h->member[k].identity[0];
+    swap->data[1] = &h->member[k].identity[1];
+    swap->bytes[0] = swap->bytes[1] = BYTES;
   }
-  for (k = 0; k < 2 * h->size; k++) {
-    MPI_Request *request = &h->member[k / 2].request[k % 2];
-    posted = *request == MPI_REQUEST_NULL ? MPI_SUCCESS : redist_priv_await(MPI_SUCCESS, request);
-    if (posted != MPI_SUCCESS) redist_priv_drop(request, k % 2);
-    code = code == MPI_SUCCESS ? posted : code;
-  }
-  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+  return redist_priv_swap_all(h->swap, h->size, TAG, h->comm);
 }
 
 /* Whether shared memory seems to have so much room; untouched pages count as free. Writing a file
@@ -3571,6 +3719,15 @@ REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h, int adopts) {
   return code;
 }
 
+/* Whether the node's ranks have unpacked all that has entered a buffer, if there is one. */
+REDIST_PRIV_COLD int redist_priv_is_drained(const redist_priv_rings *r) {
+  int k, drained = 1;
+  for (k = 0; r->buffer != NULL && k < r->ranks; k++)
+    drained &= REDIST_PRIV_ACQUIRE(
+                   redist_priv_buffer_flag(r->buffer, r->ranks, REDIST_PRIV_TO, k)) >= r->execution;
+  return drained;
+}
+
 /* Frees the blocks of freed plans that no rank reads any more: all their pieces are drained. */
 REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home) {
   redist_priv_rings **at = &home->first;
@@ -3581,7 +3738,7 @@ REDIST_PRIV_COLD void redist_priv_reclaim(redist_priv_home *home) {
            REDIST_PRIV_ACQUIRE(&r->channel[k].slot->drained) ==
                r->channel[k].before + r->channel[k].done)
       k++;
-    if (r->abandoned && k == r->channels) {
+    if (r->abandoned && k == r->channels && redist_priv_is_drained(r)) {
       *at = r->next;
       REDIST_FREE(r);
     } else {
@@ -4170,14 +4327,23 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
   return code;
 }
 
+/* While a rank waits for flags only, it must let MPI progress other messages of this process: some
+   libraries do nothing when all requests are complete. */
+REDIST_PRIV int redist_priv_let_progress(const redist_plan *p) {
+  redist_priv_rings *r = p->sharing.rings;
+  int flag;
+  if (r == NULL || ++r->polls % 64 != 0) return REDIST_OK;
+  return MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS
+             ? REDIST_OK
+             : REDIST_ERR_MPI;
+}
+
 /* A sender is done when its arrays are free. In place, the ring must be empty, so that the next
-   execution can pack everything before it unpacks anything. While it waits for flags only, it must
-   let MPI progress other messages of this process: some libraries do nothing when all requests are
-   complete. */
+   execution can pack everything before it unpacks anything. */
 REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done) {
   redist_priv_rings *r = p->sharing.rings;
   int64_t k;
-  int all = 1, code, flag;
+  int all = 1, code;
   redist_priv_send_all(p, 1);
   for (k = 0; k < r->channels; k++) {
     redist_priv_channel *channel = &r->channel[k];
@@ -4190,9 +4356,7 @@ REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done) {
             REDIST_PRIV_ACQUIRE(&channel->slot->drained) == channel->before + channel->done);
   }
   code = redist_priv_lanes_test(p, done);
-  if (code == REDIST_OK && *done && !all && ++r->polls % 64 == 0 &&
-      MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-    code = REDIST_ERR_MPI;
+  if (code == REDIST_OK && *done && !all) code = redist_priv_let_progress(p);
   *done &= all;
   return code;
 }
@@ -4261,31 +4425,51 @@ REDIST_PRIV_COLD int64_t redist_priv_most_waste(const redist_plan *p,
   return most;
 }
 
+/* The groups of the plan's communicator and of its home's. Those made must be freed even on
+   failure. */
+REDIST_PRIV_COLD int redist_priv_groups(const redist_plan *p, MPI_Group *group) {
+  int code = MPI_Comm_group(p->comm, &group[0]);
+  if (code == MPI_SUCCESS) code = MPI_Comm_group(p->sharing.rings->home->comm, &group[1]);
+  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+REDIST_PRIV_COLD void redist_priv_groups_free(MPI_Group *group) {
+  int k;
+  for (k = 0; k < 2; k++)
+    if (group[k] != MPI_GROUP_NULL) MPI_Group_free(&group[k]);
+}
+
+/* *number: a rank's number among the home's members; -1: it shares no memory with this one. */
+REDIST_PRIV_COLD int redist_priv_member_of(const redist_plan *p, const MPI_Group *group, int rank,
+                                           int *number) {
+  const redist_priv_home *home = p->sharing.rings->home;
+  const redist_priv_member *m = NULL;
+  int there = -1;
+  const int code = MPI_Group_translate_ranks(group[0], 1, &rank, group[1], &there);
+  if (code == MPI_SUCCESS && there >= 0)
+    m = (const redist_priv_member *)redist_priv_find(home->member, home->size, sizeof *m, there);
+  *number = m != NULL && m->shares ? (int)(m - home->member) : -1;
+  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
 /* Creates the channels to peers that share memory with this rank. */
 REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p) {
   redist_priv_rings *r = p->sharing.rings;
-  const redist_priv_home *home = r->home;
-  MPI_Group all = MPI_GROUP_NULL, those = MPI_GROUP_NULL;
+  MPI_Group group[2] = {MPI_GROUP_NULL, MPI_GROUP_NULL};
   int64_t k;
-  int code = MPI_Comm_group(p->comm, &all), there;
-  if (code == MPI_SUCCESS) code = MPI_Comm_group(home->comm, &those);
-  for (k = 0; k < p->peers && code == MPI_SUCCESS; k++) {
+  int code = redist_priv_groups(p, group), there;
+  for (k = 0; k < p->peers && code == REDIST_OK; k++) {
     redist_priv_peer *peer = &p->peer[k];
-    const redist_priv_member *m;
-    code = MPI_Group_translate_ranks(all, 1, &peer->rank, those, &there);
-    m = code != MPI_SUCCESS || there < 0
-            ? NULL
-            : (const redist_priv_member *)redist_priv_find(home->member, home->size, sizeof *m,
-                                                           there);
-    peer->near = m != NULL && m->shares && redist_priv_same_part(p, peer->rank);
-    if (!peer->near) continue;
+    if (!redist_priv_same_part(p, peer->rank)) continue;
+    code = redist_priv_member_of(p, group, peer->rank, &there);
+    peer->near = there >= 0;
+    if (there < 0) continue;
     r->channel[r->channels].peer = peer;
-    r->channel[r->channels++].there = (int)(m - home->member);
+    r->channel[r->channels++].there = there;
     r->receives += peer->own == REDIST_PRIV_TO;
   }
-  if (those != MPI_GROUP_NULL) MPI_Group_free(&those);
-  if (all != MPI_GROUP_NULL) MPI_Group_free(&all);
-  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+  redist_priv_groups_free(group);
+  return code;
 }
 
 /* Plans a message's ring, equally at both ends, for pieces of `bytes`, and compiles its copies. */
@@ -4339,7 +4523,7 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
     }
     REDIST_PRIV_RELEASE(&notice->board, r->begin);
   }
-  REDIST_ASSERT(at == r->begin + r->bytes);
+  REDIST_ASSERT(at == r->begin + r->bytes - (p->carriers == NULL ? 0 : p->carriers->bytes));
 }
 
 /* Where the lists of places begin on a board. */
@@ -4421,14 +4605,18 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p) {
   const redist_priv_transport *messages = redist_priv_transport_of((int)redist_priv_by_messages(p));
   redist_arena *arena = p->options.arena;
   redist_priv_home *home = arena != NULL ? &arena->home : &p->sharing.home;
+  const redist_priv_carriers *c = p->carriers;
   const size_t bytes = sizeof(redist_priv_rings) + (size_t)p->peers * sizeof(redist_priv_channel);
   int code;
   p->sharing.rings = (redist_priv_rings *)redist_priv_zeroed(1, bytes);
-  code = p->sharing.rings == NULL || home->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
+  code = p->sharing.rings == NULL || home->size == 0 ? (int)REDIST_ERR_MEMORY
+         : c != NULL                                 ? c->code
+                                                     : (int)REDIST_OK;
   if (arena == NULL) code = redist_priv_home_find(home, p->comm, code);
   if (code != REDIST_OK) return code;
   p->sharing.rings->home = home;
-  if (!p->ordered && messages->open != NULL) code = messages->open(p);
+  p->sharing.rings->ring_bytes = c == NULL ? 0 : c->bytes;
+  if (c == NULL && !p->ordered && messages->open != NULL) code = messages->open(p);
   if (code == REDIST_OK) code = redist_priv_find_near(p);
   return code == REDIST_OK ? redist_priv_write_block(p) : code;
 }
@@ -4569,6 +4757,781 @@ REDIST_PRIV_COLD void redist_priv_release(redist_priv_home *h, int64_t k) { (voi
 
 #endif
 
+/* ------------------------------------------------------------------------------ nodes (private) */
+
+#ifdef REDIST_PRIV_CHOOSES
+
+/* A rank and the number of its node (redist_priv_node_number). */
+typedef struct {
+  int64_t node, rank;
+} redist_priv_on_node;
+
+REDIST_PRIV_COLD int redist_priv_compare_nodes(const void *a, const void *b) {
+  const redist_priv_on_node *x = (const redist_priv_on_node *)a,
+                            *y = (const redist_priv_on_node *)b;
+  return x->node != y->node ? (x->node > y->node) - (x->node < y->node)
+                            : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Tables for so many ranks, not filled; NULL when memory is exhausted. */
+REDIST_PRIV_COLD redist_priv_nodes *redist_priv_nodes_new(int size) {
+  redist_priv_nodes *n =
+      (redist_priv_nodes *)redist_priv_zeroed(1,
+                                              sizeof *n + (4 * (size_t)size + 1) * sizeof *n->node);
+  if (n == NULL) return NULL;
+  n->node = (int *)(void *)(n + 1);
+  n->number = n->node + size;
+  n->rank = n->number + size;
+  n->first = n->rank + size;
+  n->least = size;
+  return n;
+}
+
+/* Fills the tables from list[size], the ranks sorted by node. */
+REDIST_PRIV_COLD void redist_priv_number_nodes(redist_priv_nodes *n,
+                                               const redist_priv_on_node *list, int size) {
+  int k, r;
+  for (k = 0; k < size; k++) {
+    const int same = k > 0 && list[k].node == list[k - 1].node;
+    r = (int)list[k].rank;
+    n->number[r] = same ? n->number[list[k - 1].rank] + 1 : 0;
+    n->node[r] = same ? n->node[list[k - 1].rank] : r; /* the lowest rank of its node */
+  }
+  for (r = 0; r < size; r++) {
+    if (n->node[r] == r) n->rank[r] = n->nodes++;
+    n->node[r] = n->rank[n->node[r]];
+    n->first[n->node[r] + 1]++;
+  }
+  for (k = 0; k < n->nodes; k++) {
+    n->least = (int)redist_priv_min(n->least, n->first[k + 1]);
+    n->most = (int)redist_priv_max(n->most, n->first[k + 1]);
+    n->first[k + 1] += n->first[k];
+  }
+  for (r = 0; r < size; r++) n->rank[n->first[n->node[r]] + n->number[r]] = r;
+}
+
+/* Makes p->nodes from the node numbers of all ranks. Collective; the same answer on all ranks. */
+REDIST_PRIV_COLD int redist_priv_list_nodes(redist_plan *p) {
+  redist_priv_on_node own, *list = REDIST_PRIV_ZEROED(redist_priv_on_node, p->size);
+  MPI_Request request;
+  int code;
+  own.node = redist_priv_node_number(p);
+  own.rank = p->rank;
+  p->nodes = redist_priv_nodes_new(p->size);
+  code = list == NULL || p->nodes == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  code = redist_priv_worst(p->comm, code);
+  if (code == REDIST_OK)
+    code = redist_priv_await(MPI_Iallgather(&own, 2, MPI_INT64_T, list, 2, MPI_INT64_T, p->comm,
+                                            &request),
+                             &request);
+  if (code == REDIST_OK) {
+    qsort(list, (size_t)p->size, sizeof *list, redist_priv_compare_nodes);
+    redist_priv_number_nodes(p->nodes, list, p->size);
+  }
+  REDIST_FREE(list);
+  return redist_priv_worst(p->comm, code);
+}
+
+#endif
+
+/* ----------------------------------------------------------------------- REDIST_NODES (private) */
+
+/* What the ranks of a node send to the ranks of another goes in one message, or in a few if it is
+   long, from a carrier on the one node to a carrier on the other. Each message of the plan is a
+   section of it. Contributors gather their sections in the carrier's buffer: they pack into it. At
+   the other end they are scattered: each rank unpacks its own straight from the buffer. A node's
+   carriers are spread over its ranks.
+
+       node 0                                                                node 1
+       rank 0 packs --+                                                +-- rank 2 unpacks
+                      +-- buffer of rank 1 -- message --> of rank 2 --+
+       rank 1 packs --+                                                +-- rank 3 unpacks
+
+       flag in a buffer   of            what it says of an execution, by its number
+       packed             each rank     all its sections are in the messages to be sent
+       sent               the carrier   these are sent: ranks may pack the next execution's
+       arrived            the carrier   all messages to be received are there
+       drained            each rank     it has unpacked its sections: the next ones may arrive
+
+   The ranks of a node tell its carriers their sections when the plan is made. Both carriers of a
+   message sort them alike, by source and destination. Where ranks share no memory, buffers are
+   private: a rank sends a carrier its sections (its portion) in one message, or receives them in
+   one, and a section from one rank of the node to another is in the portion that goes there. */
+
+#ifndef REDIST_PRIV_SHARES /* buffers are private */
+#define REDIST_PRIV_ACQUIRE(pointer) (*(pointer))
+#define REDIST_PRIV_RELEASE(pointer, value) (*(pointer) = (value))
+#endif
+
+#ifndef REDIST_NO_NODES
+
+/* The messages of a side, in an execution: before they are sent or received, while, and after. */
+enum redist_priv_stages { REDIST_PRIV_GATHERS, REDIST_PRIV_MOVES, REDIST_PRIV_RESTS };
+
+/* The rank of a node that carries the messages to and from another node; `which` of several. */
+REDIST_PRIV_COLD int redist_priv_carrier_of(const redist_priv_nodes *n, int node, int other,
+                                            int which) {
+  const int ranks = n->first[node + 1] - n->first[node];
+  const int turn = (other - node + n->nodes) % n->nodes - 1 + which * (n->nodes - 1);
+  return n->rank[n->first[node] + turn % ranks];
+}
+
+/* How many messages go from a node to another: several only if they are long, and no rank carries
+   two. */
+REDIST_PRIV_COLD int redist_priv_per_pair(const redist_plan *p) {
+  const redist_priv_nodes *n = p->nodes;
+  const int others = n->nodes - 1;
+  const double bytes = (double)p->spread.bytes[1] * p->size / n->nodes / others;
+  return (int)redist_priv_clamp((int64_t)(bytes / REDIST_PRIV_NODE_MESSAGE), 1,
+                                redist_priv_max(n->least / others, 1));
+}
+
+/* The list of a buffer's sections. */
+REDIST_PRIV_COLD redist_priv_section *redist_priv_buffer_entries(redist_priv_node_buffer *buffer,
+                                                                 int ranks) {
+  return (redist_priv_section *)(void *)redist_priv_buffer_flag(buffer, ranks, 2, 0);
+}
+
+/* By carrier, side and message; then by source and destination. */
+REDIST_PRIV_COLD int redist_priv_compare_sections(const void *a, const void *b) {
+  const redist_priv_section *x = (const redist_priv_section *)a,
+                            *y = (const redist_priv_section *)b;
+  const int first[] = {x->carrier, x->own, x->node, x->which, x->rank[0], x->rank[1]},
+            second[] = {y->carrier, y->own, y->node, y->which, y->rank[0], y->rank[1]};
+  int k = 0;
+  while (k < 5 && first[k] == second[k]) k++;
+  return (first[k] > second[k]) - (first[k] < second[k]);
+}
+
+/* Whether two sections are in one message. */
+REDIST_PRIV_COLD int redist_priv_same_message(const redist_priv_section *x,
+                                              const redist_priv_section *y) {
+  return x->own == y->own && x->node == y->node && x->which == y->which;
+}
+
+/* Lists this rank's messages that carriers carry: those to and from other nodes; without shared
+   memory, all. Returns the most for any carrier. */
+REDIST_PRIV_COLD int64_t redist_priv_list_sections(const redist_plan *p, redist_priv_carriers *c) {
+  const redist_priv_nodes *n = p->nodes;
+  const int here = n->node[p->rank];
+  int64_t k, alike = 0, most = 0;
+  for (k = 0; k < p->peers; k++) {
+    const redist_priv_peer *peer = &p->peer[k];
+    redist_priv_section s;
+    memset(&s, 0, sizeof s);
+    s.own = peer->own;
+    s.node = n->node[peer->rank];
+    s.rank[peer->own] = p->rank;
+    s.rank[!peer->own] = peer->rank;
+    s.which = s.node == here ? 0 : n->number[s.rank[REDIST_PRIV_FROM]] % c->per_pair;
+    s.carrier =
+        s.node == here ? s.rank[REDIST_PRIV_TO] : redist_priv_carrier_of(n, here, s.node, s.which);
+    s.bytes = peer->bytes;
+    s.peer = k;
+    if (s.node != here || !c->shared) c->section[c->sections++] = s;
+  }
+  qsort(c->section, (size_t)c->sections, sizeof *c->section, redist_priv_compare_sections);
+  for (k = 0; k < c->sections; k++) {
+    alike = k > 0 && c->section[k].carrier == c->section[k - 1].carrier ? alike + 1 : 1;
+    most = redist_priv_max(most, alike);
+  }
+  return most;
+}
+
+/* The ranks of this rank's node. */
+REDIST_PRIV_COLD const int *redist_priv_ranks_here(const redist_plan *p) {
+  return p->nodes->rank + p->nodes->first[p->nodes->node[p->rank]];
+}
+
+/* An empty state, with room for what is known; NULL when memory is exhausted. */
+REDIST_PRIV_COLD redist_priv_carriers *redist_priv_carriers_new(const redist_plan *p, int shared) {
+  const redist_priv_nodes *n = p->nodes;
+  const int here = n->node[p->rank];
+  redist_priv_carriers *c = REDIST_PRIV_ZEROED(redist_priv_carriers, 1);
+  if (c == NULL) return NULL;
+  c->shared = shared;
+  c->nodes = n->nodes;
+  c->per_pair = redist_priv_per_pair(p);
+  c->ranks = n->first[here + 1] - n->first[here];
+  c->number = n->number[p->rank];
+  c->section = REDIST_PRIV_ALLOC(redist_priv_section, p->peers);
+  c->portion = REDIST_PRIV_ZEROED(redist_priv_portion, 2 * c->ranks);
+  c->pair = REDIST_PRIV_ALLOC(int, p->rank == 0 ? 2 * (n->nodes - 1) * c->per_pair : 0);
+  return c;
+}
+
+/* Lists the carriers of what goes from node 0 to nodes 1, 2, ..., for rank 0's report. */
+REDIST_PRIV_COLD void redist_priv_list_pairs(const redist_plan *p, redist_priv_carriers *c) {
+  int k;
+  for (k = 0; p->rank == 0 && k < (c->nodes - 1) * c->per_pair; k++) {
+    const int node = k / c->per_pair + 1, which = k % c->per_pair;
+    c->pair[2 * k] = redist_priv_carrier_of(p->nodes, 0, node, which);
+    c->pair[2 * k + 1] = redist_priv_carrier_of(p->nodes, node, 0, which);
+  }
+}
+
+/* Tells the carriers of this node what they carry for this rank, at most `most` sections each, and
+   lists, sorted, what this rank carries. All ranks of the node must call it. */
+REDIST_PRIV_COLD int redist_priv_tell_carriers(const redist_plan *p, redist_priv_carriers *c,
+                                               redist_priv_swap *swap, int64_t most) {
+  const int *rank = redist_priv_ranks_here(p);
+  const int64_t bytes = sizeof *c->section;
+  int64_t k, first, at = 0;
+  int code;
+  for (k = 0; k < c->ranks; k++) {
+    for (first = at; at < c->sections && c->section[at].carrier == rank[k]; at++) continue;
+    swap[k].rank = rank[k];
+    swap[k].data[0] = c->section + first;
+    swap[k].bytes[0] = (int)((at - first) * bytes);
+    swap[k].data[1] = c->entry + k * most;
+    swap[k].bytes[1] = (int)(most * bytes);
+  }
+  code = redist_priv_swap_all(swap, c->ranks, p->tag, p->comm);
+  for (k = 0; k < c->ranks * most && code == REDIST_OK; k++)
+    if (c->entry[k].bytes > 0) c->entry[c->entries++] = c->entry[k];
+  qsort(c->entry, (size_t)c->entries, sizeof *c->entry, redist_priv_compare_sections);
+  return code;
+}
+
+/* Adds a message of MPI's, at the end of the buffer. */
+REDIST_PRIV_COLD redist_priv_node_message *redist_priv_add_message(redist_priv_carriers *c, int own,
+                                                                   int sends, int rank, int tag) {
+  redist_priv_node_message *message = &c->message[c->messages++];
+  message->own = own;
+  message->sends = sends;
+  message->rank = rank;
+  message->tag = tag;
+  message->at = c->bytes = redist_priv_round_up(c->bytes, REDIST_PRIV_LINE);
+  return message;
+}
+
+/* Lays out the sections of a buffer. Each rank's begin at a cache line. What stays in the node,
+   without shared memory, is sent and arrives in the same place, without a message. */
+REDIST_PRIV_COLD void redist_priv_lay_entries(redist_plan *p, redist_priv_carriers *c) {
+  const int here = p->nodes->node[p->rank];
+  int64_t k, at = 0, stays = 0;
+  redist_priv_node_message *message = NULL;
+  for (k = 0; k < c->entries; k++) {
+    redist_priv_section *s = &c->entry[k];
+    const int sends = s->own == REDIST_PRIV_FROM, local = s->node == here;
+    const int first = k == 0 || !redist_priv_same_message(s, s - 1);
+    if (first) at = c->bytes = redist_priv_round_up(c->bytes, REDIST_PRIV_LINE);
+    if (first && local && sends) stays = at;
+    if (first && local && !sends) at = stays;
+    if (first && !local)
+      message = redist_priv_add_message(c, s->own, sends,
+                                        redist_priv_carrier_of(p->nodes, s->node, here, s->which),
+                                        p->tag);
+    if (first || s->rank[0] != s[-1].rank[0]) at = redist_priv_round_up(at, REDIST_PRIV_LINE);
+    s->at = at = redist_priv_round_up(at, p->alignment);
+    at += s->bytes;
+    c->bytes = redist_priv_max(c->bytes, at);
+    if (!local) message->bytes = at - message->at;
+  }
+  c->between = c->messages;
+}
+
+/* The bytes of a rank's portion of this rank's buffer, on one side. */
+REDIST_PRIV_COLD int64_t redist_priv_portion_bytes(const redist_plan *p, int own, int rank) {
+  const redist_priv_carriers *c = p->carriers;
+  int64_t k, bytes = 0;
+  for (k = 0; k < c->entries; k++)
+    if (c->entry[k].own == own && c->entry[k].rank[own] == rank)
+      bytes += redist_priv_round_up(c->entry[k].bytes, p->alignment);
+  return bytes;
+}
+
+/* Adds the messages between this carrier and the node's other ranks. */
+REDIST_PRIV_COLD void redist_priv_add_portions(const redist_plan *p, redist_priv_carriers *c) {
+  int k;
+  for (k = 0; k < 2 * c->ranks; k++) {
+    const int own = k % 2, rank = redist_priv_ranks_here(p)[k / 2];
+    const int64_t bytes = rank == p->rank ? 0 : redist_priv_portion_bytes(p, own, rank);
+    redist_priv_node_message *message;
+    if (bytes == 0) continue;
+    message = redist_priv_add_message(c, own, own == REDIST_PRIV_TO, rank, p->tag + own);
+    message->copies = 1;
+    message->bytes = bytes;
+    c->bytes += bytes;
+  }
+}
+
+/* Lists this rank's portions, and adds their messages. */
+REDIST_PRIV_COLD void redist_priv_list_portions(const redist_plan *p, redist_priv_carriers *c) {
+  redist_priv_section *s = c->section, *end = c->section + c->sections;
+  while (s < end) {
+    redist_priv_portion *portion = &c->portion[c->portions++];
+    const int own = portion->own = s->own, carrier = portion->carrier = s->carrier;
+    portion->section = s;
+    portion->local = 1;
+    if (!c->shared && carrier != p->rank)
+      portion->message =
+          redist_priv_add_message(c, own, own == REDIST_PRIV_FROM, carrier, p->tag + own);
+    for (; s < end && s->carrier == carrier && s->own == own; s++, portion->sections++) {
+      portion->local &= s->node == p->nodes->node[p->rank];
+      s->at = c->bytes;
+      if (portion->message != NULL) c->bytes += redist_priv_round_up(s->bytes, p->alignment);
+    }
+    if (portion->message != NULL) portion->message->bytes = c->bytes - portion->message->at;
+  }
+  qsort(c->portion, (size_t)c->portions, sizeof *c->portion, redist_priv_compare_ints);
+}
+
+/* Lays out this rank's buffer, and what follows it where it is private. */
+REDIST_PRIV_COLD int redist_priv_lay_buffer(redist_plan *p, redist_priv_carriers *c) {
+  c->message = REDIST_PRIV_ZEROED(redist_priv_node_message, c->entries + 4 * c->ranks);
+  if (c->message == NULL) return REDIST_ERR_MEMORY;
+  c->bytes = (int64_t)sizeof *c->buffer + 2 * c->ranks * REDIST_PRIV_LINE +
+             c->entries * (int64_t)sizeof *c->entry;
+  redist_priv_lay_entries(p, c);
+  if (!c->shared) redist_priv_add_portions(p, c);
+  c->first_own = c->messages;
+  redist_priv_list_portions(p, c);
+  c->bytes = redist_priv_round_up(c->bytes, REDIST_PRIV_LINE);
+  return REDIST_OK;
+}
+
+/* Writes a buffer where it lies. Flags of ranks without a section there never make others wait. */
+REDIST_PRIV_COLD void redist_priv_write_buffer(const redist_plan *p, char *memory) {
+  redist_priv_carriers *c = p->carriers;
+  const redist_priv_section *s;
+  int k;
+  c->buffer = (redist_priv_node_buffer *)(void *)memory;
+  memset(c->buffer, 0, sizeof *c->buffer);
+  c->buffer->entries = c->entries;
+  for (k = 0; k < 2 * c->ranks; k++)
+    *redist_priv_buffer_flag(c->buffer, c->ranks, k % 2, k / 2) = REDIST_PRIV_UNUSED;
+  for (s = c->entry; s < c->entry + c->entries; s++) {
+    int64_t *flag =
+        redist_priv_buffer_flag(c->buffer, c->ranks, s->own, p->nodes->number[s->rank[s->own]]);
+    c->contributors[s->own] += *flag == REDIST_PRIV_UNUSED && s->rank[s->own] != p->rank;
+    *flag = 0;
+  }
+  if (c->entries > 0)
+    memcpy(redist_priv_buffer_entries(c->buffer, c->ranks), c->entry,
+           (size_t)c->entries * sizeof *c->entry);
+}
+
+/* Connects a portion to a carrier's buffer in memory. */
+REDIST_PRIV_COLD void redist_priv_connect_portion(const redist_priv_carriers *c,
+                                                  redist_priv_portion *portion, char *memory) {
+  redist_priv_node_buffer *buffer = (redist_priv_node_buffer *)(void *)memory;
+  const redist_priv_section *entry = redist_priv_buffer_entries(buffer, c->ranks);
+  redist_priv_section *s;
+  portion->buffer = memory;
+  portion->state = buffer->state[portion->own];
+  portion->flag = redist_priv_buffer_flag(buffer, c->ranks, portion->own, c->number);
+  for (s = portion->section; s < portion->section + portion->sections; s++) {
+    const void *found =
+        bsearch(s, entry, (size_t)buffer->entries, sizeof *s, redist_priv_compare_sections);
+    REDIST_ASSERT(found != NULL);
+    s->at = ((const redist_priv_section *)found)->at;
+  }
+}
+
+/* What is carried goes neither through this rank's own messages nor through rings. */
+REDIST_PRIV_COLD void redist_priv_mark_carried(redist_plan *p) {
+  int64_t k;
+  for (k = 0; k < p->carriers->sections; k++) p->peer[p->carriers->section[k].peer].near = 1;
+}
+
+/* Lists what carriers carry for this rank, tells them, and lays out this rank's buffer. code: an
+   error of this rank. Collective; the same answer on all ranks. What fails on this rank after they
+   have agreed is in p->carriers->code. */
+REDIST_PRIV_COLD int redist_priv_make_carriers(redist_plan *p, int shared, int code) {
+  redist_priv_carriers *c = p->carriers = redist_priv_carriers_new(p, shared);
+  int64_t most[2] = {REDIST_ERR_MEMORY, 0};
+  redist_priv_swap *swap = NULL;
+  if (c != NULL && c->section != NULL && c->portion != NULL && c->pair != NULL) {
+    most[0] = code;
+    redist_priv_list_pairs(p, c);
+    most[1] = redist_priv_list_sections(p, c);
+  }
+  code = redist_priv_reduce(p->comm, most, 2, MPI_MAX);
+  code = code == REDIST_OK ? (int)most[0] : code;
+  if (code != REDIST_OK) return code;
+  swap = REDIST_PRIV_ZEROED(redist_priv_swap, c->ranks);
+  c->entry = REDIST_PRIV_ZEROED(redist_priv_section, c->ranks * most[1]);
+  code = swap == NULL || c->entry == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  code = redist_priv_worst(p->comm, code);
+  if (code == REDIST_OK) {
+    c->code = redist_priv_tell_carriers(p, c, swap, most[1]);
+    if (c->code == REDIST_OK) c->code = redist_priv_lay_buffer(p, c);
+    redist_priv_mark_carried(p);
+  }
+  REDIST_FREE(swap);
+  return code;
+}
+
+/* Posts the k-th piece of a message. */
+REDIST_PRIV int redist_priv_post_message(const redist_plan *p, const redist_priv_node_message *m,
+                                         int64_t k) {
+  const redist_priv_carriers *c = p->carriers;
+  MPI_Request *request = &c->request[m->first + k];
+  char *memory = (char *)c->buffer + m->at + k * REDIST_MAX_COUNT;
+  const int n = (int)redist_priv_min(m->bytes - k * REDIST_MAX_COUNT, REDIST_MAX_COUNT);
+  const int code = m->sends ? MPI_Isend(memory, n, MPI_BYTE, m->rank, m->tag, p->comm, request)
+                            : MPI_Irecv(memory, n, MPI_BYTE, m->rank, m->tag, p->comm, request);
+  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
+}
+
+/* Makes room for the requests of all messages. */
+REDIST_PRIV_COLD int redist_priv_make_requests(redist_priv_carriers *c) {
+  int64_t m, k;
+  for (m = 0; m < c->messages; m++) {
+    c->message[m].first = c->requests;
+    c->message[m].pieces = redist_priv_ceil_div(c->message[m].bytes, REDIST_MAX_COUNT);
+    c->requests += c->message[m].pieces;
+  }
+  c->request = REDIST_PRIV_ALLOC(MPI_Request, c->requests);
+  c->status = REDIST_PRIV_ALLOC(MPI_Status, c->requests);
+  c->index = REDIST_PRIV_ALLOC(int, c->requests);
+  c->message_of = REDIST_PRIV_ALLOC(int, c->requests);
+  if (c->request == NULL || c->status == NULL || c->index == NULL || c->message_of == NULL)
+    return REDIST_ERR_MEMORY;
+  for (m = 0; m < c->messages; m++)
+    for (k = c->message[m].first; k < c->message[m].first + c->message[m].pieces; k++) {
+      c->request[k] = MPI_REQUEST_NULL;
+      c->message_of[k] = (int)m;
+    }
+  return REDIST_OK;
+}
+
+/* Compiles the copies of what is carried, and makes room for requests. */
+REDIST_PRIV_COLD int redist_priv_carriers_create(redist_plan *p) {
+  const redist_priv_cutting uncut = {INT64_MAX, 0};
+  redist_priv_carriers *c = p->carriers;
+  int64_t k;
+  int code = redist_priv_lanes_create(p);
+  for (k = 0; c != NULL && k < c->sections && code == REDIST_OK; k++) {
+    redist_priv_peer *peer = &p->peer[c->section[k].peer];
+    code = redist_priv_list_pieces(p, peer, uncut, 1, &peer->whole);
+  }
+  return code == REDIST_OK && c != NULL ? redist_priv_make_requests(c) : code;
+}
+
+/* Copies a portion's sections from its message to their places, or from there. */
+REDIST_PRIV void redist_priv_copy_portion(const redist_plan *p, const redist_priv_node_message *m) {
+  const redist_priv_carriers *c = p->carriers;
+  const redist_priv_section *s;
+  char *buffer = (char *)c->buffer, *at = buffer + m->at;
+  for (s = c->entry; s < c->entry + c->entries; s++) {
+    if (s->own != m->own || s->rank[s->own] != m->rank) continue;
+    memcpy(m->sends ? at : buffer + s->at, m->sends ? buffer + s->at : at, (size_t)s->bytes);
+    at += redist_priv_round_up(s->bytes, p->alignment);
+  }
+}
+
+REDIST_PRIV int redist_priv_start_message(const redist_plan *p, redist_priv_node_message *m) {
+  redist_priv_carriers *c = p->carriers;
+  int64_t k;
+  int code = REDIST_OK;
+  if (m->copies && m->sends) redist_priv_copy_portion(p, m);
+  m->pending = m->pieces;
+  c->active += m->pieces;
+  c->pending[m->own] += m->flag == NULL;
+  for (k = 0; k < m->pieces && code == REDIST_OK; k++) code = redist_priv_post_message(p, m, k);
+  return code;
+}
+
+/* Starts message[first], ..., message[end - 1], those of a side. */
+REDIST_PRIV int redist_priv_start_messages(const redist_plan *p, int own, int64_t first,
+                                           int64_t end) {
+  redist_priv_node_message *m = p->carriers->message;
+  int code = REDIST_OK;
+  for (; first < end && code == REDIST_OK; first++)
+    if (m[first].own == own) code = redist_priv_start_message(p, &m[first]);
+  return code;
+}
+
+/* A piece of a message is complete. */
+REDIST_PRIV void redist_priv_finish_piece(const redist_plan *p, int k) {
+  redist_priv_carriers *c = p->carriers;
+  redist_priv_node_message *m = &c->message[c->message_of[k]];
+  c->active--;
+  if (--m->pending > 0) return;
+  if (m->copies && !m->sends) redist_priv_copy_portion(p, m);
+  if (m->flag == NULL)
+    c->pending[m->own]--;
+  else
+    REDIST_PRIV_RELEASE(m->flag, c->execution);
+}
+
+/* Packs the sections of a portion when the buffer is ready for them, or unpacks them when they are
+   there, in turn. */
+REDIST_PRIV int redist_priv_run_portion(redist_plan *p, redist_priv_portion *portion) {
+  redist_priv_carriers *c = p->carriers;
+  const int packs = portion->own == REDIST_PRIV_FROM;
+  redist_priv_section *s;
+  int all = 1;
+  if (portion->done || REDIST_PRIV_ACQUIRE(portion->state) < c->execution - packs) return REDIST_OK;
+  for (s = portion->section; s < portion->section + portion->sections; s++) {
+    redist_priv_peer *peer = &p->peer[s->peer];
+    if (peer->pending > 0 && (packs || redist_priv_is_in_turn(p, peer))) {
+      redist_priv_copy_piece(p, peer, peer->whole, portion->buffer + s->at);
+      peer->pending = 0;
+      if (!packs) redist_priv_arrive(p, peer->rank);
+    }
+    all &= peer->pending == 0;
+  }
+  if (!all) return REDIST_OK;
+  portion->done = 1;
+  c->left--;
+  if (portion->message == NULL) REDIST_PRIV_RELEASE(portion->flag, c->execution);
+  return packs && portion->message != NULL ? redist_priv_start_message(p, portion->message)
+                                           : (int)REDIST_OK;
+}
+
+REDIST_PRIV int redist_priv_run_portions(redist_plan *p, int own) {
+  redist_priv_carriers *c = p->carriers;
+  int64_t k;
+  int code = REDIST_OK;
+  for (k = 0; k < c->portions && code == REDIST_OK; k++)
+    if (c->portion[k].own == own) code = redist_priv_run_portion(p, &c->portion[k]);
+  return code;
+}
+
+/* Progresses this carrier's messages of a side. What stays in the node arrives as soon as it is
+   sent. */
+REDIST_PRIV int redist_priv_run_messages(const redist_plan *p, int own) {
+  redist_priv_carriers *c = p->carriers;
+  const int64_t now = c->execution, ready = own == REDIST_PRIV_FROM ? now : now - 1;
+  int *raised = &c->raised[own], code = REDIST_OK;
+  while (*raised < c->ranks &&
+         REDIST_PRIV_ACQUIRE(redist_priv_buffer_flag(c->buffer, c->ranks, own, *raised)) >= ready)
+    ++*raised;
+  if (c->stage[own] == REDIST_PRIV_GATHERS && *raised == c->ranks) {
+    c->stage[own] = REDIST_PRIV_MOVES;
+    code = redist_priv_start_messages(p, own, 0, c->between);
+  }
+  if (c->stage[own] == REDIST_PRIV_MOVES && c->pending[own] == 0 && code == REDIST_OK &&
+      (c->shared || c->stage[REDIST_PRIV_FROM] != REDIST_PRIV_GATHERS)) {
+    c->stage[own] = REDIST_PRIV_RESTS;
+    REDIST_PRIV_RELEASE(&c->buffer->state[own][0], now);
+    if (own == REDIST_PRIV_TO) code = redist_priv_start_messages(p, own, c->between, c->first_own);
+  }
+  return code;
+}
+
+/* Progresses all that need not wait for another. */
+REDIST_PRIV int redist_priv_run_carriers(redist_plan *p) {
+  int code = redist_priv_run_portions(p, REDIST_PRIV_FROM);
+  if (code == REDIST_OK) code = redist_priv_run_messages(p, REDIST_PRIV_FROM);
+  return code == REDIST_OK ? redist_priv_run_messages(p, REDIST_PRIV_TO) : code;
+}
+
+/* Starts an execution. In place, all sections are packed now: the buffers are empty. */
+REDIST_PRIV int redist_priv_start_carriers(redist_plan *p) {
+  redist_priv_carriers *c = p->carriers;
+  int64_t k;
+  int own, code;
+  if (c == NULL) return REDIST_OK;
+  c->execution++;
+  c->left = c->portions;
+  for (own = 0; own < 2; own++) c->stage[own] = c->raised[own] = 0;
+  for (k = 0; k < c->portions; k++) c->portion[k].done = 0;
+  for (k = 0; k < c->sections; k++) p->peer[c->section[k].peer].pending = 1;
+  code = redist_priv_start_messages(p, REDIST_PRIV_FROM, c->between, c->first_own);
+  if (code == REDIST_OK)
+    code = redist_priv_start_messages(p, REDIST_PRIV_TO, c->first_own, c->messages);
+  return code == REDIST_OK ? redist_priv_run_carriers(p) : code;
+}
+
+/* Whether this rank's part of an execution is complete. In place, all that it packed is sent. */
+REDIST_PRIV int redist_priv_carriers_are_done(const redist_plan *p) {
+  const redist_priv_carriers *c = p->carriers;
+  int64_t k;
+  int done = c->left == 0 && c->active == 0 && c->stage[0] == REDIST_PRIV_RESTS &&
+             c->stage[1] == REDIST_PRIV_RESTS;
+  for (k = 0; done && p->overwrites && k < c->portions; k++)
+    done = c->portion[k].own == REDIST_PRIV_TO ||
+           REDIST_PRIV_ACQUIRE(c->portion[k].state) == c->execution;
+  return done;
+}
+
+/* Progresses what is carried; *done stays 1 only if that is complete. */
+REDIST_PRIV int redist_priv_test_carriers(redist_plan *p, int *done) {
+  redist_priv_carriers *c = p->carriers;
+  int k, n = 0, code;
+  if (c == NULL) return REDIST_OK;
+  if (c->active > 0 &&
+      MPI_Testsome((int)c->requests, c->request, &n, c->index, c->status) != MPI_SUCCESS)
+    return REDIST_ERR_MPI;
+  for (k = 0; n != MPI_UNDEFINED && k < n; k++) redist_priv_finish_piece(p, c->index[k]);
+  code = redist_priv_run_carriers(p);
+  if (code == REDIST_OK) code = redist_priv_run_portions(p, REDIST_PRIV_TO);
+  *done &= redist_priv_carriers_are_done(p);
+  return code;
+}
+
+REDIST_PRIV_COLD void redist_priv_free_carriers(redist_plan *p) {
+  redist_priv_carriers *c = p->carriers;
+  int64_t k;
+  if (c == NULL) return;
+  for (k = 0; c->message_of != NULL && k < c->requests; k++)
+    redist_priv_drop(&c->request[k], p->failed && !c->message[c->message_of[k]].sends);
+  REDIST_FREE(c->section);
+  REDIST_FREE(c->entry);
+  REDIST_FREE(c->portion);
+  REDIST_FREE(c->pair);
+  REDIST_FREE(c->message);
+  REDIST_FREE(c->request);
+  REDIST_FREE(c->status);
+  REDIST_FREE(c->index);
+  REDIST_FREE(c->message_of);
+  REDIST_FREE(c);
+  p->carriers = NULL;
+}
+
+REDIST_PRIV_COLD int redist_priv_unshared_open(redist_plan *p) {
+  int code, separate;
+  if (p->nodes == NULL) return REDIST_OK; /* on one node there is nothing to carry */
+  code = redist_priv_make_carriers(p, 0, REDIST_OK);
+  if (code != REDIST_OK) return code;
+  separate = redist_priv_separate(p); /* portions have tags of their own */
+  return p->carriers->code == REDIST_OK ? separate : p->carriers->code;
+}
+
+REDIST_PRIV_COLD int redist_priv_unshared_staging(redist_plan *p, int own) {
+  const int code = redist_priv_lanes_staging(p, own);
+  if (own == REDIST_PRIV_TO && p->carriers != NULL)
+    p->staging[own].bytes += p->carriers->bytes + REDIST_PRIV_LINE;
+  return code;
+}
+
+REDIST_PRIV_COLD int redist_priv_unshared_create(redist_plan *p) {
+  redist_priv_carriers *c = p->carriers;
+  char *memory = p->staging[REDIST_PRIV_TO].memory;
+  int64_t k;
+  if (c == NULL) return redist_priv_lanes_create(p);
+  memory += -(uintptr_t)memory % REDIST_PRIV_LINE;
+  redist_priv_write_buffer(p, memory);
+  for (k = c->between; k < c->first_own; k++) {
+    redist_priv_node_message *m = &c->message[k];
+    m->flag = redist_priv_buffer_flag(c->buffer, c->ranks, m->own, p->nodes->number[m->rank]);
+  }
+  for (k = 0; k < c->portions; k++) {
+    redist_priv_portion *portion = &c->portion[k];
+    portion->buffer = memory;
+    if (portion->message == NULL)
+      redist_priv_connect_portion(c, portion, memory);
+    else
+      portion->state = portion->message->flag = &portion->complete;
+  }
+  return redist_priv_carriers_create(p);
+}
+
+REDIST_PRIV int redist_priv_unshared_start(redist_plan *p) {
+  const int code = redist_priv_start_carriers(p);
+  return code == REDIST_OK ? redist_priv_lanes_start(p) : code;
+}
+
+REDIST_PRIV int redist_priv_unshared_test(redist_plan *p, int *done) {
+  const int code = redist_priv_lanes_test(p, done);
+  return code == REDIST_OK ? redist_priv_test_carriers(p, done) : code;
+}
+
+REDIST_PRIV_COLD void redist_priv_unshared_destroy(redist_plan *p) {
+  int64_t k;
+  redist_priv_free_carriers(p);
+  redist_priv_lanes_destroy(p);
+  for (k = 0; k < p->peers; k++) p->peer[k].near = 0;
+}
+
+#ifdef REDIST_PRIV_SHARES
+
+/* Lists all ranks of the node as members of the plan's home, which has fewer as yet. */
+REDIST_PRIV_COLD int redist_priv_list_node(redist_plan *p) {
+  redist_priv_home *h = &p->sharing.home;
+  const int *first = p->nodes->first + p->nodes->node[p->rank];
+  int k;
+  if (p->options.arena != NULL) return REDIST_OK;
+  redist_priv_forget_members(h);
+  if (redist_priv_members(h, first[1] - first[0]) != REDIST_OK) return REDIST_ERR_MEMORY;
+  for (k = 0; k < h->size; k++) h->member[k].rank = redist_priv_ranks_here(p)[k];
+  h->rank = p->nodes->number[p->rank];
+  return REDIST_OK;
+}
+
+/* Writes this rank's buffer into its block of shared memory, and gives all members notice. Fails
+   where a carrier of this rank is none. */
+REDIST_PRIV_COLD int redist_priv_share_buffer(redist_plan *p) {
+  redist_priv_carriers *c = p->carriers;
+  redist_priv_rings *r = p->sharing.rings;
+  char *segment = redist_priv_own_segment(r->home);
+  redist_priv_board *board = (redist_priv_board *)(void *)(segment + r->begin);
+  MPI_Group group[2] = {MPI_GROUP_NULL, MPI_GROUP_NULL};
+  redist_priv_portion *portion;
+  int k, code = redist_priv_groups(p, group);
+  board->buffer = r->bytes - c->bytes;
+  redist_priv_write_buffer(p, (char *)board + board->buffer);
+  r->buffer = c->buffer;
+  r->ranks = c->ranks;
+  for (k = 0; k < r->home->size; k++)
+    REDIST_PRIV_RELEASE(&((redist_priv_notice *)(void *)segment)[k].board, r->begin);
+  for (portion = c->portion; portion < c->portion + c->portions && code == REDIST_OK; portion++) {
+    if (portion->carrier == p->rank) continue;
+    code = redist_priv_member_of(p, group, portion->carrier, &portion->there);
+    if (code == REDIST_OK && portion->there < 0) code = REDIST_ERR_MEMORY;
+  }
+  redist_priv_groups_free(group);
+  return code;
+}
+
+REDIST_PRIV_COLD int redist_priv_nodes_open(redist_plan *p) {
+  int code;
+  if (p->nodes == NULL) return redist_priv_shared_open(p);
+  code = redist_priv_make_carriers(p, 1, redist_priv_list_node(p));
+  if (code != REDIST_OK) return code;
+  code = redist_priv_shared_open(p);
+  redist_priv_mark_carried(p);
+  return code == REDIST_OK ? redist_priv_share_buffer(p) : code;
+}
+
+/* Connects all portions to their buffers, after all ranks have written theirs. */
+REDIST_PRIV_COLD int redist_priv_nodes_connect(redist_plan *p) {
+  redist_priv_carriers *c = p->carriers;
+  const redist_priv_home *home = p->sharing.rings->home;
+  const int code = redist_priv_shared_connect(p);
+  int64_t k;
+  for (k = 0; c != NULL && k < c->portions && code == REDIST_OK; k++) {
+    redist_priv_portion *portion = &c->portion[k];
+    const redist_priv_member *m = &home->member[portion->there];
+    char *board;
+    if (portion->carrier == p->rank) {
+      redist_priv_connect_portion(c, portion, (char *)c->buffer);
+      continue;
+    }
+    board = m->segment +
+            REDIST_PRIV_ACQUIRE(&((redist_priv_notice *)(void *)m->segment)[m->place].board);
+    redist_priv_connect_portion(c, portion, board + ((redist_priv_board *)(void *)board)->buffer);
+  }
+  return code;
+}
+
+REDIST_PRIV int redist_priv_nodes_start(redist_plan *p) {
+  const int code = redist_priv_start_carriers(p);
+  return code == REDIST_OK ? redist_priv_shared_start(p) : code;
+}
+
+REDIST_PRIV int redist_priv_nodes_test(redist_plan *p, int *done) {
+  int inside, code = redist_priv_shared_test(p, done);
+  inside = *done;
+  if (code == REDIST_OK) code = redist_priv_test_carriers(p, done);
+  if (code == REDIST_OK && inside && !*done && p->carriers->active == 0)
+    code = redist_priv_let_progress(p);
+  return code;
+}
+
+REDIST_PRIV_COLD void redist_priv_nodes_destroy(redist_plan *p) {
+  redist_priv_free_carriers(p);
+  redist_priv_shared_destroy(p);
+}
+
+#endif
+
+#endif
+
 /* ------------------------------------------------------------------------ the network (private) */
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network);
@@ -4605,9 +5568,8 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p) {
 
 /* The time of tiny messages is mostly latency. A chain of plans through intermediate layouts sends
    fewer of them, so it may be faster than one exchange, although it moves elements several times.
-   The layouts are those of redist_phases (see "Routes"), or for slabs a grid of nodes x ranks of a
-   node, so that each rank sends one message per node, not per rank. One plan runs after another on
-   two scratch buffers. */
+   The layouts are those of redist_phases (see "Routes"). One plan runs after another on two scratch
+   buffers. */
 
 #ifndef REDIST_NO_MULTIPHASE
 
@@ -4617,52 +5579,14 @@ REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p,
   return k == 0 ? p->part->from : k == p->state.chain.phases ? p->part->to : &between[k - 1];
 }
 
-/* The seconds of one exchange inside the nodes (near), where no link is shared, or between them. */
+/* The seconds of one exchange. */
 REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from,
-                                            const redist_layout *to, int near) {
-  redist_priv_network n = p->network;
+                                            const redist_layout *to) {
+  const double bytes = (double)(p->part->packed_bytes * p->arrays);
   redist_priv_load busiest;
   if (redist_priv_busiest(from, to, &busiest) != REDIST_OK) return -1;
-  n.latency /= near ? REDIST_PRIV_NEARER : 1;
-  n.cost.per_byte *= (double)(p->part->packed_bytes * p->arrays) / (near ? (double)p->node : 1);
-  return redist_priv_transfer(&n, (double)busiest.messages, (double)busiest.elements);
-}
-
-/* The axis that a layout of plain axes distributes over all ranks in their order; -1 where there is
-   none. */
-REDIST_PRIV_COLD int redist_priv_slab_axis(const redist_plan *p, const redist_layout *layout) {
-  int d, slab = -1, plain = layout->ranks == NULL;
-  for (d = 0; d < layout->ndim; d++) {
-    const redist_axis *x = &layout->dim[d].axis;
-    plain &= redist_priv_is_plain(x) && x->first == 0;
-    slab = x->procs == p->size ? d : slab;
-  }
-  return plain ? slab : -1;
-}
-
-/* The layout between slabs along one axis and slabs along another that makes a grid of nodes x
-   ranks of a node: the first phase stays inside the nodes, the second sends one message to each
-   other node. Returns 0 where that does not apply. */
-REDIST_PRIV_COLD int redist_priv_pass_nodes(const redist_plan *p, redist_layout *between) {
-  const int each = (int)p->node;
-  const int outer = redist_priv_slab_axis(p, p->part->from),
-            inner = redist_priv_slab_axis(p, p->part->to);
-  redist_axis *x;
-  int d, forwards;
-  if (outer < 0 || inner < 0 || outer == inner || each < 2 || each == p->size ||
-      p->size % each != 0 || !redist_priv_is_product(p->part->from, p->part->to))
-    return 0; /* ranks are not listed: each holds one place */
-  redist_priv_copy_to(between, p->part->to, 1);
-  forwards = between->dim[outer].stored < between->dim[inner].stored;
-  between->grid_order = forwards ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR;
-  for (d = 0; d < between->ndim; d++)
-    between->dim[d].low = between->dim[d].high = between->dim[d].allocated = 0;
-  x = &between->dim[outer].axis;
-  *x = p->part->from->dim[outer].axis;
-  x->block = redist_priv_multiply(x->block, each, redist_priv_max(x->extent, 1));
-  x->procs = p->size / each;
-  between->dim[inner].axis.procs = each;
-  return 1;
+  return redist_priv_transfer(&p->network, (double)busiest.messages,
+                              (double)busiest.elements * bytes);
 }
 
 /* Finds the route, between[phases - 1]: the same on all ranks, which agree on layouts and cost.
@@ -4673,25 +5597,15 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *betwe
   const int most = rests ? 0 : REDIST_PRIV_MOST_PHASES - 1;
   redist_priv_chain *c = &p->state.chain;
   int k, stops, code = redist_priv_know_network(p);
-  redist_layout grid;
-  double seconds = 0, passing;
+  double seconds = 0;
   if (code != REDIST_OK) return code;
   code = redist_priv_phases(p->part->from, p->part->to, (size_t)(p->part->packed_bytes * p->arrays),
                             &p->network.cost, p->network.latency, most, between, &stops);
   c->phases = code == REDIST_OK ? stops + 1 : 0;
   for (k = 0; k < c->phases; k++)
     seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, between, k),
-                                   redist_priv_stage_layout(p, between, k + 1), 0);
-  if (c->phases > 0 && most > 0 && redist_priv_pass_nodes(p, &grid)) {
-    passing = redist_priv_seconds(p, p->part->from, &grid, 1) +
-              redist_priv_seconds(p, &grid, p->part->to, 0);
-    if (passing < seconds) {
-      between[0] = grid;
-      c->phases = 2;
-      seconds = passing;
-    }
-  }
-  *gain = seconds > 0 ? redist_priv_seconds(p, p->part->from, p->part->to, 0) / seconds : 0;
+                                   redist_priv_stage_layout(p, between, k + 1));
+  *gain = seconds > 0 ? redist_priv_seconds(p, p->part->from, p->part->to) / seconds : 0;
   return code;
 }
 
@@ -4778,10 +5692,10 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p) {
 }
 
 /* Predicts a chain where it may win: it sends at least all bytes, and pays at least one more
-   latency, perhaps only inside the nodes. Collective. */
+   latency. Collective. */
 REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation) {
   const double best = p->predicted[redist_priv_by_messages(p)], bytes = (double)p->agreed.bytes;
-  const double again = p->network.latency / (p->node > 1 ? REDIST_PRIV_NEARER : 1);
+  const double again = p->network.latency;
   redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
   double gain = 0;
   int code;
@@ -4821,6 +5735,16 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void) {
       {REDIST_SHARED, "REDIST_SHARED", redist_priv_list_members, redist_priv_shared_open,
        redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_shared_connect,
        redist_priv_shared_start, redist_priv_shared_test, redist_priv_shared_destroy},
+#endif
+#ifndef REDIST_NO_NODES
+#ifdef REDIST_PRIV_SHARES
+      {REDIST_NODES, "REDIST_NODES", NULL, redist_priv_nodes_open, redist_priv_lanes_staging,
+       redist_priv_carriers_create, redist_priv_nodes_connect, redist_priv_nodes_start,
+       redist_priv_nodes_test, redist_priv_nodes_destroy},
+#endif
+      {REDIST_NODES, "REDIST_NODES", NULL, redist_priv_unshared_open, redist_priv_unshared_staging,
+       redist_priv_unshared_create, NULL, redist_priv_unshared_start, redist_priv_unshared_test,
+       redist_priv_unshared_destroy},
 #endif
 #ifndef REDIST_NO_MULTIPHASE
       {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", NULL, redist_priv_multiphase_open, NULL, NULL, NULL,
@@ -4920,28 +5844,89 @@ REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method me
 
 #ifdef REDIST_PRIV_CHOOSES
 
-/* Whether the ranks are on several nodes; if so, how many from rank 0 on share its node.
-   Collective. */
-REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p) {
-  const int64_t own = redist_priv_node_number(p);
-  int64_t first = p->rank == 0 ? own : 0;
-  int code;
-  if (p->agreed.node == -p->agreed.not_node) return REDIST_OK;
-  code = redist_priv_reduce(p->comm, &first, 1, MPI_MAX);
-  p->node = own == first ? p->size : p->rank;
-  return code == REDIST_OK ? redist_priv_reduce(p->comm, &p->node, 1, MPI_MIN) : code;
+/* Counts what this rank exchanges inside its node and with others. */
+REDIST_PRIV_COLD void redist_priv_measure_spread(const redist_plan *p, redist_priv_spread *own) {
+  const int *node = p->nodes->node;
+  redist_priv_spread one;
+  const redist_priv_peer *peer;
+  int side, far;
+  for (side = 0; side < 2; side++) {
+    memset(&one, 0, sizeof one);
+    for (peer = p->side[side].peer; peer < p->side[side].peer + p->side[side].peers; peer++) {
+      far = node[peer->rank] != node[p->rank];
+      one.peers[far]++;
+      one.bytes[far] += peer->bytes;
+    }
+    for (far = 0; far < 2; far++) {
+      own->peers[far] = redist_priv_max(own->peers[far], one.peers[far]);
+      own->bytes[far] = redist_priv_max(own->bytes[far], one.bytes[far]);
+    }
+  }
 }
 
-/* Predicts the seconds of an execution by every candidate but a chain. Ranks of a node are assumed
-   to be consecutive. Rings cost set-up; MPI's collectives send to all ranks. */
+/* Finds out which ranks share nodes, if there are several. Collective. */
+REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p) {
+  enum { WORDS = sizeof(redist_priv_spread) / sizeof(int64_t) };
+  int64_t most[WORDS];
+  redist_priv_spread own;
+  int code;
+  p->spread.peers[0] = p->agreed.peers;
+  p->spread.bytes[0] = p->agreed.bytes;
+  if (p->agreed.node == -p->agreed.not_node) return REDIST_OK;
+  code = redist_priv_list_nodes(p);
+  if (code != REDIST_OK) return code;
+  while (p->nodes->node[p->node] == 0) p->node++;
+  memset(&own, 0, sizeof own);
+  redist_priv_measure_spread(p, &own);
+  memcpy(most, &own, sizeof own);
+  code = redist_priv_reduce(p->comm, most, WORDS, MPI_MAX);
+  memcpy(&p->spread, most, sizeof p->spread);
+  return code;
+}
+
+/* The seconds of messages between nodes, whole or in pieces, whichever is faster. */
+REDIST_PRIV_COLD double redist_priv_messages_between(const redist_priv_network *n, double messages,
+                                                     double bytes) {
+  const double whole = redist_priv_transfer(n, messages, bytes * n->crowding),
+               pieces = redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
+  if (messages <= 0) return 0;
+  return redist_priv_transport_of(REDIST_SCHEDULED) != NULL && pieces < whole ? pieces : whole;
+}
+
+#ifndef REDIST_NO_NODES
+/* The seconds by carriers: into their buffers, between nodes, and out of buffers. Where these are
+   private, what stays in the node goes with the rest. */
+REDIST_PRIV_COLD double redist_priv_predict_nodes(const redist_plan *p,
+                                                  const redist_priv_network *n,
+                                                  const redist_priv_network *rings) {
+  const redist_priv_spread *s = &p->spread;
+  const int least = p->nodes->least, others = p->nodes->nodes - 1;
+  const int64_t carriers = redist_priv_min(redist_priv_min(others, s->peers[1]), least),
+                messages = redist_priv_min(others, s->peers[1] * least) * redist_priv_per_pair(p);
+  const double bytes = (double)s->bytes[1], near_bytes = (double)s->bytes[0],
+               between = redist_priv_transfer(n, (double)redist_priv_ceil_div(messages, least),
+                                              bytes * n->crowding);
+  redist_priv_network inside = *n;
+  if (redist_priv_transport_of(REDIST_SHARED) != NULL)
+    return between + redist_priv_transfer(rings, (double)s->peers[0], near_bytes) +
+           2 * redist_priv_transfer(rings, (double)carriers, bytes);
+  inside.latency /= REDIST_PRIV_NEARER;
+  inside.cost.per_byte *= (double)p->nodes->nodes / p->size;
+  return between + redist_priv_transfer(&inside, p->nodes->most - 1, bytes) +
+         redist_priv_transfer(&inside, p->nodes->most - 1, near_bytes + bytes);
+}
+#endif
+
+/* Predicts the seconds of an execution by every candidate but a chain. Shared memory costs set-up;
+   MPI's collectives send to all ranks. */
 REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
   const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
   int known;
   const redist_priv_network network = redist_priv_charged(p, &known), *n = &network;
   const redist_priv_facts *facts = &p->agreed;
+  const redist_priv_spread *spread = &p->spread;
   const int64_t peers = facts->peers, most = (int64_t)p->options.max_buffer;
   const double messages = (double)peers, bytes = (double)facts->bytes;
-  const double far = p->node > 0 ? (double)(p->size - p->node) / (p->size - 1) : 0;
   double *s = p->predicted;
   int k;
   s[REDIST_POINT_TO_POINT] = redist_priv_transfer(n, messages, bytes * n->crowding);
@@ -4954,8 +5939,14 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
     if (redist_priv_transport_of(k) == NULL) s[k] = 0; /* left out */
   if (redist_priv_transport_of(REDIST_SHARED) != NULL && peers > 0 &&
       (most == 0 || 2 * peers * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE <= most))
-    s[REDIST_SHARED] = (1 - far) * redist_priv_transfer(&rings, messages, bytes) +
-                       far * s[redist_priv_by_messages(p)] + REDIST_PRIV_SETUP * creation;
+    s[REDIST_SHARED] =
+        redist_priv_transfer(&rings, (double)spread->peers[0], (double)spread->bytes[0]) +
+        redist_priv_messages_between(n, (double)spread->peers[1], (double)spread->bytes[1]) +
+        REDIST_PRIV_SETUP * creation;
+#ifndef REDIST_NO_NODES
+  if (p->nodes != NULL && spread->peers[1] > 0 && (most == 0 || s[REDIST_SHARED] > 0))
+    s[REDIST_NODES] = redist_priv_predict_nodes(p, n, &rings) + REDIST_PRIV_SETUP * creation;
+#endif
 }
 
 /* Messages to ranks of one node share its link, so orders the peers such that nodes alternate. */
@@ -4980,11 +5971,14 @@ REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p) {
   if (best == REDIST_AUTO && often && p->node > 0 && p->agreed.peers > 0)
     (void)redist_priv_know_network(p);
   redist_priv_predict(p, creation);
+  if (best == REDIST_SHARED && s[REDIST_NODES] > 0 && s[REDIST_NODES] < s[REDIST_SHARED])
+    return REDIST_NODES;
   if (best != REDIST_AUTO) return best;
   redist_priv_predict_phases(p, creation);
   redist_priv_alternate_nodes(p);
   best = redist_priv_by_messages(p); /* MPI's collectives are never predicted to be faster */
   best = s[REDIST_SHARED] > 0 && s[REDIST_SHARED] <= s[best] ? REDIST_SHARED : best;
+  best = s[REDIST_NODES] > 0 && s[REDIST_NODES] < s[best] ? REDIST_NODES : best;
   return s[REDIST_MULTIPHASE] > 0 && s[REDIST_MULTIPHASE] < s[best] ? REDIST_MULTIPHASE : best;
 }
 
@@ -5072,6 +6066,7 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p) {
     if (p->predicted[t->method] <= 0 && (p->node == 0 || t->method != REDIST_MULTIPHASE) &&
         t->method != estimate)
       continue;
+    if (seconds[t->method] > 0) continue; /* its second row */
     options.method = t->method;
     seconds[t->method] = redist_priv_try(p, &options, scratch, best);
     if (seconds[t->method] > 0 && seconds[t->method] < best) {
@@ -5119,6 +6114,7 @@ REDIST_PRIV_COLD void redist_priv_choose_transport(redist_plan *p, redist_priv_e
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_fallback(const redist_plan *p) {
   const redist_priv_transport *messages = redist_priv_transport_of(REDIST_POINT_TO_POINT);
   const redist_priv_transport *next = p->transport + 1;
+  if (next->method == p->transport->method) return next; /* its second row */
   if (p->transport < messages) next = redist_priv_transport_of((int)redist_priv_by_messages(p));
   if (next->name == NULL) next = messages;
   return (p->tried >> next->method & 1) || !redist_priv_is_sound(p, next->method) ? NULL : next;
@@ -5193,7 +6189,8 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_err
       redist_priv_stage(p, v);
     if (v->code != REDIST_OK && p->options.method == REDIST_AUTO && outcome[UNFIT] == REDIST_OK)
       outcome[UNFIT] = v->code;
-    outcome[USED] = p->sharing.rings == NULL || p->sharing.rings->channels > 0;
+    outcome[USED] = p->sharing.rings == NULL || p->sharing.rings->channels > 0 ||
+                    (p->carriers != NULL && p->carriers->sections > 0);
     if (v->code == REDIST_OK && t->create != NULL)
       redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s", t->name);
     p->tried |= 1u << t->method;
@@ -5262,6 +6259,7 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   redist_priv_forget_members(&p->sharing.home);
   for (k = 0; k < p->parts; k++) redist_priv_part_free(&p->part[k]);
   for (k = 0; k < 4; k++) REDIST_FREE(p->local.copies[k / 2][k % 2].copy);
+  REDIST_FREE(p->nodes);
   REDIST_FREE(p->part);
   REDIST_FREE(p->block);
   REDIST_FREE(p->product);
@@ -5381,8 +6379,8 @@ REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *pa
   part->policy.function = given->combine != NULL ? given->combine : p->options.combine;
   part->policy.context = given->combine != NULL ? given->context : p->options.context;
   p->largest = redist_priv_max(p->largest, size);
-  if (p->parts > 1) /* the largest power of 2 in it */
-    p->alignment = redist_priv_max(p->alignment, redist_priv_min(size & -size, 16));
+  /* the largest power of 2 in it */
+  p->alignment = redist_priv_max(p->alignment, redist_priv_min(size & -size, 16));
   redist_priv_check_combine(part, v);
   redist_priv_check_layout(p, size, REDIST_PRIV_FROM, given->from, v);
   redist_priv_check_layout(p, size, REDIST_PRIV_TO, given->to, v);
@@ -5464,6 +6462,8 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(int rank, int size, int parts
 REDIST_PRIV_COLD void redist_priv_created(redist_plan *p) {
   int k;
   p->given = NULL;
+  REDIST_FREE(p->nodes);
+  p->nodes = NULL;
   for (k = 0; k < p->parts; k++) redist_priv_forget_part(&p->part[k]);
   p->clock = p->options.timed ? &p->times : NULL;
   for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < p->state.chain.phases; k++)
@@ -5804,6 +6804,24 @@ REDIST_API const char *redist_plan_message(const redist_plan *p) {
   return p == NULL ? "the plan is NULL" : p->error.text;
 }
 
+/* The messages that this rank sends or receives; adds their bytes. A carrier's are those between
+   nodes, too, with what they carry for others, and what it gathers and scatters inside its node. */
+REDIST_PRIV_COLD int64_t redist_priv_count_messages(const redist_plan *p, int own, int64_t *bytes) {
+  const redist_priv_carriers *c = p->carriers;
+  int64_t k, n = p->side[own].peers;
+  *bytes += p->side[own].bytes;
+  if (c == NULL) return n;
+  n += c->contributors[!own];
+  for (k = 0; k < c->sections; k++) n -= c->section[k].own == own;
+  for (k = 0; k < c->portions; k++)
+    n += c->portion[k].own == own && c->portion[k].carrier != p->rank;
+  for (k = 0; k < c->between; k++) n += c->message[k].own == own;
+  for (k = 0; k < c->entries; k++)
+    if (c->entry[k].own == own && c->entry[k].rank[0] != p->rank && c->entry[k].rank[1] != p->rank)
+      *bytes += c->entry[k].bytes;
+  return n;
+}
+
 REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *stats) {
   const redist_priv_chain *c = &p->state.chain;
   int k;
@@ -5813,10 +6831,8 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
     for (k = 0; k < c->phases; k++) redist_priv_add_stats(c->phase[k], stats);
     return;
   }
-  stats->sends += p->side[REDIST_PRIV_FROM].peers;
-  stats->receives += p->side[REDIST_PRIV_TO].peers;
-  stats->bytes_sent += p->side[REDIST_PRIV_FROM].bytes;
-  stats->bytes_received += p->side[REDIST_PRIV_TO].bytes;
+  stats->sends += redist_priv_count_messages(p, REDIST_PRIV_FROM, &stats->bytes_sent);
+  stats->receives += redist_priv_count_messages(p, REDIST_PRIV_TO, &stats->bytes_received);
   for (k = 0; k < p->arrays; k++)
     stats->bytes_local +=
         redist_priv_part_of(p, k)->local * redist_priv_part_of(p, k)->element_bytes;
@@ -5842,6 +6858,8 @@ REDIST_API int redist_plan_stats(const redist_plan *p, redist_stats *stats) {
 
 REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p) {
   if (p->options.method == p->transport->method) return "asked for";
+  if (p->options.method == REDIST_SHARED && p->transport->method == REDIST_NODES)
+    return "between nodes by estimate";
   if (p->options.method != REDIST_AUTO) return "because the method asked for does not work here";
   return p->options.effort == REDIST_MEASURE ? "the fastest measured" : "by estimate";
 }
@@ -5881,12 +6899,27 @@ REDIST_PRIV_COLD void redist_priv_print_seconds(const redist_plan *p, FILE *file
                                              : "given by options.cost");
 }
 
+/* Who carries what from rank 0's node. */
+REDIST_PRIV_COLD void redist_priv_print_carriers(const redist_plan *p, FILE *file) {
+  const redist_priv_carriers *c = p->carriers;
+  int k;
+  if (c == NULL) return;
+  fprintf(file, "  carriers  %d message%s between two of %d nodes, through %s; from node 0",
+          c->per_pair, c->per_pair == 1 ? "" : "es", c->nodes,
+          c->shared ? "shared memory" : "messages");
+  for (k = 0; k < (c->nodes - 1) * c->per_pair; k++)
+    fprintf(file, "%s to node %d by ranks %d and %d", k == 0 ? "" : ",", k / c->per_pair + 1,
+            c->pair[2 * k], c->pair[2 * k + 1]);
+  fprintf(file, "\n");
+}
+
 REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file) {
   const redist_priv_chain *c = &p->state.chain;
   int k;
   fprintf(file, "  method    %s, %s\n", p->transport->name, redist_priv_why(p));
   if (p->sharing.rings != NULL) redist_priv_print_cores(p->sharing.rings->home, file);
   redist_priv_print_seconds(p, file);
+  redist_priv_print_carriers(p, file);
   for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < c->phases; k++) {
     fprintf(file, "  phase %d   %s to ", k + 1, c->phase[k]->transport->name);
     redist_priv_print_line(c->phase[k]->part->to, file, 1);

@@ -47,6 +47,7 @@ static const struct {
                {'S', REDIST_SHARED, "shared"},
                {'h', HAND_PAIRWISE, "pairwise"},
                {'m', REDIST_MULTIPHASE, "multiphase"},
+               {'n', REDIST_NODES, "nodes"},
                {'V', HAND_ALLTOALLV, "MPI_Alltoallv"},
                {'W', HAND_ALLTOALLW, "MPI_Alltoallw"}};
 enum { METHODS = sizeof methods / sizeof methods[0], LINE = 1000, MOST_EXECUTIONS = 100 };

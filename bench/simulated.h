@@ -90,6 +90,8 @@ static inline void array_free(void *array) {
 /* SMPI's non-blocking reductions are all-to-all messages; plans use them only during creation. */
 #define MPI_Iallreduce(from, to, n, type, op, comm, request) \
   (*(request) = MPI_REQUEST_NULL, MPI_Allreduce(from, to, n, type, op, comm))
+#define MPI_Iallgather(from, n, type, to, m, its, comm, request) \
+  (*(request) = MPI_REQUEST_NULL, MPI_Allgather(from, n, type, to, m, its, comm))
 #else
 #include <unistd.h>
 

@@ -279,6 +279,7 @@ int main(int argc, char **argv) {
                                           {"alltoallv", REDIST_ALLTOALLV},
                                           {"alltoallw", REDIST_ALLTOALLW},
                                           {"multiphase", REDIST_MULTIPHASE},
+                                          {"nodes", REDIST_NODES},
                                           {NULL, 0}};
   settings s = {0, 100, 0, 0, 0, REDIST_AUTO, NULL, NULL};
   int rank, ranks, status;

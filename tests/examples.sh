@@ -40,7 +40,7 @@ test_adi() {
         expect 0 'rounding .*: right' $ranks adi --n 41 --steps 5 --block 1 --method alltoallw
     done
     expect 0 'waiting  *[0-9.e-]* s in 20 executions on the mean' 2 adi --n 50 --steps 20
-    for method in shared point_to_point scheduled alltoallv alltoallw multiphase; do
+    for method in shared point_to_point scheduled alltoallv alltoallw multiphase nodes; do
         expect 0 "REDIST_$(echo $method | tr a-z A-Z)" 4 adi --n 40 --steps 2 --method $method
         grep -q 'rounding .*: right' "$work/output"
         count $? "adi --method $method: not right"

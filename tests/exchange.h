@@ -10,6 +10,8 @@
 static int64_t test_piece_bytes = 262144;
 #define REDIST_PIECE_BYTES test_piece_bytes
 
+#include "shapes.h"
+
 #include "redist_plan.h"
 #include "test_mpi.h"
 

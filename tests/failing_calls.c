@@ -5,6 +5,7 @@
 #define _XOPEN_SOURCE 600
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "failing_calls.h"
@@ -22,30 +23,34 @@ typedef struct {
   int kind;
   redist_method method;
   int node_ranks, arrays, fixed, in_place, measures;
+  int refused; /* the system refuses shared memory */
 } way;
 
 static const way ways[] = {
-    {"shared", PLAN, REDIST_SHARED, 0, 1, 0, 0, 0},
-    {"shared on nodes of 2", PLAN, REDIST_SHARED, 2, 1, 0, 0, 0},
-    {"shared in place in an arena", PLAN_IN_ARENA, REDIST_SHARED, 0, 1, 0, 1, 0},
-    {"shared in an arena, nodes of 2", PLAN_IN_ARENA, REDIST_SHARED, 2, 1, 0, 0, 0},
-    {"alltoallv", PLAN, REDIST_ALLTOALLV, 0, 1, 0, 0, 0},
-    {"alltoallv in an arena", PLAN_IN_ARENA, REDIST_ALLTOALLV, 0, 1, 0, 0, 0},
-    {"alltoallw, 2 arrays", PLAN, REDIST_ALLTOALLW, 0, 2, 0, 0, 0},
-    {"alltoallw fixed in an arena", PLAN_IN_ARENA, REDIST_ALLTOALLW, 0, 1, 1, 0, 0},
-    {"alltoallw in place", PLAN, REDIST_ALLTOALLW, 0, 1, 0, 1, 0},
-    {"scheduled", PLAN, REDIST_SCHEDULED, 0, 1, 0, 0, 0},
-    {"scheduled in an arena", PLAN_IN_ARENA, REDIST_SCHEDULED, 0, 2, 0, 0, 0},
-    {"messages fixed", PLAN, REDIST_POINT_TO_POINT, 0, 1, 1, 0, 0},
-    {"messages in an arena", PLAN_IN_ARENA, REDIST_POINT_TO_POINT, 0, 1, 0, 1, 0},
-    {"multiphase", PLAN, REDIST_MULTIPHASE, 1, 1, 0, 0, 0},
-    {"multiphase in an arena", PLAN_IN_ARENA, REDIST_MULTIPHASE, 1, 1, 0, 0, 0},
-    {"automatic, nodes of 1", PLAN, REDIST_AUTO, 1, 1, 0, 0, 0},
-    {"measured", PLAN, REDIST_AUTO, 0, 1, 0, 0, 1},
-    {"measured in an arena", PLAN_IN_ARENA, REDIST_AUTO, 0, 1, 0, 0, 1},
-    {"an arena", ARENA, REDIST_AUTO, 0, 0, 0, 0, 0},
-    {"calibrating", CALIBRATION, REDIST_AUTO, 0, 0, 0, 0, 0},
-    {"types of a file", FILE_TYPES, REDIST_AUTO, 0, 0, 0, 0, 0}};
+    {"shared", PLAN, REDIST_SHARED, 0, 1, 0, 0, 0, 0},
+    {"shared on nodes of 2", PLAN, REDIST_SHARED, 2, 1, 0, 0, 0, 0},
+    {"shared in place in an arena", PLAN_IN_ARENA, REDIST_SHARED, 0, 1, 0, 1, 0, 0},
+    {"shared in an arena, nodes of 2", PLAN_IN_ARENA, REDIST_SHARED, 2, 1, 0, 0, 0, 0},
+    {"alltoallv", PLAN, REDIST_ALLTOALLV, 0, 1, 0, 0, 0, 0},
+    {"alltoallv in an arena", PLAN_IN_ARENA, REDIST_ALLTOALLV, 0, 1, 0, 0, 0, 0},
+    {"alltoallw, 2 arrays", PLAN, REDIST_ALLTOALLW, 0, 2, 0, 0, 0, 0},
+    {"alltoallw fixed in an arena", PLAN_IN_ARENA, REDIST_ALLTOALLW, 0, 1, 1, 0, 0, 0},
+    {"alltoallw in place", PLAN, REDIST_ALLTOALLW, 0, 1, 0, 1, 0, 0},
+    {"scheduled", PLAN, REDIST_SCHEDULED, 0, 1, 0, 0, 0, 0},
+    {"scheduled in an arena", PLAN_IN_ARENA, REDIST_SCHEDULED, 0, 2, 0, 0, 0, 0},
+    {"messages fixed", PLAN, REDIST_POINT_TO_POINT, 0, 1, 1, 0, 0, 0},
+    {"messages in an arena", PLAN_IN_ARENA, REDIST_POINT_TO_POINT, 0, 1, 0, 1, 0, 0},
+    {"multiphase", PLAN, REDIST_MULTIPHASE, 1, 1, 0, 0, 0, 0},
+    {"multiphase in an arena", PLAN_IN_ARENA, REDIST_MULTIPHASE, 1, 1, 0, 0, 0, 0},
+    {"nodes of 1", PLAN, REDIST_NODES, 1, 2, 0, 0, 0, 0},
+    {"nodes of 2, no shared memory", PLAN, REDIST_NODES, 2, 1, 0, 1, 0, 1},
+    {"nodes dealt out in an arena", PLAN_IN_ARENA, REDIST_NODES, DEALT_TO_2, 1, 0, 0, 0, 0},
+    {"automatic, nodes of 1", PLAN, REDIST_AUTO, 1, 1, 0, 0, 0, 0},
+    {"measured", PLAN, REDIST_AUTO, 0, 1, 0, 0, 1, 0},
+    {"measured in an arena", PLAN_IN_ARENA, REDIST_AUTO, 0, 1, 0, 0, 1, 0},
+    {"an arena", ARENA, REDIST_AUTO, 0, 0, 0, 0, 0, 0},
+    {"calibrating", CALIBRATION, REDIST_AUTO, 0, 0, 0, 0, 0, 0},
+    {"types of a file", FILE_TYPES, REDIST_AUTO, 0, 0, 0, 0, 0, 0}};
 
 /* One case: the at-th call fails on one rank during an operation; and its outcome on this rank. */
 typedef struct {
@@ -91,6 +96,8 @@ static int free_types(trial *t) {
 static int create(trial *t) {
   redist_options options;
   redist_cost cost;
+  struct rlimit longest;
+  int code;
   memset(&options, 0, sizeof options);
   if (t->way->kind == ARENA) return redist_arena_create(t->comm, 100, &t->arena);
   if (t->way->kind == CALIBRATION) return redist_calibrate(t->comm, &cost);
@@ -98,7 +105,13 @@ static int create(trial *t) {
   options.node_ranks = t->way->node_ranks;
   options.effort = t->way->measures ? REDIST_MEASURE : REDIST_ESTIMATE;
   options.arena = t->arena;
-  return exchange_create_with(t->e, &options);
+  getrlimit(RLIMIT_FSIZE, &longest);
+  longest.rlim_cur = t->way->refused ? 0 : longest.rlim_max;
+  setrlimit(RLIMIT_FSIZE, &longest);
+  code = exchange_create_with(t->e, &options);
+  longest.rlim_cur = longest.rlim_max;
+  setrlimit(RLIMIT_FSIZE, &longest);
+  return code;
 }
 
 static int perform(trial *t, int operation) {

@@ -100,10 +100,10 @@ static const struct {
   const char *name;
   redist_method method;
   int node_ranks;
-} ways[] = {{"shared", REDIST_SHARED, 0},        {"shared on nodes of 2", REDIST_SHARED, 2},
-            {"alltoallv", REDIST_ALLTOALLV, 0},  {"alltoallw", REDIST_ALLTOALLW, 0},
-            {"scheduled", REDIST_SCHEDULED, 0},  {"messages", REDIST_POINT_TO_POINT, 0},
-            {"multiphase", REDIST_MULTIPHASE, 1}};
+} ways[] = {{"shared", REDIST_SHARED, 0},         {"shared on nodes of 2", REDIST_SHARED, 2},
+            {"alltoallv", REDIST_ALLTOALLV, 0},   {"alltoallw", REDIST_ALLTOALLW, 0},
+            {"scheduled", REDIST_SCHEDULED, 0},   {"messages", REDIST_POINT_TO_POINT, 0},
+            {"multiphase", REDIST_MULTIPHASE, 1}, {"nodes of 1", REDIST_NODES, 1}};
 enum { WAYS_TO_MAKE = sizeof ways / sizeof *ways };
 
 static exchange *open_exchange(int way, redist_options *options) {

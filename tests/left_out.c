@@ -22,14 +22,23 @@
 #else
 #define MULTIPHASE NULL
 #endif
+#ifdef REDIST_NO_NODES
+#define NODES "REDIST_NO_NODES"
+#else
+#define NODES NULL
+#endif
 
 /* Methods, and the macro that leaves each out, or NULL. */
 static const struct {
   redist_method method;
   const char *macro;
-} methods[] = {{REDIST_ALLTOALLV, COLLECTIVES}, {REDIST_ALLTOALLW, COLLECTIVES},
-               {REDIST_POINT_TO_POINT, NULL},   {REDIST_SCHEDULED, SCHEDULED},
-               {REDIST_SHARED, SHARED},         {REDIST_MULTIPHASE, MULTIPHASE}};
+} methods[] = {{REDIST_ALLTOALLV, COLLECTIVES},
+               {REDIST_ALLTOALLW, COLLECTIVES},
+               {REDIST_POINT_TO_POINT, NULL},
+               {REDIST_SCHEDULED, SCHEDULED},
+               {REDIST_SHARED, SHARED},
+               {REDIST_MULTIPHASE, MULTIPHASE},
+               {REDIST_NODES, NODES}};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 static int is_left_out(redist_method method) {

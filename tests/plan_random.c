@@ -25,6 +25,8 @@ static const setting settings[] = {
     {"multiphase", REDIST_MULTIPHASE, 0, 1, 0},
     {"shared", REDIST_SHARED, 0, 1, 0},
     {"shared on nodes of 2", REDIST_SHARED, 2, 1, 0},
+    {"nodes of 2", REDIST_NODES, 2, 1, 0},
+    {"nodes of 3", REDIST_NODES, 3, 1, 0},
 #endif
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };

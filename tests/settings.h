@@ -3,6 +3,8 @@
 #ifndef SETTINGS_H
 #define SETTINGS_H
 
+#include "shapes.h"
+
 #include "redist_plan.h"
 
 typedef struct {
@@ -27,6 +29,9 @@ static const setting settings[] = {
     {"shared on nodes of 2", REDIST_SHARED, 2, 1, 0, 0},
     {"shared, arrays in an arena", REDIST_SHARED, 0, 1, 1, 0},
     {"shared on nodes of 2, arrays in an arena", REDIST_SHARED, 2, 1, 1, 0},
+    {"nodes of 2", REDIST_NODES, 2, 1, 0, 0},
+    {"uneven nodes", REDIST_NODES, UNEVEN, 1, 0, 0},
+    {"2 nodes dealt out, arrays in an arena", REDIST_NODES, DEALT_TO_2, 1, 1, 0},
     {"multiphase", REDIST_MULTIPHASE, 0, 1, 0, 0},
 #endif
 };

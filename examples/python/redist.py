@@ -19,7 +19,7 @@ import numpy
 from mpi4py import MPI
 
 Code = IntEnum("Code", "OK ARGUMENT LAYOUT SHAPE RANK OVERFLOW TYPE MISMATCH MEMORY ALIAS BUSY BUFFER MPI", start=0)
-Method = IntEnum("Method", "AUTO ALLTOALLV ALLTOALLW POINT_TO_POINT SCHEDULED SHARED MULTIPHASE", start=0)
+Method = IntEnum("Method", "AUTO ALLTOALLV ALLTOALLW POINT_TO_POINT SCHEDULED SHARED MULTIPHASE NODES", start=0)
 Effort = IntEnum("Effort", "ESTIMATE MEASURE", start=0)
 Wire = IntEnum("Wire", "EXACT FLOAT", start=0)
 

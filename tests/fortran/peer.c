@@ -93,6 +93,7 @@ int peer_constant(int which) {
                             REDIST_SCHEDULED,
                             REDIST_SHARED,
                             REDIST_MULTIPHASE,
+                            REDIST_NODES,
                             REDIST_ROW_MAJOR,
                             REDIST_COLUMN_MAJOR,
                             REDIST_CLOSED,

@@ -1,0 +1,296 @@
+/* redist tests: messages between nodes that carriers carry: random layouts on nodes of every shape,
+   with and without shared memory; who carries what; when REDIST_AUTO chooses it. MIT licence, see
+   LICENSE. */
+#define _XOPEN_SOURCE 700
+#include <signal.h>
+#include <sys/resource.h>
+
+#define REDIST_PRIV_NODE_MESSAGE message_bytes
+static double message_bytes = 65536;
+
+#define TEST_LENGTH 4096
+#define TEST_ELEMENTS 40000
+#define TEST_LARGEST 40000
+#include "exchange.h"
+
+static const int shapes[] = {1, 2, 3, 4, DEALT_TO_2, DEALT_TO_3, DEALT_TO_4, UNEVEN, IN_REVERSE};
+enum { ALL_SHAPES = sizeof shapes / sizeof *shapes };
+
+/* On which ranks the system refuses shared memory. */
+enum { NOWHERE, ON_ONE, EVERYWHERE, REFUSALS };
+
+/* From now on no file may be longer than so many bytes, if this rank is concerned. */
+static void limit_files(int refusal, rlim_t bytes) {
+  struct rlimit longest;
+  getrlimit(RLIMIT_FSIZE, &longest);
+  longest.rlim_cur = refusal == EVERYWHERE || (refusal == ON_ONE && test_rank() == test_size() - 1)
+                         ? bytes
+                         : longest.rlim_max;
+  setrlimit(RLIMIT_FSIZE, &longest);
+}
+
+static redist_stats stats_of(const redist_plan *plan) {
+  redist_stats stats;
+  memset(&stats, 0, sizeof stats);
+  redist_plan_stats(plan, &stats);
+  return stats;
+}
+
+/* How many nodes there are. */
+static int count_nodes(int shape) {
+  int r, k, nodes = 0;
+  for (r = 0; r < test_size(); r++) {
+    for (k = 0; k < r && test_node_of(k, shape) != test_node_of(r, shape); k++) continue;
+    nodes += k == r;
+  }
+  return nodes;
+}
+
+static int node_ranks_of(int shape, int rank) {
+  int r, n = 0;
+  for (r = 0; r < test_size(); r++) n += test_node_of(r, shape) == test_node_of(rank, shape);
+  return n;
+}
+
+/* ---- who carries what ---- */
+
+/* This rank's messages of a side as the other end should have them: bytes[rank], of each rank. */
+static void list_cargoes(const redist_plan *plan, int own, int64_t *bytes) {
+  const redist_priv_carriers *c = plan->carriers;
+  int64_t k;
+  memset(bytes, 0, (size_t)plan->size * sizeof *bytes);
+  for (k = 0; k < c->between; k++)
+    if (c->message[k].own == own) bytes[c->message[k].rank] += c->message[k].bytes;
+}
+
+/* Both carriers of each message have equally many bytes for it, no message stays in a node, and no
+   rank carries more than its share. */
+static int carriers_agree(const exchange *e, int shape) {
+  const redist_priv_carriers *c = e->plan->carriers;
+  int64_t *sent = calloc((size_t)e->size, sizeof *sent),
+          *back = calloc((size_t)e->size, sizeof *back),
+          *received = calloc((size_t)e->size, sizeof *received), k;
+  const int others = count_nodes(shape) - 1, ranks = node_ranks_of(shape, e->rank);
+  int side, good = 1, count[2] = {0, 0};
+  list_cargoes(e->plan, 0, sent);
+  list_cargoes(e->plan, 1, received);
+  MPI_Alltoall(sent, 1, MPI_INT64_T, back, 1, MPI_INT64_T, e->comm);
+  for (k = 0; k < e->size; k++) good &= back[k] == received[k];
+  for (k = 0; k < c->between; k++) {
+    good &= test_node_of(c->message[k].rank, shape) != test_node_of(e->rank, shape);
+    count[c->message[k].own]++;
+  }
+  for (side = 0; side < 2; side++)
+    good &= count[side] <= (others * c->per_pair + ranks - 1) / ranks;
+  free(sent);
+  free(back);
+  free(received);
+  return good;
+}
+
+/* Whether the plan is as REDIST_NODES should make it. */
+static int is_carried(const exchange *e, int shape, int in_arena, int refusal) {
+  const redist_priv_carriers *c = e->plan->carriers;
+  const redist_stats stats = stats_of(e->plan);
+  const int parts = count_nodes(shape), ranks = node_ranks_of(shape, e->rank);
+  if (test_sum((int)e->plan->peers) == 0) return 1;
+  if (stats.method != REDIST_NODES) return 0;
+  if (parts == 1) return c == NULL;
+  return carriers_agree(e, shape) && c->nodes == parts && c->ranks == ranks &&
+         (in_arena || c->shared == (refusal == NOWHERE)) &&
+         stats.sends <= 2 * (ranks - 1) + ranks - 1 + (parts - 1) * c->per_pair;
+}
+
+/* ---- random layouts ---- */
+
+static void draw_variant(exchange *e, int k) {
+  test_random r = {(uint64_t)k};
+  e->count = test_one_in(&r, 3) ? (int)test_between(&r, 2, ARRAYS) : 1;
+  e->many = e->count > 1;
+  e->in_place = test_one_in(&r, 4);
+  e->fixed = e->count == 1 && test_one_in(&r, 4);
+  e->way = (int)test_between(&r, 0, WAYS - 1);
+  message_bytes = test_one_in(&r, 2) ? 32 : 65536;
+}
+
+static void check_pair(exchange *e, int k, redist_arena *arena) {
+  const int shape = shapes[k % ALL_SHAPES], refusal = arena != NULL ? NOWHERE : k / ALL_SHAPES % 3;
+  redist_options options;
+  int code, good, number;
+  memset(&options, 0, sizeof options);
+  options.node_ranks = shape;
+  options.arena = arena;
+  e->method = REDIST_NODES;
+  draw_variant(e, k);
+  exchange_allocate(e);
+  limit_files(refusal, 0);
+  code = exchange_create_with(e, &options);
+  limit_files(NOWHERE, 0);
+  good = code == REDIST_OK && is_carried(e, shape, arena != NULL, refusal);
+  for (number = 0; number < 3 && code == REDIST_OK; number++) {
+    good = exchange_is_right(e, number) && good;
+    if (!e->fixed) {
+      exchange_release(e);
+      exchange_allocate(e);
+    }
+  }
+  test_case_all(good,
+                "seed %lu, shape %d, refusal %d%s, %d arrays%s, way %d: code %d, method %d, %s",
+                (unsigned long)e->seed, shape, refusal, arena != NULL ? ", arena" : "", e->count,
+                e->in_place ? ", in place" : "", e->way, code,
+                code == REDIST_OK ? (int)stats_of(e->plan).method : -1, e->message);
+  redist_plan_free(&e->plan);
+  exchange_release(e);
+}
+
+static void check_pairs(int pairs) {
+  exchange *e = exchange_new(MPI_COMM_WORLD);
+  redist_arena *arena = NULL;
+  int k;
+  redist_arena_create(MPI_COMM_WORLD, 1000, &arena);
+  for (k = 0; k < pairs; k++) {
+    exchange_draw(e, 31 * (uint64_t)k);
+    check_pair(e, k, k % 4 == 3 ? arena : NULL);
+  }
+  redist_arena_free(&arena);
+  free(e);
+}
+
+/* ---- choosing ---- */
+
+static exchange *transposition(int64_t width) {
+  exchange *e = exchange_new(MPI_COMM_WORLD);
+  exchange_rows(e, e->size * width, e->size, TEST_BLOCK);
+  exchange_allocate(e);
+  return e;
+}
+
+static int chosen(exchange *e, redist_method asked, int shape, double message, double byte) {
+  redist_options options;
+  int method;
+  memset(&options, 0, sizeof options);
+  options.node_ranks = shape;
+  options.cost.per_message = message;
+  options.cost.per_byte = byte;
+  e->method = asked;
+  if (exchange_create_with(e, &options) != REDIST_OK) return -1;
+  method = exchange_is_right(e, 1) ? (int)stats_of(e->plan).method : -1;
+  redist_plan_free(&e->plan);
+  return method;
+}
+
+/* Where messages are dear and there are several ranks on a node, carriers carry; where bytes are
+   dear, or each node has one rank, they do not. */
+static void check_choice(void) {
+  exchange *small = transposition(1), *large = transposition(4000 / test_size());
+  int method = chosen(small, REDIST_AUTO, 2, 1e-3, 1e-9);
+  test_case_all(method == REDIST_NODES, "dear messages: method %d", method);
+  method = chosen(small, REDIST_AUTO, 1, 1e-3, 1e-9);
+  test_case_all(method != REDIST_NODES, "nodes of one rank: method %d", method);
+  method = chosen(large, REDIST_AUTO, 2, 1e-9, 1e-3);
+  test_case_all(method != REDIST_NODES, "dear bytes: method %d", method);
+  method = chosen(small, REDIST_NODES, NODE_SHAPES, 0, 0);
+  test_case_all(method == REDIST_NODES, "one node: method %d", method);
+  method = chosen(large, REDIST_SHARED, 2, 0, 0);
+  test_case_all(method == REDIST_SHARED, "shared memory, long messages: method %d", method);
+  exchange_release(small);
+  exchange_release(large);
+  free(small);
+  free(large);
+}
+
+/* ---- limits ---- */
+
+/* What does not fit into max_buffer is refused, or done otherwise; the limit is kept. */
+static void check_limit(int shape, int refusal) {
+  exchange *e = transposition(64);
+  redist_options options;
+  int64_t all, limit;
+  int code;
+  const char *needs;
+  memset(&options, 0, sizeof options);
+  options.node_ranks = shape;
+  e->method = REDIST_NODES;
+  limit_files(refusal, 0);
+  code = exchange_create_with(e, &options);
+  all = code == REDIST_OK ? stats_of(e->plan).buffer_bytes : 0;
+  redist_plan_free(&e->plan);
+  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT64_T, MPI_MAX, e->comm);
+  for (limit = 2 * all; limit > 0; limit /= 2) {
+    options.max_buffer = (size_t)limit;
+    e->method = REDIST_NODES;
+    code = exchange_create_with(e, &options);
+    needs = strstr(e->message, " needs ");
+    test_case_all(code == REDIST_OK
+                      ? stats_of(e->plan).buffer_bytes <= limit && exchange_is_right(e, 1)
+                      : code == REDIST_ERR_MEMORY && needs != NULL &&
+                            strtoll(needs + 7, NULL, 10) > limit && limit < 2 * all,
+                  "shape %d, refusal %d, within %" PRId64 " of %" PRId64 ": code %d, %s", shape,
+                  refusal, limit, all, code, e->message);
+    redist_plan_free(&e->plan);
+    e->method = REDIST_AUTO;
+    options.cost.per_message = 1e-3;
+    options.cost.per_byte = 1e-9;
+    code = exchange_create_with(e, &options);
+    test_case_all(code == REDIST_OK && stats_of(e->plan).buffer_bytes <= limit &&
+                      exchange_is_right(e, 2),
+                  "automatic, shape %d, refusal %d, within %" PRId64 ": code %d, %s", shape,
+                  refusal, limit, code, e->message);
+    redist_plan_free(&e->plan);
+  }
+  limit_files(NOWHERE, 0);
+  exchange_release(e);
+  free(e);
+}
+
+/* ---- the report ---- */
+
+static void check_report(int shape) {
+  exchange *e = transposition(1);
+  char text[8192] = "", *line, expected[100];
+  redist_options options;
+  FILE *file = tmpfile();
+  const redist_priv_carriers *c;
+  int64_t k, messages = 0;
+  int good;
+  memset(&options, 0, sizeof options);
+  options.node_ranks = shape;
+  e->method = REDIST_NODES;
+  good = file != NULL && exchange_create_with(e, &options) == REDIST_OK &&
+         redist_plan_print(e->plan, file) == REDIST_OK;
+  if (good && e->rank == 0) {
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    line = strstr(text, "\n  carriers  ");
+    good = line != NULL;
+    c = e->plan->carriers;
+    for (k = 0; good && k < c->between; k++)
+      if (c->message[k].own == 0) {
+        messages++;
+        snprintf(expected, sizeof expected, "by ranks 0 and %d", c->message[k].rank);
+        good = strstr(line, expected) != NULL;
+      }
+    good = good && messages > 0;
+  }
+  test_case_all(good, "shape %d: the report names rank 0's counterparts: %s", shape, text);
+  if (file != NULL) fclose(file);
+  redist_plan_free(&e->plan);
+  exchange_release(e);
+  free(e);
+}
+
+/* Argument: the number of random pairs. */
+int main(int count, char **arguments) {
+  int k, refusal;
+  MPI_Init(&count, &arguments);
+  signal(SIGXFSZ, SIG_IGN);
+  check_pairs(count > 1 ? atoi(arguments[1]) : 216);
+  message_bytes = 65536;
+  check_choice();
+  for (refusal = NOWHERE; refusal < REFUSALS; refusal++) check_limit(2, refusal);
+  for (k = 1; k < ALL_SHAPES; k++)
+    if (count_nodes(shapes[k]) > 1) check_report(shapes[k]);
+  k = test_report_all("nodes");
+  MPI_Finalize();
+  return k;
+}
