@@ -1890,8 +1890,7 @@ REDIST_PRIV_COLD void redist_priv_check_wire(const redist_plan *p, redist_priv_e
   if (p->options.wire != REDIST_WIRE_EXACT && p->options.wire != REDIST_WIRE_FLOAT)
     redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.wire is %d", (int)p->options.wire);
   if (p->options.wire == REDIST_WIRE_FLOAT && doubles == 0)
-    redist_priv_fail(v, REDIST_ERR_TYPE,
-                     "options.wire is for elements of double or double complex");
+    redist_priv_fail(v, REDIST_ERR_TYPE, "options.wire is for double and double complex");
 }
 
 REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_error *v) {

@@ -382,11 +382,11 @@ static void check_types(void) {
   for (k = 0; k < sizeof doubles / sizeof *doubles; k++)
     if (doubles[k] != MPI_DATATYPE_NULL) check_outcome(REDIST_OK, "", doubles[k], 1);
   for (k = 0; k < sizeof others / sizeof *others; k++) {
-    check_outcome(REDIST_ERR_TYPE, "for elements of double or double complex", others[k], 1);
+    check_outcome(REDIST_ERR_TYPE, "for double and double complex", others[k], 1);
     check_outcome(REDIST_OK, "", others[k], 0);
   }
   MPI_Type_contiguous(2, MPI_DOUBLE, &pair);
-  check_outcome(REDIST_ERR_TYPE, "for elements of double or double complex", pair, 1);
+  check_outcome(REDIST_ERR_TYPE, "for double and double complex", pair, 1);
   MPI_Type_free(&pair);
   check_outcome(REDIST_ERR_ARGUMENT, "options.wire is 7", MPI_DOUBLE, 7);
   if (test_size() > 1)

@@ -521,7 +521,7 @@ def test_wire():
         with Plan(rows, columns, dtype, wire=redist.Wire.FLOAT) as plan:
             plan(a, b := columns.zeros(rank, dtype))
         check((b == wanted.astype(single)).all() and (b != wanted).any(), f"{dtype} as floats")
-    check(fails(Code.TYPE, "for elements of double", Plan, rows, columns, "i4", wire=redist.Wire.FLOAT), "integers")
+    check(fails(Code.TYPE, "for double", Plan, rows, columns, "i4", wire=redist.Wire.FLOAT), "integers")
 
 
 def test_exceptions():
