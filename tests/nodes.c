@@ -199,6 +199,24 @@ static void check_choice(void) {
   free(large);
 }
 
+/* Between two nodes one message, or, if it is worth it, one for each rank of a node. */
+static void check_several(double bytes, int expected) {
+  exchange *e = transposition(4);
+  redist_options options;
+  int code, several;
+  memset(&options, 0, sizeof options);
+  options.node_ranks = DEALT_TO_2;
+  e->method = REDIST_NODES;
+  message_bytes = bytes;
+  code = exchange_create_with(e, &options);
+  several = code == REDIST_OK ? e->plan->carriers->per_pair : 0;
+  test_case_all(several == expected && exchange_is_right(e, 1), "%d messages of %d: code %d",
+                several, expected, code);
+  redist_plan_free(&e->plan);
+  exchange_release(e);
+  free(e);
+}
+
 /* ---- limits ---- */
 
 /* What does not fit into max_buffer is refused, or done otherwise; the limit is kept. */
@@ -285,7 +303,8 @@ int main(int count, char **arguments) {
   MPI_Init(&count, &arguments);
   signal(SIGXFSZ, SIG_IGN);
   check_pairs(count > 1 ? atoi(arguments[1]) : 216);
-  message_bytes = 65536;
+  check_several(1, test_size() / 2);
+  check_several(65536, 1);
   check_choice();
   for (refusal = NOWHERE; refusal < REFUSALS; refusal++) check_limit(2, refusal);
   for (k = 1; k < ALL_SHAPES; k++)
