@@ -4728,16 +4728,17 @@ REDIST_PRIV_COLD int redist_priv_choose_scattered(const redist_priv_message *m, 
 REDIST_PRIV_COLD int redist_priv_list_runs(redist_priv_compiler *c, const redist_priv_runs *list,
                                            int axis, const int64_t *shift) {
   const redist_priv_manner *w = &c->manner;
-  const int segments = redist_priv_has_segments(list), tables = segments && axis == c->scattered;
+  const int in_segments = redist_priv_has_segments(list),
+            tables = in_segments && axis == c->scattered;
   redist_priv_run made;
-  int64_t r = segments ? redist_priv_segment_at(list, c->begin) : 0;
+  int64_t r = in_segments ? redist_priv_segment_at(list, c->begin) : 0;
   int code = REDIST_OK;
   for (; r < list->runs && code == REDIST_OK; r++) {
-    const redist_priv_run *run = segments ? &made : &list->run[r];
+    const redist_priv_run *run = in_segments ? &made : &list->run[r];
     int64_t at, from, to;
-    if (segments) made = redist_priv_run_at(list, r);
+    if (in_segments) made = redist_priv_run_at(list, r);
     at = run->at[REDIST_PRIV_PACKED];
-    if (segments && at >= c->end) break;
+    if (in_segments && at >= c->end) break;
     from = run->at[w->side[0]] * c->bytes[0] - shift[0];
     to = run->at[w->side[1]] * c->bytes[1] - shift[1];
     code = tables ? redist_priv_extend_tables(c, run, at, from, to)
