@@ -3964,8 +3964,8 @@ typedef struct {
   int wide, tall;
   char strips, buffered, stream, far;
   /* planes are transposed; a function combines (1), or converts (2); the destination's rows have no
-     gaps */
-  char turned, combine, contiguous, unused;
+     gaps; tiles use the larger buffer */
+  char turned, combine, contiguous, large;
 } redist_priv_tiling;
 
 /* The kinds of steps. */
@@ -4128,8 +4128,8 @@ REDIST_PRIV void redist_priv_write(const redist_priv_policy *a, int stream, redi
    that fill a whole line of the destination are streamed directly; their tiles are low and wide, so
    that the processor prefetches the source's rows. Where several strips fill a line, tiles are high
    and narrow. Anything else that is streamed, or copied unit by unit, is assembled in a buffer and
-   written in long pieces. Strips that are combined use a larger buffer, to read the destination in
-   long pieces, too. */
+   written in long pieces. Strips that are combined, or converted without streaming, use a larger
+   buffer, to access the destination in long pieces, too. */
 REDIST_PRIV_COLD void redist_priv_choose_tiles(redist_priv_step *s, int stream) {
   const int64_t unit = redist_priv_max(s->unit, s->there), pitch = s->outer.to;
   const int contiguous = s->inner.to == s->there;
@@ -4139,16 +4139,16 @@ REDIST_PRIV_COLD void redist_priv_choose_tiles(redist_priv_step *s, int stream) 
   t->strips = t->turned && contiguous && s->outer.from == s->unit &&
               (s->unit == 4 || s->unit == 8 || s->unit == 16);
   t->stream = stream && contiguous;
+  t->large = t->strips && (t->combine == 1 || (t->combine && !t->stream));
   t->buffered =
       t->combine == 1 || (t->strips ? t->combine || (t->stream && pitch % 16 != 0) : contiguous);
   t->far |= stream || s->outer.n * s->inner.n * unit > REDIST_PRIV_NEAR;
   across = !t->turned   ? unit
            : !t->strips ? (int64_t)REDIST_PRIV_WIDTH
-           : t->combine ? 4 * (int64_t)REDIST_PRIV_WIDTH
+           : t->large   ? 4 * (int64_t)REDIST_PRIV_WIDTH
                         : (int64_t)REDIST_PRIV_LINE;
   t->wide = t->turned ? (int)redist_priv_max(across / unit, 1) : 1;
-  t->tall = (int)((t->strips && t->combine ? REDIST_PRIV_TILE_BUFFERS : 1) *
-                  REDIST_PRIV_TILE_BUFFER / across);
+  t->tall = (int)((t->large ? REDIST_PRIV_TILE_BUFFERS : 1) * REDIST_PRIV_TILE_BUFFER / across);
   if (!t->strips || t->buffered) return;
   if (t->stream && pitch % REDIST_PRIV_LINE != 0) {
     t->wide = 4; /* no more incomplete lines than the processor holds */
@@ -4325,7 +4325,7 @@ REDIST_PRIV_APART void redist_priv_copy_tiles(redist_priv_tiling t, const redist
         tile.outer.n = redist_priv_min(t.wide, end - j);
         tile.from = p->from + j * p->outer.from + i * p->inner.from;
         tile.to = p->to + j * p->outer.to + i * p->inner.to;
-        if (t.buffered && t.strips && a->function != NULL)
+        if (t.large)
           redist_priv_copy_large(&t, a, unit, &tile);
         else if (t.buffered)
           redist_priv_copy_small(&t, a, unit, &tile);
