@@ -625,7 +625,7 @@ REDIST_PRIV int redist_priv_broadcast(MPI_Comm comm, void *data, size_t bytes, i
   return redist_priv_await(MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, comm, &request), &request);
 }
 
-/* What this rank sends to another one, and receives from it; MPI_PROC_NULL: nothing. */
+/* What this rank sends to another one, and receives from it; rank < 0: nothing. */
 typedef struct {
   int rank;
   int bytes[2];
@@ -648,7 +648,7 @@ REDIST_PRIV_COLD int redist_priv_swap_all(redist_priv_swap *s, int n, int tag, M
   for (k = 0; k < 2 * n; k++) {
     MPI_Request *request = &s[k / 2].request[k % 2];
     *request = MPI_REQUEST_NULL;
-    if (s[k / 2].rank == MPI_PROC_NULL) continue;
+    if (s[k / 2].rank < 0) continue;
     posted = redist_priv_post_swap(&s[k / 2], k % 2, tag, comm);
     if (posted != MPI_SUCCESS && redist_priv_post_swap(&s[k / 2], k % 2, tag, comm) != MPI_SUCCESS)
       *request = MPI_REQUEST_NULL;
@@ -3609,7 +3609,7 @@ REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h) {
   int k;
   for (k = 0; k < h->size; k++) {
     redist_priv_swap *swap = &h->swap[k];
-    swap->rank = k == h->rank ? MPI_PROC_NULL : h->member[k].rank;
+    swap->rank = k == h->rank ? -1 : h->member[k].rank;
     swap->data[0] = &h->member[k].identity[0];
     swap->data[1] = &h->member[k].identity[1];
     swap->bytes[0] = swap->bytes[1] = BYTES;
