@@ -4189,14 +4189,15 @@ REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel
 REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *channel) {
   const redist_priv_peer *peer = channel->peer;
   const redist_priv_home *home = p->sharing.rings->home;
-  const redist_priv_spot *spot = channel->board->array + !peer->own * p->arrays;
+  const redist_priv_spot *spot = channel->board->array;
   const double began = redist_priv_now(p);
   redist_priv_base base[2];
   int a;
   REDIST_ASSERT((channel->board->announced | (peer->own + 1)) ==
                 4 * p->sharing.rings->execution + 3); /* it has said where */
   for (a = 0; a < p->arrays; a++)
-    p->pointers[2 * p->arrays + a] = redist_priv_at_spot(home, channel->there, spot[a]);
+    p->pointers[2 * p->arrays + a] =
+        redist_priv_at_spot(home, channel->there, spot[!peer->own * p->arrays + a]);
   for (a = 0; a < (p->parts > 1 ? 1 : p->arrays); a++) {
     base[peer->own] = redist_priv_arrays(p, peer->own, a);
     base[!peer->own] = redist_priv_arrays(p, 2, a);
