@@ -22,26 +22,29 @@ typedef struct {
   redist_method method;
   int alike, arena, in[2], distance;
   int64_t max_buffer, piece;
+  int node_ranks;
 } setting;
 
 static const setting settings[] = {
-    {"alltoallv", REDIST_ALLTOALLV, 0, 0, {0, 0}, 0, 0, 0},
-    {"alltoallw", REDIST_ALLTOALLW, 1, 0, {0, 0}, 0, 0, 0},
-    {"point to point", REDIST_POINT_TO_POINT, 2, 0, {0, 0}, 0, 0, 0},
-    {"point to point, arena", REDIST_POINT_TO_POINT, 2, 1, {1, 1}, NEAR, 0, 0},
-    {"scheduled", REDIST_SCHEDULED, 4, 0, {0, 0}, 0, 0, 0},
-    {"scheduled within 64 bytes", REDIST_SCHEDULED, 4, 0, {0, 0}, 0, 64, 0},
-    {"scheduled within 400 bytes", REDIST_SCHEDULED, 4, 0, {0, 0}, 0, 400, 0},
-    {"shared", REDIST_SHARED, 7, 0, {0, 0}, 0, 0, 262144},
-    {"shared, pieces", REDIST_SHARED, 7, 0, {0, 0}, 0, 0, 64},
-    {"shared, arena, near", REDIST_SHARED, 7, 1, {0, 0}, NEAR, 0, 64},
-    {"shared, source in the arena, near", REDIST_SHARED, 7, 1, {1, 0}, NEAR, 0, 64},
-    {"shared, destination in the arena, near", REDIST_SHARED, 7, 1, {0, 1}, NEAR, 0, 262144},
-    {"shared, both in the arena, near", REDIST_SHARED, 7, 1, {1, 1}, NEAR, 0, 262144},
-    {"shared, source in the arena, far", REDIST_SHARED, 7, 1, {1, 0}, FAR_APART, 0, 262144},
-    {"shared, both in the arena, far", REDIST_SHARED, 7, 1, {1, 1}, FAR_APART, 0, 64},
-    {"multiphase", REDIST_MULTIPHASE, -1, 0, {0, 0}, 0, 0, 0},
-    {"automatic", REDIST_AUTO, -1, 0, {0, 0}, 0, 0, 0},
+    {"alltoallv", REDIST_ALLTOALLV, 0, 0, {0, 0}, 0, 0, 0, 0},
+    {"alltoallw", REDIST_ALLTOALLW, 1, 0, {0, 0}, 0, 0, 0, 0},
+    {"point to point", REDIST_POINT_TO_POINT, 2, 0, {0, 0}, 0, 0, 0, 0},
+    {"point to point, arena", REDIST_POINT_TO_POINT, 2, 1, {1, 1}, NEAR, 0, 0, 0},
+    {"scheduled", REDIST_SCHEDULED, 4, 0, {0, 0}, 0, 0, 0, 0},
+    {"scheduled within 64 bytes", REDIST_SCHEDULED, 4, 0, {0, 0}, 0, 64, 0, 0},
+    {"scheduled within 400 bytes", REDIST_SCHEDULED, 4, 0, {0, 0}, 0, 400, 0, 0},
+    {"shared", REDIST_SHARED, 7, 0, {0, 0}, 0, 0, 262144, 0},
+    {"shared, pieces", REDIST_SHARED, 7, 0, {0, 0}, 0, 0, 64, 0},
+    {"shared, arena, near", REDIST_SHARED, 7, 1, {0, 0}, NEAR, 0, 64, 0},
+    {"shared, source in the arena, near", REDIST_SHARED, 7, 1, {1, 0}, NEAR, 0, 64, 0},
+    {"shared, destination in the arena, near", REDIST_SHARED, 7, 1, {0, 1}, NEAR, 0, 262144, 0},
+    {"shared, both in the arena, near", REDIST_SHARED, 7, 1, {1, 1}, NEAR, 0, 262144, 0},
+    {"shared, source in the arena, far", REDIST_SHARED, 7, 1, {1, 0}, FAR_APART, 0, 262144, 0},
+    {"shared, both in the arena, far", REDIST_SHARED, 7, 1, {1, 1}, FAR_APART, 0, 64, 0},
+    {"nodes of 2", REDIST_NODES, 15, 0, {0, 0}, 0, 0, 262144, 2},
+    {"nodes of 2, arena", REDIST_NODES, 15, 1, {1, 1}, NEAR, 0, 64, 2},
+    {"multiphase", REDIST_MULTIPHASE, -1, 0, {0, 0}, 0, 0, 0, 0},
+    {"automatic", REDIST_AUTO, -1, 0, {0, 0}, 0, 0, 0, 0},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -282,6 +285,7 @@ static int create(run *u, const setting *s, redist_plan **plan, char *message, s
   int k, code = REDIST_OK;
   memset(&options, 0, sizeof options);
   options.method = s->method;
+  options.node_ranks = s->node_ranks;
   options.max_buffer = (size_t)s->max_buffer;
   options.in_place = u->same;
   options.arena = s->arena ? arena : NULL;
