@@ -4,7 +4,7 @@
 
 #include "oracle.h"
 
-enum { PARSE_TEXT = 4096, PARSE_STORAGE = 1024 };
+enum { PARSE_TEXT = 65536, PARSE_STORAGE = 16384 };
 
 typedef struct {
   redist_layout layout;

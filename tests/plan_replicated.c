@@ -97,7 +97,7 @@ static int execute(run *e, int round) {
   return code == REDIST_OK && arrived(e, round);
 }
 
-/* Messages and bytes of this rank are those of the element loops. */
+/* Messages and bytes of this rank are those of the element loops, unless others' are carried. */
 static int stats_are_right(const run *e, int64_t max_buffer) {
   const int64_t bytes = (int64_t)e->bytes * e->count;
   const int rank = test_rank();
@@ -112,9 +112,10 @@ static int stats_are_right(const run *e, int64_t max_buffer) {
     sent += out * bytes;
     received += in * bytes;
   }
-  return redist_plan_stats(e->plan, &found) == REDIST_OK && found.sends == sends &&
-         found.receives == receives && found.bytes_sent == sent &&
-         found.bytes_received == received &&
+  return redist_plan_stats(e->plan, &found) == REDIST_OK &&
+         (found.method == REDIST_NODES ||
+          (found.sends == sends && found.receives == receives && found.bytes_sent == sent &&
+           found.bytes_received == received)) &&
          found.bytes_local == e->pair->volume[rank][rank] * bytes &&
          (max_buffer == 0 || found.buffer_bytes <= max_buffer);
 }
