@@ -192,7 +192,7 @@ static void check_random(const setting *s, int pair) {
 /* ---- late ranks ---- */
 
 /* All but the late rank exchange and are named; then it starts. Only REDIST_SCHEDULED may make
-   ranks wait for it that have nothing to do with it. */
+   ranks wait for it that have nothing to do with it, and REDIST_NODES those of its node. */
 static int name_before(group *g, int late) {
   const int all = sources(g);
   const double end = MPI_Wtime() + PATIENCE;
@@ -219,6 +219,7 @@ static int name_before(group *g, int late) {
 
 static void check_late(const setting *s, int64_t n, int pieces) {
   group g;
+  redist_stats stats;
   int code, late, good = 1;
   memset(&g, 0, sizeof g);
   g.parts = 1;
@@ -228,7 +229,9 @@ static void check_late(const setting *s, int64_t n, int pieces) {
   test_piece_bytes = pieces;
   place_arrays(g.e[0], s);
   code = create_group(&g, s);
-  for (late = 0; late < test_size() && code == REDIST_OK; late++) {
+  memset(&stats, 0, sizeof stats);
+  if (code == REDIST_OK) code = redist_plan_stats(g.plan, &stats);
+  for (late = 0; late < test_size() && code == REDIST_OK && stats.method != REDIST_NODES; late++) {
     g.number = late;
     good &= name_before(&g, late);
   }
