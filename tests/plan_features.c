@@ -492,6 +492,41 @@ static void check_outlives(void) {
   free(e);
 }
 
+/* A plan has its own copies of an axis's owners and lists, of which it reports the owners. */
+static void check_own_lists(void) {
+  enum { ROWS = 12 };
+  const int size = test_size(), rank = test_rank();
+  int owner[ROWS], good, i;
+  int64_t index[ROWS], begin[9];
+  double from[ROWS], to[ROWS];
+  char before[2000], after[2000];
+  redist_layout source, destination;
+  redist_plan *plan = NULL;
+  for (i = 0; i < ROWS; i++) {
+    owner[i] = i * 5 % size;
+    index[i] = ROWS - 1 - i;
+    from[i] = to[i] = 0;
+  }
+  for (i = 0; i <= size; i++) begin[i] = i < size ? 0 : ROWS; /* the last rank has all */
+  source = redist_layout_1d(redist_owners(ROWS, owner, size));
+  destination = redist_layout_1d(redist_lists(ROWS, begin, index, size));
+  for (i = 0; i < ROWS; i++) {
+    const int64_t at = i;
+    if (redist_layout_owner(&source, &at) == rank) from[redist_layout_offset(&source, &at)] = i;
+  }
+  good = redist_plan_create(MPI_COMM_WORLD, &source, &destination, MPI_DOUBLE, NULL, &plan) ==
+             REDIST_OK &&
+         report_of(plan, before, sizeof before);
+  memset(owner, 0, sizeof owner);
+  memset(index, 0, sizeof index);
+  memset(begin, 0, sizeof begin);
+  good = good && report_of(plan, after, sizeof after) && strcmp(before, after) == 0 &&
+         redist_execute(plan, from, to) == REDIST_OK;
+  for (i = 0; i < ROWS && rank == size - 1; i++) good &= to[i] == ROWS - 1 - i;
+  redist_plan_free(&plan);
+  test_case_all(good, "a plan without its owners and lists");
+}
+
 /* Each group of processes has its own plan while all of them share another. */
 static void check_parts(MPI_Comm part, const char *name) {
   int m, number;
@@ -749,6 +784,7 @@ int main(int count, char **arguments) {
   check_limit();
   check_flight();
   check_outlives();
+  check_own_lists();
   check_communicators();
   check_in_place();
   check_lists_in_place();
