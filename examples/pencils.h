@@ -43,6 +43,7 @@ typedef struct {
   redist_plan *down[2], *up[2]; /* from pencil w to w + 1, and from w + 1 to w */
   redist_arena *arena;
   field between;                       /* on pencil 1 */
+  redist_wire wire;                    /* how numbers travel */
   double transforming, redistributing; /* seconds */
   char wrong[256];                     /* why pencils_create failed */
 } pencils;
@@ -207,6 +208,7 @@ static inline int plan_moves(pencils *p, const redist_layout *from, const redist
   memset(&options, 0, sizeof options);
   options.arrays = VECTOR;
   options.arena = arena;
+  options.wire = p->wire;
   options.message = p->wrong;
   options.message_size = sizeof p->wrong;
   return redist_plan_create(MPI_COMM_WORLD, from, to, MPI_C_DOUBLE_COMPLEX, &options, plan);
@@ -225,9 +227,10 @@ static inline int plan_all_moves(pencils *p) {
 
 /* Allocates memory for `at_points` and `of_modes` fields. Collective; returns a redist_error, the
    same on every rank. */
-static inline int pencils_create(pencils *p, const int64_t *points, int64_t p1, size_t at_points,
-                                 size_t of_modes) {
+static inline int pencils_create(pencils *p, const int64_t *points, int64_t p1, redist_wire wire,
+                                 size_t at_points, size_t of_modes) {
   memset(p, 0, sizeof *p);
+  p->wire = wire;
   MPI_Comm_rank(MPI_COMM_WORLD, &p->rank);
   MPI_Comm_size(MPI_COMM_WORLD, &p->ranks);
   for (int axis = 0; axis < 3; axis++) {

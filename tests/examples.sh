@@ -234,6 +234,7 @@ test_taylor_green_solution() {
         count $? "taylor_green --dimensions 2 on $options ranks: the energy does not balance"
     done
     expect 0 'pencils on 2 x 2 ranks' 4 taylor_green --n 4 --steps 0 # on others, a rank has no modes
+    expect 0 'energy balance .*: right' 2 taylor_green --n 14 --steps 5 --wire float
     # In three dimensions, the sums of the first six powers of t at 0.1, with nu = 0.02 and without.
     expect 0 't = 0.1, energy 1.23508455[34].*e-01, enstrophy 3.70905483.*e-01' \
         2 taylor_green --n 14 --nu 0.02 --dt 0.005 --steps 20
