@@ -5257,8 +5257,8 @@ REDIST_PRIV void redist_priv_finish_piece(const redist_plan *p, int k) {
     REDIST_PRIV_RELEASE(m->flag, c->execution);
 }
 
-/* Packs the sections of a portion when the buffer is ready for them, or unpacks them when they are
-   there, in turn. */
+/* Packs the sections of a portion when the buffer is ready for them, or unpacks them when they have
+   arrived; in an ordered plan one peer after another. */
 REDIST_PRIV int redist_priv_run_portion(redist_plan *p, redist_priv_portion *portion) {
   redist_priv_carriers *c = p->carriers;
   const int packs = portion->own == REDIST_PRIV_FROM;
@@ -5726,6 +5726,14 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
    from facts that they have agreed on; with REDIST_MEASURE they time candidates, too. They open the
    best one and agree whether that succeeded on all ranks; if not, they try its fallback. */
 
+/* What methods share: those that send messages, and MPI's collectives. */
+#define REDIST_PRIV_LANES                                                             \
+  redist_priv_lanes_staging, redist_priv_lanes_create, NULL, redist_priv_lanes_start, \
+      redist_priv_lanes_test, redist_priv_lanes_destroy
+#define REDIST_PRIV_COLLECTIVE                                                                 \
+  redist_priv_collective_create, redist_priv_collective_connect, redist_priv_collective_start, \
+      redist_priv_collective_test, redist_priv_collective_destroy
+
 /* All methods that are not left out, then a row without a name. Those before REDIST_POINT_TO_POINT
    fall back to messages. From there on each falls back to the next, which needs no more memory, and
    less with max_buffer; the last to REDIST_POINT_TO_POINT. */
@@ -5752,21 +5760,15 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void) {
 #endif
 #ifndef REDIST_NO_COLLECTIVES
       {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", NULL, redist_priv_separate,
-       redist_priv_alltoallv_staging, redist_priv_collective_create, redist_priv_collective_connect,
-       redist_priv_collective_start, redist_priv_collective_test, redist_priv_collective_destroy},
+       redist_priv_alltoallv_staging, REDIST_PRIV_COLLECTIVE},
 #endif
-      {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, NULL, redist_priv_lanes_staging,
-       redist_priv_lanes_create, NULL, redist_priv_lanes_start, redist_priv_lanes_test,
-       redist_priv_lanes_destroy},
+      {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, NULL, REDIST_PRIV_LANES},
 #ifndef REDIST_NO_SCHEDULED
-      {REDIST_SCHEDULED, "REDIST_SCHEDULED", NULL, redist_priv_order_peers,
-       redist_priv_lanes_staging, redist_priv_lanes_create, NULL, redist_priv_lanes_start,
-       redist_priv_lanes_test, redist_priv_lanes_destroy},
+      {REDIST_SCHEDULED, "REDIST_SCHEDULED", NULL, redist_priv_order_peers, REDIST_PRIV_LANES},
 #endif
 #ifndef REDIST_NO_COLLECTIVES
       {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", NULL, redist_priv_separate,
-       redist_priv_alltoallw_staging, redist_priv_collective_create, redist_priv_collective_connect,
-       redist_priv_collective_start, redist_priv_collective_test, redist_priv_collective_destroy},
+       redist_priv_alltoallw_staging, REDIST_PRIV_COLLECTIVE},
 #endif
       {REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
   return transports;
