@@ -57,10 +57,6 @@ typedef struct {
 static const char *const names[CONTESTANTS] = {"redist + FFTW", "in sections", "padded rows",
                                                "as it arrives", "afterwards",  "FFTW-MPI, in place",
                                                "out of place",  "in float"};
-static const option_choice wires[] = {{"exact", REDIST_WIRE_EXACT},
-                                      {"float", REDIST_WIRE_FLOAT},
-                                      {NULL, 0}};
-
 static const option_choice efforts[] = {{"estimate", FFTW_ESTIMATE},
                                         {"measure", FFTW_MEASURE},
                                         {"patient", FFTW_PATIENT},
@@ -411,11 +407,7 @@ int main(int argc, char **argv) {
        .choice = &b.effort,
        .choices = efforts,
        .help = "FFTW's planner: estimate, measure or patient (default measure)"},
-      {.name = "--wire",
-       .argument = "NAME",
-       .choice = &b.wire,
-       .choices = wires,
-       .help = "how redist's numbers travel: exact or float (default exact)"},
+      OPTION_WIRE(b.wire),
       {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
       {.name = NULL}};
   int same = 1,

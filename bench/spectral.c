@@ -375,9 +375,6 @@ int main(int argc, char **argv) {
   memset(&b, 0, sizeof b);
   b.fewest = 64, b.most = 128, b.repetitions = 15;
   const char *csv = NULL;
-  static const option_choice wires[] = {{"exact", REDIST_WIRE_EXACT},
-                                        {"float", REDIST_WIRE_FLOAT},
-                                        {NULL, 0}};
   const option table[] = {
       {.name = "--from",
        .argument = "N",
@@ -397,11 +394,7 @@ int main(int argc, char **argv) {
        .least = 1,
        .most = INT_MAX,
        .help = "p1 of the p1 x p2 ranks (default: the least predicted time)"},
-      {.name = "--wire",
-       .argument = "NAME",
-       .choice = &b.wire,
-       .choices = wires,
-       .help = "how redist's numbers travel: exact or float (default exact)"},
+      OPTION_WIRE(b.wire),
       {.name = "--repetitions",
        .argument = "K",
        .integer = &b.repetitions,

@@ -292,9 +292,6 @@ static int run(transform *t) {
 
 /* Returns the exit status, or -1 to continue. */
 static int read_extents(transform *t, int argc, char **argv) {
-  static const option_choice wires[] = {{"exact", REDIST_WIRE_EXACT},
-                                        {"float", REDIST_WIRE_FLOAT},
-                                        {NULL, 0}};
   const option table[] = {{.name = "--nx",
                            .argument = "NX",
                            .integer = &t->extent[0],
@@ -313,11 +310,7 @@ static int read_extents(transform *t, int argc, char **argv) {
                            .least = 1,
                            .most = 1e6,
                            .help = "extent of z (default 128)"},
-                          {.name = "--wire",
-                           .argument = "NAME",
-                           .choice = &t->wire,
-                           .choices = wires,
-                           .help = "how numbers travel: exact or float (default exact)"},
+                          OPTION_WIRE(t->wire),
                           {.name = NULL}};
   return options_start(
       table, argc, argv, t->rank, "fft3d",

@@ -134,4 +134,14 @@ static inline int options_start(const option *table, int argc, char **argv, int 
   return result == OPTIONS_RUN ? -1 : result == OPTIONS_HELP ? 0 : 2;
 }
 
+/* An option for redist's options.wire. */
+#define OPTION_WIRE(variable)                                             \
+  {                                                                       \
+    .name = "--wire", .argument = "NAME", .choice = &(variable),          \
+    .choices = (const option_choice[]){{"exact", REDIST_WIRE_EXACT},      \
+                                       {"float", REDIST_WIRE_FLOAT},      \
+                                       {NULL, 0}},                        \
+    .help = "how redist's numbers travel: exact or float (default exact)" \
+  }
+
 #endif

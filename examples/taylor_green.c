@@ -461,9 +461,6 @@ static const char *contradiction(const solver *s) {
 /* Returns the exit status, or -1 to continue. */
 static int read_settings(solver *s, int argc, char **argv) {
   settings *set = &s->set;
-  static const option_choice wires[] = {{"exact", REDIST_WIRE_EXACT},
-                                        {"float", REDIST_WIRE_FLOAT},
-                                        {NULL, 0}};
   const option table[] = {{.name = "--dimensions",
                            .argument = "D",
                            .integer = &set->dimensions,
@@ -504,11 +501,7 @@ static int read_settings(solver *s, int argc, char **argv) {
                            .least = 1,
                            .most = INT_MAX,
                            .help = "p1 of the p1 x p2 ranks (default: the least predicted time)"},
-                          {.name = "--wire",
-                           .argument = "NAME",
-                           .choice = &set->wire,
-                           .choices = wires,
-                           .help = "how numbers travel: exact or float (default exact)"},
+                          OPTION_WIRE(set->wire),
                           {.name = "--csv",
                            .argument = "FILE",
                            .text = &set->csv,
