@@ -205,6 +205,7 @@
 /* how much faster a chain, or another method than estimated, must be; bench/simulate.sh */
 #define REDIST_PRIV_MARGIN 1.1
 #define REDIST_PRIV_MOST_PHASES 8 /* of a chain; chosen */
+#define REDIST_PRIV_GRAIN 8       /* indices of an axis per block that is cut from it; chosen */
 
 /* Measuring the network, by bursts of messages, and the methods: */
 #define REDIST_PRIV_OFTEN 10 /* the network is measured from so many executions on; chosen */
@@ -1102,8 +1103,10 @@ typedef struct {
   int64_t bytes; /* of one array of each part, as they lie in staging memory */
 } redist_priv_local;
 
-/* How elements are copied: from array to array; into packed memory; from there into an array. */
+/* How elements are copied: from this rank's array to its own; from array to array; into packed
+   memory; from there into an array. */
 enum redist_priv_stores {
+  REDIST_PRIV_HERE,
   REDIST_PRIV_ACROSS,
   REDIST_PRIV_PACKING,
   REDIST_PRIV_UNPACKING,
@@ -1194,6 +1197,7 @@ typedef struct {
 /* REDIST_MULTIPHASE: the plans of its phases. */
 typedef struct {
   int phases, at; /* the one in progress */
+  int sums;       /* the first one combines, too: replicas into blocks */
   redist_plan *phase[REDIST_PRIV_MOST_PHASES];
   int64_t most_bytes;  /* staging memory for intermediate arrays, the most of any rank */
   int64_t array_bytes; /* of an intermediate array */
@@ -1420,6 +1424,12 @@ REDIST_API void redist_combine_op(const void *from, void *to, int64_t n, void *c
   for (k = 0; k < n; k += REDIST_MAX_COUNT)
     MPI_Reduce_local(arrived + k * size, there + k * size,
                      (int)redist_priv_min(n - k, REDIST_MAX_COUNT), op->type, op->op);
+}
+
+/* The same, for plans where what a rank holds itself replaces what was there, and begins the
+   sum. */
+REDIST_PRIV_COLD void redist_priv_begin_op(const void *from, void *to, int64_t n, void *context) {
+  redist_combine_op(from, to, n, context);
 }
 
 /* ----------------------------------------------------------------- checking arguments (private) */
@@ -2058,9 +2068,10 @@ REDIST_PRIV_COLD int redist_priv_add_local(redist_plan *p, redist_priv_part *par
   redist_priv_program copy;
   int half, k, code = REDIST_OK;
   for (half = 0; half < halves && code == REDIST_OK; half++) {
-    const redist_priv_manner manner =
+    redist_priv_manner manner =
         redist_priv_manner_of(part, half == 0 ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED,
                               half == halves - 1 ? REDIST_PRIV_TO : REDIST_PRIV_PACKED, 0);
+    if (part->store[REDIST_PRIV_HERE].function == NULL) manner.combine = 0;
     code = redist_priv_compile(&p->pool, m, part->order, NULL, NULL, manner, &copy);
     copy.array = part - p->part;
     copy.from += half > 0 ? p->local.bytes : 0;
@@ -2477,7 +2488,7 @@ REDIST_PRIV redist_priv_base redist_priv_packed(const char *memory) {
 REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int together, int half,
                                              const char *packed) {
   const redist_priv_copies *list = &p->local.copies[together][half];
-  const enum redist_priv_stores store = packed == NULL ? REDIST_PRIV_ACROSS
+  const enum redist_priv_stores store = packed == NULL ? REDIST_PRIV_HERE
                                         : half == 0    ? REDIST_PRIV_PACKING
                                                        : REDIST_PRIV_UNPACKING;
   const int repeated = p->parts > 1 ? 1 : p->arrays; /* the list, for one array after another */
@@ -5564,14 +5575,175 @@ REDIST_PRIV_COLD int redist_priv_know_network(redist_plan *p) {
   return code;
 }
 
+REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout) {
+  int d, ghosts = 0;
+  for (d = 0; d < layout->ndim; d++)
+    ghosts |= layout->dim[d].axis.low > 0 || layout->dim[d].axis.high > 0;
+  return ghosts;
+}
+
+/* What predictions charge for messages: what is known, else what is usual. A chain asked for by
+   name gets to know the network only after them. */
+REDIST_PRIV_COLD redist_priv_network redist_priv_charged(const redist_plan *p, int *known) {
+  const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
+                                       {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
+  *known = p->options.method == REDIST_AUTO && p->network.cost.per_message > 0;
+  return *known ? p->network : usual[p->node > 0];
+}
+
 /* ------------------------------------------------------------------ REDIST_MULTIPHASE (private) */
 
 /* The time of tiny messages is mostly latency. A chain of plans through intermediate layouts sends
    fewer of them, so it may be faster than one exchange, although it moves elements several times.
    The layouts are those of redist_phases (see "Routes"). One plan runs after another on two scratch
-   buffers. */
+   buffers.
+
+   Where a rank sends n elements to each of P replicas, or each of these contributes to the others,
+   a chain moves fewer elements: through blocks, of which each replica of a place holds one.
+
+       4 replicas           broadcast     reduction             in both
+       one exchange         3 n sent      3 n received          3 n
+       through blocks       n, then 3/4 n 3/4 n, then n         3/4 n, then 3/4 n
+
+   A sum over replicas begins with what the block's rank holds itself: there is no neutral element
+   of an operation. */
 
 #ifndef REDIST_NO_MULTIPHASE
+
+/* The replicas that blocks are made of: those that contribute or, unless the plan combines, those
+   that receive. */
+REDIST_PRIV_COLD const redist_layout *redist_priv_replicas(const redist_plan *p) {
+  return p->combines ? p->part->from : p->part->to;
+}
+
+/* Whether blocks may take part on this rank. The function must be associative and commutative, so
+   only an operation of MPI's is; elements are rounded once; unless all replicas of the source
+   contribute, each destination reads one that redist_replicated names; what no source place owns
+   may not arrive. Blocks are boxes, so places must own intervals. */
+REDIST_PRIV_COLD int redist_priv_may_block(const redist_plan *p) {
+  const redist_layout *x = redist_priv_replicas(p);
+  const int exact = p->options.wire == REDIST_WIRE_EXACT;
+  const redist_op *op = (const redist_op *)p->part->policy.context;
+  int d, may = 1;
+  if (p->combines)
+    may = p->part->policy.function == redist_combine_op && exact && !p->options.in_place &&
+          !redist_priv_has_ghosts(x) && MPI_Op_commutative(op->op, &may) == MPI_SUCCESS && may;
+  else
+    may = p->part->from->copies == 1 && !p->part->from->partial &&
+          (exact || !p->options.in_place);
+  for (d = 0; d < x->ndim; d++) may &= redist_priv_is_interval(&x->dim[d].axis);
+  return may;
+}
+
+/* Cuts a box into n of nearly equal size: in two, in the proportion of the numbers of boxes, along
+   the slowest axis that is long enough, else along the longest. axes: from slow to fast. */
+REDIST_PRIV_COLD void redist_priv_cut_box(int ndim, const int *axes, redist_box whole, int n,
+                                          redist_box *box) {
+  redist_box rest = whole;
+  const int half = n / 2;
+  int64_t most = 0;
+  int k, longest = 0;
+  *box = whole;
+  if (n == 1) return;
+  for (k = 0; k < ndim && most < REDIST_PRIV_GRAIN * (int64_t)n; k++) {
+    const int64_t length = whole.high[axes[k]] - whole.low[axes[k]];
+    longest = length > most ? axes[k] : longest;
+    most = redist_priv_max(length, most);
+  }
+  whole.high[longest] = rest.low[longest] += most / n * half + most % n * half / n;
+  redist_priv_cut_box(ndim, axes, whole, half, box);
+  redist_priv_cut_box(ndim, axes, rest, n - half, box + half);
+}
+
+/* The indices of the view that a place owns, as a box. */
+REDIST_PRIV_COLD redist_box redist_priv_box_of_place(const redist_layout *x, int place) {
+  redist_box box;
+  int coords[REDIST_MAX_DIMS], d;
+  memset(&box, 0, sizeof box);
+  redist_priv_coords_of_place(x, place, coords);
+  for (d = 0; d < x->ndim; d++) {
+    const redist_axis *axis = &x->dim[d].axis;
+    box.low[d] = redist_priv_max(redist_priv_distance(axis, coords[d], 0), 0);
+    box.high[d] = box.low[d] + redist_axis_count(axis, coords[d]);
+  }
+  return box;
+}
+
+/* The blocks of replicas, whose boxes and ranks are in *lists, to be freed. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_make_blocks(const redist_layout *x, redist_layout *blocks,
+                                             void **lists) {
+  const int places = redist_layout_places(x), grid = places / x->copies;
+  redist_box *box = (redist_box *)redist_priv_alloc(places, sizeof *box + sizeof(int));
+  int *ranks = (int *)(void *)(box + places), axes[REDIST_MAX_DIMS], d, k;
+  int64_t extents[REDIST_MAX_DIMS];
+  *lists = box;
+  if (box == NULL) return REDIST_ERR_MEMORY;
+  redist_priv_slow_to_fast(x, x->memory_order, axes);
+  for (k = 0; k < grid; k++)
+    redist_priv_cut_box(x->ndim, axes, redist_priv_box_of_place(x, k), x->copies,
+                        box + k * x->copies);
+  for (k = 0; k < places; k++)
+    ranks[k] = redist_priv_rank_at(x, k / x->copies + k % x->copies * grid);
+  for (d = 0; d < x->ndim; d++) extents[d] = x->dim[d].axis.count;
+  *blocks = redist_on_ranks(redist_layout_boxes(x->ndim, extents, places, box), ranks);
+  blocks->partial = x->partial;
+  return REDIST_OK;
+}
+
+/* The most elements of the view that any place owns. */
+REDIST_PRIV_COLD int64_t redist_priv_most_owned(const redist_layout *x) {
+  const int grid = redist_layout_places(x) / x->copies;
+  int64_t most = 0;
+  int k, d, coords[REDIST_MAX_DIMS];
+  for (k = 0; k < grid; k++) {
+    int64_t owned = 1;
+    redist_priv_coords_of_place(x, k, coords);
+    for (d = 0; d < x->ndim; d++) owned *= redist_axis_count(&x->dim[d].axis, coords[d]);
+    most = redist_priv_max(most, owned);
+  }
+  return most;
+}
+
+/* The seconds of both exchanges, between the plan's layouts and blocks of so many elements. */
+REDIST_PRIV_COLD double redist_priv_by_blocks(const redist_plan *p, const redist_priv_network *n,
+                                              const redist_layout *blocks) {
+  const redist_layout *const end[2] = {p->part->from, p->part->to}, *x = redist_priv_replicas(p);
+  const double bytes = (double)(p->part->packed_bytes * p->arrays),
+               block = (double)redist_priv_most_owned(blocks);
+  double seconds = 0;
+  int side;
+  for (side = 0; side < 2; side++) {
+    const double copies = end[side]->copies, owned = (double)redist_priv_most_owned(end[side]);
+    const double others = end[side] == x ? (copies - 1) / copies : 1; /* its own part stays */
+    const double most = owned > block * copies ? owned : block * copies;
+    seconds += redist_priv_transfer(
+        n, end[side] == x ? copies - 1 : (double)p->agreed.peers, most * others * bytes);
+  }
+  return seconds;
+}
+
+/* Finds blocks, and *gain, the ratio of the direct exchange's time to that through them; 0: not
+   possible. Collective. */
+REDIST_PRIV_COLD int redist_priv_find_blocks(redist_plan *p, const redist_priv_network *n,
+                                             redist_layout *blocks, void **lists, double *gain) {
+  redist_priv_chain *c = &p->state.chain;
+  double seconds;
+  int code;
+  *gain = 0;
+  *lists = NULL;
+  if (!p->scheduled || redist_priv_replicas(p)->copies == 1) return REDIST_OK;
+  code = redist_priv_may_block(p) ? redist_priv_make_blocks(redist_priv_replicas(p), blocks, lists)
+                                  : REDIST_ERR_ARGUMENT;
+  code = redist_priv_worst(p->comm, code);
+  if (code == REDIST_OK) {
+    seconds = redist_priv_by_blocks(p, n, blocks);
+    if (seconds > 0)
+      *gain = redist_priv_transfer(n, (double)p->agreed.peers, (double)p->agreed.bytes) / seconds;
+    c->phases = 2;
+    c->sums = p->combines;
+  }
+  return code == REDIST_ERR_ARGUMENT ? REDIST_OK : code;
+}
 
 /* The layout before the k-th phase, 0 <= k <= phases. */
 REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p,
@@ -5590,15 +5762,21 @@ REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_l
 }
 
 /* Finds the route, between[phases - 1]: the same on all ranks, which agree on layouts and cost.
-   *gain: the ratio of the direct exchange's time to the route's. Collective. */
-REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *between, double *gain) {
+   *gain: the ratio of the direct exchange's time to the route's. *lists: to be freed.
+   Collective. */
+REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *between, void **lists,
+                                            double *gain) {
   /* some elements must not move */
   const int rests = p->options.in_place && p->combines;
   const int most = rests ? 0 : REDIST_PRIV_MOST_PHASES - 1;
   redist_priv_chain *c = &p->state.chain;
   int k, stops, code = redist_priv_know_network(p);
   double seconds = 0;
+  *lists = NULL;
   if (code != REDIST_OK) return code;
+  code = redist_priv_find_blocks(p, &p->network, between, lists, gain);
+  if (code != REDIST_OK || *gain > 1) return code;
+  c->sums = 0;
   code = redist_priv_phases(p->part->from, p->part->to, (size_t)(p->part->packed_bytes * p->arrays),
                             &p->network.cost, p->network.latency, most, between, &stops);
   c->phases = code == REDIST_OK ? stops + 1 : 0;
@@ -5621,7 +5799,7 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout 
   options.message = NULL;
   options.fixed_from = options.fixed_to = NULL;
   options.in_place = options.in_place && c->phases == 1;
-  options.combine = k == c->phases - 1 ? options.combine : NULL;
+  if (k < c->phases - 1) options.combine = c->sums ? redist_priv_begin_op : NULL;
   if (options.max_buffer > 0)
     options.max_buffer =
         (size_t)redist_priv_max(((int64_t)options.max_buffer - c->most_bytes) / c->phases, 1);
@@ -5637,8 +5815,9 @@ REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p) {
   redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
   int64_t most[2], elements = 0; /* codes, bytes */
   double gain;
+  void *lists;
   int k, code;
-  most[0] = redist_priv_find_route(p, between, &gain);
+  most[0] = redist_priv_find_route(p, between, &lists, &gain);
   for (k = 1; k < c->phases; k++)
     elements = redist_priv_max(elements, redist_layout_local_size(&between[k - 1], p->rank));
   c->array_bytes = redist_priv_round_up(elements * p->part->element_bytes, REDIST_PRIV_LINE);
@@ -5648,6 +5827,7 @@ REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p) {
   c->most_bytes = most[1];
   code = code == REDIST_OK ? (int)most[0] : code;
   for (k = 0; k < c->phases && code == REDIST_OK; k++) code = redist_priv_open_phase(p, between, k);
+  REDIST_FREE(lists);
   return code;
 }
 
@@ -5691,19 +5871,42 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p) {
   for (k = 0; k < c->phases; k++) redist_plan_free(&c->phase[k]);
 }
 
-/* Predicts a chain where it may win: it sends at least all bytes, and pays at least one more
-   latency. Collective. */
+/* Predicts a chain through blocks. Replicas in an arena of one node copy from the source at once,
+   and phases are no chains. Collective. */
+REDIST_PRIV_COLD void redist_priv_predict_blocks(redist_plan *p, double best, double creation) {
+  const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
+  int known;
+  const redist_priv_network network = p->node == 0 && p->predicted[REDIST_SHARED] > 0
+                                          ? rings
+                                          : redist_priv_charged(p, &known);
+  redist_layout blocks;
+  void *lists;
+  double gain;
+  if ((p->options.cost.per_byte > 0 && p->options.cost.per_message <= 0) ||
+      (p->node == 0 && p->options.arena != NULL && !p->combines))
+    return;
+  if (redist_priv_find_blocks(p, &network, &blocks, &lists, &gain) == REDIST_OK && gain > 0)
+    p->predicted[REDIST_MULTIPHASE] = REDIST_PRIV_MARGIN * best / gain + 2 * creation;
+  REDIST_FREE(lists);
+  memset(&p->state, 0, sizeof p->state);
+}
+
+/* Predicts a chain where it may win: it sends at least all bytes, unless it passes through blocks,
+   and pays at least one more latency. Collective. */
 REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation) {
   const double best = p->predicted[redist_priv_by_messages(p)], bytes = (double)p->agreed.bytes;
-  const double again = p->network.latency;
+  const double again = p->network.latency, shared = p->predicted[REDIST_SHARED];
   redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
+  void *lists;
   double gain = 0;
   int code;
-  if (!p->scheduled || p->network.cost.per_message <= 0 ||
+  redist_priv_predict_blocks(p, p->node == 0 && shared > 0 ? shared : best, creation);
+  if (!p->scheduled || p->network.cost.per_message <= 0 || p->predicted[REDIST_MULTIPHASE] > 0 ||
       best < REDIST_PRIV_MARGIN * (again + redist_priv_transfer(&p->network, 2, bytes)))
     return;
   /* one rank may lack memory */
-  code = redist_priv_worst(p->comm, redist_priv_find_route(p, between, &gain));
+  code = redist_priv_worst(p->comm, redist_priv_find_route(p, between, &lists, &gain));
+  REDIST_FREE(lists);
   if (code == REDIST_OK && gain > 0)
     p->predicted[REDIST_MULTIPHASE] =
         REDIST_PRIV_MARGIN * best / gain + p->state.chain.phases * creation;
@@ -5785,15 +5988,6 @@ REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p) {
   return s[REDIST_SCHEDULED] > 0 && s[REDIST_SCHEDULED] < s[REDIST_POINT_TO_POINT]
              ? REDIST_SCHEDULED
              : REDIST_POINT_TO_POINT;
-}
-
-/* What predictions charge for messages: what is known, else what is usual. A chain asked for by
-   name gets to know the network only after them. */
-REDIST_PRIV_COLD redist_priv_network redist_priv_charged(const redist_plan *p, int *known) {
-  const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
-                                       {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
-  *known = p->options.method == REDIST_AUTO && p->network.cost.per_message > 0;
-  return *known ? p->network : usual[p->node > 0];
 }
 
 /* Whether an arena has a communicator of these ranks, and a tag, for one more plan. Local: if MPI
@@ -6315,16 +6509,11 @@ REDIST_PRIV_COLD int redist_priv_same_but_ghosts(const redist_layout *a, const r
   return same;
 }
 
-REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout) {
-  int d, ghosts = 0;
-  for (d = 0; d < layout->ndim; d++)
-    ghosts |= layout->dim[d].axis.low > 0 || layout->dim[d].axis.high > 0;
-  return ghosts;
-}
-
 /* Decides how a part's elements travel, and how copies store them. */
 REDIST_PRIV_COLD void redist_priv_set_stores(const redist_plan *p, redist_priv_part *part) {
   static const redist_priv_policy convert[REDIST_PRIV_STORES] = {
+      {redist_priv_round, NULL, sizeof(double), sizeof(double), 0,
+       REDIST_PRIV_CONVERTS(REDIST_PRIV_ROUND)},
       {redist_priv_round, NULL, sizeof(double), sizeof(double), 0,
        REDIST_PRIV_CONVERTS(REDIST_PRIV_ROUND)},
       {redist_priv_narrow, NULL, sizeof(double), sizeof(float), 0,
@@ -6338,7 +6527,9 @@ REDIST_PRIV_COLD void redist_priv_set_stores(const redist_plan *p, redist_priv_p
   for (k = 0; k < REDIST_PRIV_STORES; k++) {
     redist_priv_policy *store = &part->store[k];
     *store = part->policy;
-    if (k == REDIST_PRIV_PACKING) store->function = NULL;
+    if (k == REDIST_PRIV_PACKING ||
+        (k == REDIST_PRIV_HERE && part->policy.function == redist_priv_begin_op))
+      store->function = NULL;
     if (doubles == 0) continue;
     if (store->function == NULL) {
       *store = convert[k];
@@ -6360,7 +6551,9 @@ REDIST_PRIV_COLD void redist_priv_set_policy(redist_plan *p, redist_priv_part *p
   const int from_ghosts = redist_priv_has_ghosts(part->from),
             to_ghosts = redist_priv_has_ghosts(part->to), combines = part->policy.function != NULL;
   int level = MPI_THREAD_MULTIPLE;
-  if (part->policy.function == redist_combine_op && MPI_Query_thread(&level) != MPI_SUCCESS)
+  if ((part->policy.function == redist_combine_op ||
+       part->policy.function == redist_priv_begin_op) &&
+      MPI_Query_thread(&level) != MPI_SUCCESS)
     level = MPI_THREAD_SINGLE; /* it calls MPI, which OpenMP's threads may be forbidden */
   part->policy.alone = level < MPI_THREAD_MULTIPLE;
   redist_priv_set_stores(p, part);

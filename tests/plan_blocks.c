@@ -1,0 +1,294 @@
+/* redist tests: replicas filled and reduced through blocks. No rank sends or receives more than the
+   bounds; random layouts give what brute force over every element expects; the order of a sum is
+   the contract's, wherever the arrays lie; what must not pass through blocks does not. MIT licence,
+   see LICENSE. */
+#define TEST_LENGTH 1024
+#define TEST_ELEMENTS 4096
+#define TEST_LARGEST 1000
+#include "replicas.h"
+#include "redist_plan.h"
+#include "test_mpi.h"
+
+enum { FILL, ADD, KINDS, LARGE = 10007, ROUNDS = 2 };
+
+static redist_op sum_of_doubles, sum_of_words;
+
+static redist_stats stats_of(const redist_plan *plan) {
+  redist_stats stats;
+  memset(&stats, 0, sizeof stats);
+  redist_plan_stats(plan, &stats);
+  return stats;
+}
+
+/* Nodes of one rank with messages that cost like those of a network, or, by name, nothing. */
+static redist_options options_of(redist_method method, const redist_op *op) {
+  redist_options options;
+  memset(&options, 0, sizeof options);
+  options.method = method;
+  options.node_ranks = 1;
+  options.cost.per_message = method == REDIST_AUTO ? 1e-5 : 0;
+  options.cost.per_byte = 1e-9;
+  options.combine = op != NULL ? redist_combine_op : NULL;
+  options.context = (void *)(uintptr_t)op;
+  return options;
+}
+
+/* ---- bounds ---- */
+
+static double whole_of(int rank, int64_t i) { return (double)((rank + 1) * 1000 + i % 997); }
+
+/* From one rank or replicas to one rank or replicas of LARGE doubles: what arrives, and the most
+   that this rank sends or receives, in arrays. */
+static void check_bound(int from_all, int to_all, redist_method method) {
+  const int size = test_size(), rank = test_rank();
+  const int adds = from_all, holds = rank == 0 || to_all;
+  const double most = from_all && to_all ? 2.0 * (size - 1) / size : 2;
+  const redist_layout one = redist_layout_1d(redist_whole(LARGE)),
+                      all = redist_replicated(one, size);
+  redist_options options = options_of(method, adds ? &sum_of_doubles : NULL);
+  double *from = malloc(LARGE * sizeof *from), *to = malloc(LARGE * sizeof *to);
+  redist_plan *plan = NULL;
+  redist_stats stats;
+  int64_t i;
+  int k, round, good;
+  good = redist_plan_create(MPI_COMM_WORLD, from_all ? &all : &one, to_all ? &all : &one,
+                            MPI_DOUBLE, &options, &plan) == REDIST_OK;
+  for (round = 0; round < ROUNDS && good; round++) {
+    for (i = 0; i < LARGE; i++) {
+      from[i] = whole_of(rank, i);
+      to[i] = -5;
+    }
+    good = redist_execute(plan, rank == 0 || from_all ? from : NULL, holds ? to : NULL) == 0;
+    for (i = 0; i < LARGE && holds; i++) {
+      double expected = adds ? -5 : 0;
+      for (k = 0; k < (adds ? size : 1); k++) expected += whole_of(k, i);
+      good = good && to[i] == expected;
+    }
+  }
+  stats = stats_of(plan);
+  test_case_all(good && stats.method == REDIST_MULTIPHASE && stats.phases == 2 &&
+                    (double)stats.bytes_sent <= (most * LARGE + 2 * size) * sizeof *from &&
+                    (double)stats.bytes_received <= (most * LARGE + 2 * size) * sizeof *from,
+                "%s to %s, method %d: %.0f sent, %.0f received, by method %d",
+                from_all ? "replicas" : "one", to_all ? "replicas" : "one", (int)method,
+                (double)stats.bytes_sent, (double)stats.bytes_received, (int)stats.method);
+  redist_plan_free(&plan);
+  free(from);
+  free(to);
+}
+
+/* ---- random layouts ---- */
+
+static uint64_t source_word(int replica, int64_t element, int round) {
+  test_random r = {(uint64_t)((replica * 7 + round) * 100003 + element)};
+  return test_next(&r);
+}
+
+/* Fills the cells of a place: `arrived`: as after the plan. */
+static void fill(const replicated *pair, int side, int place, int kind, int round, int arrived,
+                 uint64_t *array) {
+  const test_table *t = &pair->side[side].table, *from = &pair->side[0].table;
+  int64_t i;
+  int c;
+  for (i = 0; i < t->alloc[place]; i++) array[i] = (uint64_t)(place * 1000 + i);
+  for (i = 0; i < t->elements; i++) {
+    uint64_t *cell = &array[t->offset[i]];
+    if (t->place[i] != place % t->grid) continue;
+    if (side == 0) *cell = source_word(place / t->grid, i, round);
+    if (side == 0 || !arrived || from->place[i] < 0) continue;
+    if (kind == FILL) *cell = 0;
+    for (c = 0; c < (kind == ADD ? pair->side[0].array.replicas : 1); c++)
+      *cell += source_word(c, i, round);
+  }
+}
+
+/* Whether the plan arrives at what every element should be, and touches nothing else. */
+static int arrives(redist_plan *plan, const replicated *pair, int kind, int in_place) {
+  uint64_t *array[3];
+  int place[2], side, round, good = 1;
+  int64_t cells[2] = {0, 0}, most;
+  for (side = 0; side < 2; side++) {
+    place[side] = test_place_of_rank(&pair->side[side].table, test_rank());
+    if (place[side] >= 0) cells[side] = pair->side[side].table.alloc[place[side]];
+  }
+  most = cells[0] > cells[1] ? cells[0] : cells[1];
+  for (side = 0; side < 3; side++) array[side] = malloc((size_t)(most + 1) * sizeof **array);
+  for (round = 0; round < ROUNDS; round++) {
+    uint64_t *to = in_place ? array[0] : array[1];
+    if (place[1] >= 0) fill(pair, 1, place[1], kind, round, 0, to);
+    if (place[1] >= 0) fill(pair, 1, place[1], kind, round, 1, array[2]);
+    if (place[0] >= 0) fill(pair, 0, place[0], kind, round, 0, array[0]);
+    good = redist_execute(plan, array[0], to) == REDIST_OK && good;
+    if (place[1] >= 0 && !in_place)
+      good = good && memcmp(to, array[2], (size_t)cells[1] * sizeof *to) == 0;
+    for (most = 0; place[1] >= 0 && most < pair->side[1].table.elements; most++) {
+      const test_table *t = &pair->side[1].table;
+      if (t->place[most] == place[1] % t->grid && pair->side[0].table.place[most] >= 0)
+        good = good && to[t->offset[most]] == array[2][t->offset[most]];
+    }
+  }
+  for (side = 0; side < 3; side++) free(array[side]);
+  return good;
+}
+
+/* Returns whether the plan passes through blocks. */
+static int check_random(const replicated *pair, int number, int kind) {
+  redist_options options = options_of(REDIST_MULTIPHASE, kind == ADD ? &sum_of_words : NULL);
+  redist_plan *plan = NULL;
+  char message[400] = "";
+  const int sources = pair->side[0].array.replicas;
+  int code, through;
+  options.in_place = kind == FILL && number % 3 == 0;
+  options.message = message;
+  options.message_size = sizeof message;
+  /* replicas of the source differ, so only a sum, or one of them, has one result */
+  if (kind == FILL && sources > 1) return 0;
+  code = redist_plan_create(MPI_COMM_WORLD, &pair->side[0].layout, &pair->side[1].layout,
+                            MPI_UINT64_T, &options, &plan);
+  through = code == REDIST_OK && stats_of(plan).phases == 2;
+  test_case_all(code == REDIST_OK && arrives(plan, pair, kind, options.in_place),
+                "pair %d, kind %d, %d to %d replicas, %d and %d boxes, %d phases: code %d %s", number,
+                kind, sources, pair->side[1].array.replicas, pair->side[0].array.boxes,
+                pair->side[1].array.boxes, 1 + through, code, message);
+  redist_plan_free(&plan);
+  return through;
+}
+
+/* ---- the order of a sum ---- */
+
+/* A sum of thirds, which rounding makes depend on the order: first what the block's rank holds, then
+   the others by rank, then all of it onto what was there. */
+static int is_in_order(double result, double old, const double *terms, int n) {
+  int first, k, found = 0;
+  for (first = 0; first < n; first++) {
+    double sum = terms[first];
+    for (k = 0; k < n; k++) sum = k == first ? sum : terms[k] + sum;
+    found |= old + sum == result;
+  }
+  return found;
+}
+
+static void check_order(void) {
+  static const redist_method methods[] = {REDIST_MULTIPHASE, REDIST_AUTO};
+  enum { N = 9000 };
+  const int size = test_size(), nodes[] = {1, 2, 0};
+  const redist_layout all = redist_replicated(redist_layout_1d(redist_whole(N)), size);
+  double *from = malloc(N * sizeof *from), *to = malloc(N * sizeof *to),
+         *first = malloc(N * sizeof *first), *terms = malloc((size_t)size * sizeof *terms);
+  int k, good = 1, tries = 0;
+  int64_t i;
+  for (i = 0; i < N; i++) from[i] = whole_of(test_rank(), i) / 3;
+  for (k = 0; k < 6 && good; k++) {
+    redist_options options = options_of(methods[k % 2], &sum_of_doubles);
+    redist_plan *plan = NULL;
+    options.node_ranks = nodes[k / 2];
+    options.arrays = 1;
+    for (i = 0; i < N; i++) to[i] = 0.1;
+    good = redist_plan_create(MPI_COMM_WORLD, &all, &all, MPI_DOUBLE, &options, &plan) ==
+               REDIST_OK &&
+           redist_execute(plan, from, to) == REDIST_OK;
+    if (good && stats_of(plan).phases == 2) {
+      if (tries++ == 0) memcpy(first, to, N * sizeof *to);
+      good = memcmp(first, to, N * sizeof *to) == 0;
+    }
+    redist_plan_free(&plan);
+  }
+  for (i = 0; i < N; i++) {
+    for (k = 0; k < size; k++) terms[k] = whole_of(k, i) / 3;
+    good = good && is_in_order(first[i], 0.1, terms, size);
+  }
+  memcpy(to, first, N * sizeof *to);
+  MPI_Bcast(to, N, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  test_case_all(good && tries >= 3 && memcmp(first, to, N * sizeof *to) == 0,
+                "one order of a sum, the same bits on all ranks, %d times", tries);
+  free(from);
+  free(to);
+  free(first);
+  free(terms);
+}
+
+/* ---- what may not pass through blocks ---- */
+
+static void own_sum(const void *from, void *to, int64_t n, void *context) {
+  redist_combine_op(from, to, n, context);
+}
+
+static void minus(void *from, void *to, int *n, MPI_Datatype *type) {
+  int k;
+  (void)type;
+  for (k = 0; k < *n; k++) ((double *)to)[k] = ((double *)from)[k] - ((double *)to)[k];
+}
+
+/* A plan from `from` to `to`, and how many phases it has. */
+static int phases_of(const redist_layout *from, const redist_layout *to, redist_options options) {
+  redist_plan *plan = NULL;
+  int phases = 0;
+  options.method = REDIST_MULTIPHASE;
+  if (redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) == REDIST_OK)
+    phases = stats_of(plan).phases;
+  redist_plan_free(&plan);
+  return phases;
+}
+
+static void check_refusals(void) {
+  const redist_box half = {{0}, {LARGE / 2}};
+  const int64_t extent = LARGE;
+  const redist_layout one = redist_layout_1d(redist_whole(LARGE)),
+                      all = redist_replicated(one, test_size()),
+                      two = redist_replicated(one, 2),
+                      part = redist_partial(redist_layout_boxes(1, &extent, 1, &half));
+  redist_options fills = options_of(REDIST_MULTIPHASE, NULL),
+                 adds = options_of(REDIST_MULTIPHASE, &sum_of_doubles), rest = adds;
+  redist_op subtract = {MPI_OP_NULL, MPI_DOUBLE};
+  test_case_all(phases_of(&one, &all, fills) == 2 && phases_of(&all, &all, adds) == 2,
+                "through blocks");
+  test_case_all(phases_of(&two, &all, fills) == 1, "a replica that the contract names");
+  test_case_all(phases_of(&part, &all, fills) == 1, "elements that no place of the source owns");
+  /* the ranks need not have the same function */
+  if (test_rank() == test_size() - 1) rest.combine = own_sum;
+  test_case_all(phases_of(&all, &all, rest) == 1, "a function that may not be associative");
+  rest = adds;
+  rest.in_place = 1;
+  test_case_all(phases_of(&all, &all, rest) == 1, "a sum in place");
+  rest.in_place = 0;
+  rest.wire = REDIST_WIRE_FLOAT;
+  test_case_all(phases_of(&all, &all, rest) == 1, "a sum that would be rounded twice");
+  MPI_Op_create(minus, 0, &subtract.op);
+  rest = adds;
+  rest.context = &subtract;
+  test_case_all(phases_of(&all, &all, rest) == 1, "an operation that does not commute");
+  MPI_Op_free(&subtract.op);
+}
+
+int main(int count, char **arguments) {
+  static replicated pair;
+  const int pairs = count > 1 ? atoi(arguments[1]) : 100;
+  int through[KINDS] = {0, 0}, boxed = 0, k, kind, status;
+  MPI_Init(&count, &arguments);
+  sum_of_doubles.op = sum_of_words.op = MPI_SUM;
+  sum_of_doubles.type = MPI_DOUBLE;
+  sum_of_words.type = MPI_UINT64_T;
+  for (k = 0; k < 2; k++) {
+    const redist_method method = k == 0 ? REDIST_AUTO : REDIST_MULTIPHASE;
+    check_bound(0, 1, method);
+    check_bound(1, 0, method);
+    check_bound(1, 1, method);
+  }
+  for (k = 0; k < pairs; k++) {
+    test_random r = {(uint64_t)(test_size() * 1000 + k)};
+    replicated_draw(&r, test_size(), &pair);
+    if (k % 2 == 0 && pair.side[0].array.replicas > 1) continue;
+    for (kind = FILL; kind < KINDS; kind++) {
+      const int passes = check_random(&pair, k, kind);
+      through[kind] += passes;
+      boxed += passes && pair.side[kind == FILL].array.boxes > 0;
+    }
+  }
+  test_case_all(pairs < 100 || (through[FILL] > 2 && through[ADD] > 2 && boxed > 0),
+                "%d filled, %d added, %d boxed through blocks", through[FILL], through[ADD], boxed);
+  check_order();
+  check_refusals();
+  status = test_report_all("plan_blocks");
+  MPI_Finalize();
+  return status;
+}
