@@ -5619,7 +5619,7 @@ REDIST_PRIV_COLD const redist_layout *redist_priv_replicas(const redist_plan *p)
 /* Whether blocks may take part on this rank. The function must be associative and commutative, so
    only an operation of MPI's is; elements are rounded once; unless all replicas of the source
    contribute, each destination reads one that redist_replicated names; what no source place owns
-   may not arrive. Blocks are boxes, so places must own intervals. */
+   may not arrive. Blocks are boxes of intervals, or products of blocks of cyclic axes. */
 REDIST_PRIV_COLD int redist_priv_may_block(const redist_plan *p) {
   const redist_layout *x = redist_priv_replicas(p);
   const int exact = p->options.wire == REDIST_WIRE_EXACT;
@@ -5631,7 +5631,8 @@ REDIST_PRIV_COLD int redist_priv_may_block(const redist_plan *p) {
   else
     may = p->part->from->copies == 1 && !p->part->from->partial &&
           (exact || !p->options.in_place);
-  for (d = 0; d < x->ndim; d++) may &= redist_priv_is_interval(&x->dim[d].axis);
+  for (d = 0; d < x->ndim; d++)
+    may &= redist_priv_is_interval(&x->dim[d].axis) || x->dim[d].axis.kind == REDIST_PRIV_CYCLIC;
   return may;
 }
 
@@ -5669,15 +5670,13 @@ REDIST_PRIV_COLD redist_box redist_priv_box_of_place(const redist_layout *x, int
   return box;
 }
 
-/* The blocks of replicas, whose boxes and ranks are in *lists, to be freed. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_make_blocks(const redist_layout *x, redist_layout *blocks,
-                                             void **lists) {
+/* The blocks of replicas that own boxes: of place k, number k * replicas and those that follow. */
+REDIST_PRIV_COLD redist_layout redist_priv_box_blocks(const redist_layout *x, redist_box *box,
+                                                      int *ranks) {
   const int places = redist_layout_places(x), grid = places / x->copies;
-  redist_box *box = (redist_box *)redist_priv_alloc(places, sizeof *box + sizeof(int));
-  int *ranks = (int *)(void *)(box + places), axes[REDIST_MAX_DIMS], d, k;
   int64_t extents[REDIST_MAX_DIMS];
-  *lists = box;
-  if (box == NULL) return REDIST_ERR_MEMORY;
+  redist_layout blocks;
+  int axes[REDIST_MAX_DIMS], d, k;
   redist_priv_slow_to_fast(x, x->memory_order, axes);
   for (k = 0; k < grid; k++)
     redist_priv_cut_box(x->ndim, axes, redist_priv_box_of_place(x, k), x->copies,
@@ -5685,8 +5684,89 @@ REDIST_PRIV_COLD int redist_priv_make_blocks(const redist_layout *x, redist_layo
   for (k = 0; k < places; k++)
     ranks[k] = redist_priv_rank_at(x, k / x->copies + k % x->copies * grid);
   for (d = 0; d < x->ndim; d++) extents[d] = x->dim[d].axis.count;
-  *blocks = redist_on_ranks(redist_layout_boxes(x->ndim, extents, places, box), ranks);
-  blocks->partial = x->partial;
+  blocks = redist_on_ranks(redist_layout_boxes(x->ndim, extents, places, box), ranks);
+  blocks.partial = x->partial;
+  return blocks;
+}
+
+/* Into how many parts each axis is cut, in all as many as replicas: each prime factor goes to the
+   axis whose parts are longest. */
+REDIST_PRIV_COLD void redist_priv_divide_replicas(const redist_layout *x, int *parts) {
+  int left = x->copies, prime = 2, d, longest;
+  for (d = 0; d < x->ndim; d++) parts[d] = 1;
+  for (; left > 1; left /= prime) {
+    double length, most = -1;
+    while (left % prime != 0) prime = prime <= left / prime ? prime + 1 : left;
+    for (d = longest = 0; d < x->ndim; d++) {
+      const redist_axis *axis = &x->dim[d].axis;
+      length = axis->procs == 1 || axis->kind == REDIST_PRIV_CYCLIC
+                   ? (double)redist_priv_share(axis) / parts[d]
+                   : -1;
+      longest = length > most ? d : longest;
+      most = length > most ? length : most;
+    }
+    parts[longest] *= prime;
+  }
+}
+
+/* Cuts each coordinate of an axis into parts: its blocks are dealt out or, if they are too few, cut
+   themselves. Returns whether part j of coordinate c is coordinate c + j procs, else c parts + j. */
+REDIST_PRIV_COLD int redist_priv_cut_axis(redist_axis *x, int parts) {
+  const int procs = x->procs;
+  if (parts == 1) return 0;
+  if (procs == 1) {
+    *x = redist_balanced(x->count, parts);
+    return 0;
+  }
+  REDIST_ASSERT(x->kind == REDIST_PRIV_CYCLIC);
+  x->procs *= parts;
+  if (x->block % parts != 0 || x->extent / x->block / procs >= REDIST_PRIV_GRAIN * (int64_t)parts)
+    return 1;
+  x->block /= parts;
+  x->first *= parts;
+  return 0;
+}
+
+/* The blocks of replicas that own products. */
+REDIST_PRIV_COLD redist_layout redist_priv_product_blocks(const redist_layout *x, int *ranks) {
+  const int places = redist_layout_places(x), grid = places / x->copies;
+  redist_layout blocks;
+  int parts[REDIST_MAX_DIMS], dealt[REDIST_MAX_DIMS], coords[REDIST_MAX_DIMS], d, k, replica;
+  redist_priv_divide_replicas(x, parts);
+  redist_priv_copy_to(&blocks, x, 0);
+  for (d = 0; d < x->ndim; d++) {
+    dealt[d] = redist_priv_cut_axis(&blocks.dim[d].axis, parts[d]);
+    blocks.dim[d].low = blocks.dim[d].high = blocks.dim[d].allocated = 0;
+  }
+  blocks.copies = 1;
+  blocks.offsets = NULL;
+  blocks.ranks = NULL;
+  blocks.error = redist_priv_no_error(-1);
+  for (k = 0; k < places; k++) {
+    redist_priv_coords_of_place(&blocks, k, coords);
+    for (d = replica = 0; d < x->ndim; d++) {
+      const int procs = x->dim[d].axis.procs, c = coords[d];
+      replica = replica * parts[d] + (dealt[d] ? c / procs : c % parts[d]);
+      coords[d] = dealt[d] ? c % procs : c / parts[d];
+    }
+    ranks[k] = redist_priv_rank_at(x, redist_priv_place_of(x, coords) + replica * grid);
+  }
+  blocks.ranks = ranks;
+  return blocks;
+}
+
+/* The blocks of replicas: every replica of a place holds one of them. Their boxes and ranks are in
+   *lists, to be freed. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_make_blocks(const redist_layout *x, redist_layout *blocks,
+                                             void **lists) {
+  const int places = redist_layout_places(x);
+  redist_box *box = (redist_box *)redist_priv_alloc(places, sizeof *box + sizeof(int));
+  int *ranks = (int *)(void *)(box + places), d, boxes = 1;
+  *lists = box;
+  if (box == NULL) return REDIST_ERR_MEMORY;
+  for (d = 0; d < x->ndim; d++) boxes &= redist_priv_is_interval(&x->dim[d].axis);
+  *blocks =
+      boxes ? redist_priv_box_blocks(x, box, ranks) : redist_priv_product_blocks(x, ranks);
   return REDIST_OK;
 }
 

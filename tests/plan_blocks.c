@@ -79,6 +79,13 @@ static void check_bound(int from_all, int to_all, redist_method method) {
 
 /* ---- random layouts ---- */
 
+static void draw(test_random *r, replicated *pair) {
+  int side;
+  test_draw_pair(r, test_size(), TEST_REPLICAS | TEST_BOXES | TEST_HALOS, TEST_MEDIUM,
+                 &pair->side[0].array, &pair->side[1].array);
+  for (side = 0; side < 2; side++) test_build(&pair->side[side]);
+}
+
 static uint64_t source_word(int replica, int64_t element, int round) {
   test_random r = {(uint64_t)((replica * 7 + round) * 100003 + element)};
   return test_next(&r);
@@ -131,6 +138,14 @@ static int arrives(redist_plan *plan, const replicated *pair, int kind, int in_p
   return good;
 }
 
+static int is_cyclic(const test_array *array) {
+  int a, cyclic = 0;
+  for (a = 0; a < array->ndim; a++)
+    cyclic |= array->axes[a].kind == TEST_CYCLIC && array->axes[a].procs > 1 &&
+              array->axes[a].n > array->axes[a].block * array->axes[a].procs;
+  return cyclic;
+}
+
 /* Returns whether the plan passes through blocks. */
 static int check_random(const replicated *pair, int number, int kind) {
   redist_options options = options_of(REDIST_MULTIPHASE, kind == ADD ? &sum_of_words : NULL);
@@ -156,55 +171,53 @@ static int check_random(const replicated *pair, int number, int kind) {
 
 /* ---- the order of a sum ---- */
 
-/* A sum of thirds, which rounding makes depend on the order: first what the block's rank holds, then
-   the others by rank, then all of it onto what was there. */
-static int is_in_order(double result, double old, const double *terms, int n) {
-  int first, k, found = 0;
-  for (first = 0; first < n; first++) {
-    double sum = terms[first];
-    for (k = 0; k < n; k++) sum = k == first ? sum : terms[k] + sum;
-    found |= old + sum == result;
-  }
+/* Whether a result is `sum` and the terms that are left, in any order, and then `old`. */
+static int is_sum(double result, double old, const double *terms, int n, unsigned used, double sum) {
+  int k, found = used == (1u << n) - 1 && sum + old == result;
+  for (k = 0; k < n && !found; k++)
+    if (!(used >> k & 1))
+      found = is_sum(result, old, terms, n, used | 1u << k, used == 0 ? terms[k] : terms[k] + sum);
   return found;
 }
 
-static void check_order(void) {
-  static const redist_method methods[] = {REDIST_MULTIPHASE, REDIST_AUTO};
+/* Thirds, so that the bits tell the order: one term after the other, and all of it onto what was
+   there; the same bits on all ranks, in and outside an arena. */
+static void check_order(int node_ranks) {
   enum { N = 9000 };
-  const int size = test_size(), nodes[] = {1, 2, 0};
+  const int size = test_size();
   const redist_layout all = redist_replicated(redist_layout_1d(redist_whole(N)), size);
-  double *from = malloc(N * sizeof *from), *to = malloc(N * sizeof *to),
-         *first = malloc(N * sizeof *first), *terms = malloc((size_t)size * sizeof *terms);
-  int k, good = 1, tries = 0;
+  redist_options options = options_of(REDIST_MULTIPHASE, &sum_of_doubles);
+  redist_plan *plan;
+  double *from, *to[3], *terms = malloc((size_t)size * sizeof *terms);
+  int k, good = 1;
   int64_t i;
+  options.node_ranks = node_ranks;
+  redist_arena_create(MPI_COMM_WORLD, 3 * N * sizeof *from, &options.arena);
+  from = redist_arena_alloc(options.arena, N * sizeof *from);
+  to[0] = redist_arena_alloc(options.arena, N * sizeof *from);
+  for (k = 1; k < 3; k++) to[k] = malloc(N * sizeof *from);
   for (i = 0; i < N; i++) from[i] = whole_of(test_rank(), i) / 3;
-  for (k = 0; k < 6 && good; k++) {
-    redist_options options = options_of(methods[k % 2], &sum_of_doubles);
-    redist_plan *plan = NULL;
-    options.node_ranks = nodes[k / 2];
-    options.arrays = 1;
-    for (i = 0; i < N; i++) to[i] = 0.1;
-    good = redist_plan_create(MPI_COMM_WORLD, &all, &all, MPI_DOUBLE, &options, &plan) ==
-               REDIST_OK &&
-           redist_execute(plan, from, to) == REDIST_OK;
-    if (good && stats_of(plan).phases == 2) {
-      if (tries++ == 0) memcpy(first, to, N * sizeof *to);
-      good = memcmp(first, to, N * sizeof *to) == 0;
-    }
+  for (k = 0; k < 2; k++) {
+    redist_arena *arena = options.arena;
+    for (i = 0; i < N; i++) to[k][i] = 0.1;
+    options.arena = k == 0 ? arena : NULL;
+    plan = NULL;
+    good = redist_plan_create(MPI_COMM_WORLD, &all, &all, MPI_DOUBLE, &options, &plan) == 0 &&
+           redist_execute(plan, from, to[k]) == REDIST_OK && stats_of(plan).phases == 2 && good;
     redist_plan_free(&plan);
+    options.arena = arena;
   }
-  for (i = 0; i < N; i++) {
+  for (i = 0; i < N; i += 7) {
     for (k = 0; k < size; k++) terms[k] = whole_of(k, i) / 3;
-    good = good && is_in_order(first[i], 0.1, terms, size);
+    good = good && is_sum(to[0][i], 0.1, terms, size, 0, 0);
   }
-  memcpy(to, first, N * sizeof *to);
-  MPI_Bcast(to, N, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  test_case_all(good && tries >= 3 && memcmp(first, to, N * sizeof *to) == 0,
-                "one order of a sum, the same bits on all ranks, %d times", tries);
-  free(from);
-  free(to);
-  free(first);
+  memcpy(to[2], to[0], N * sizeof *from);
+  MPI_Bcast(to[2], N, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  for (k = 1; k < 3; k++) good = good && memcmp(to[0], to[k], N * sizeof *from) == 0;
+  test_case_all(good, "nodes of %d: one order of a sum", node_ranks);
+  for (k = 1; k < 3; k++) free(to[k]);
   free(terms);
+  redist_arena_free(&options.arena);
 }
 
 /* ---- what may not pass through blocks ---- */
@@ -262,8 +275,8 @@ static void check_refusals(void) {
 
 int main(int count, char **arguments) {
   static replicated pair;
-  const int pairs = count > 1 ? atoi(arguments[1]) : 100;
-  int through[KINDS] = {0, 0}, boxed = 0, k, kind, status;
+  const int pairs = count > 1 ? atoi(arguments[1]) : 200;
+  int through[KINDS] = {0, 0}, boxed = 0, cyclic = 0, k, kind, status;
   MPI_Init(&count, &arguments);
   sum_of_doubles.op = sum_of_words.op = MPI_SUM;
   sum_of_doubles.type = MPI_DOUBLE;
@@ -276,17 +289,19 @@ int main(int count, char **arguments) {
   }
   for (k = 0; k < pairs; k++) {
     test_random r = {(uint64_t)(test_size() * 1000 + k)};
-    replicated_draw(&r, test_size(), &pair);
-    if (k % 2 == 0 && pair.side[0].array.replicas > 1) continue;
+    draw(&r, &pair);
+    while (k % 2 == 0 && pair.side[0].array.replicas > 1) draw(&r, &pair);
     for (kind = FILL; kind < KINDS; kind++) {
       const int passes = check_random(&pair, k, kind);
       through[kind] += passes;
       boxed += passes && pair.side[kind == FILL].array.boxes > 0;
+      cyclic += passes && is_cyclic(&pair.side[kind == FILL].array);
     }
   }
-  test_case_all(pairs < 100 || (through[FILL] > 2 && through[ADD] > 2 && boxed > 0),
-                "%d filled, %d added, %d boxed through blocks", through[FILL], through[ADD], boxed);
-  check_order();
+  test_case_all(pairs < 200 || (through[FILL] > 2 && through[ADD] > 2 && boxed > 0 && cyclic > 0),
+                "%d filled, %d added, %d of boxes, %d block-cyclic", through[FILL], through[ADD],
+                boxed, cyclic);
+  for (k = 0; k < 3; k++) check_order(k);
   check_refusals();
   status = test_report_all("plan_blocks");
   MPI_Finalize();
