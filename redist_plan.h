@@ -1527,6 +1527,23 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w,
   }
 }
 
+/* The digits of a reshaped view. */
+REDIST_PRIV_COLD void redist_priv_list_view(redist_priv_words *w, const redist_priv_view *view) {
+  static const char *const name[] = {"number of digits", "start of the view's section",
+                                     "step of the view's section", "length of the view"};
+  static const char *const digit[] = {"axis of a digit", "length of a digit", "step of a digit"};
+  int v, k;
+  for (v = 0; v < view->axes; v++) {
+    const redist_priv_view_axis *a = &view->axis[v];
+    const int64_t value[] = {a->digits, a->start, a->step, a->count};
+    redist_priv_list(w, sizeof name / sizeof name[0], name, value);
+    for (k = a->first; k < a->first + a->digits; k++) {
+      const int64_t of[] = {view->digit[k].dim, view->digit[k].count, view->digit[k].step};
+      redist_priv_list(w, sizeof digit / sizeof digit[0], digit, of);
+    }
+  }
+}
+
 REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side,
                                               const redist_layout *layout) {
   static const char *const name[] = {"number of axes",     "grid order",      "memory order",
@@ -1542,6 +1559,8 @@ REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side,
   int k;
   w->side = side;
   redist_priv_list(w, sizeof name / sizeof name[0], name, value);
+  if (layout->joined != NULL) redist_priv_list_view(w, &layout->joined->view);
+  layout = redist_priv_unjoined(layout, NULL, NULL);
   for (w->axis = 0; w->axis < layout->ndim; w->axis++)
     redist_priv_list_axis(w, &layout->dim[w->axis]);
   w->axis = -1;
@@ -1707,18 +1726,6 @@ REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *lay
   redist_priv_keep_lists(room, layout, copy);
   redist_priv_fail(v, redist_priv_sort_axes(copy), "no memory for a plan");
   return copy;
-}
-
-REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_priv_part *part, redist_priv_error *v) {
-  int d;
-  if (part->from->ndim != part->to->ndim)
-    redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d",
-                     part->from->ndim, part->to->ndim);
-  for (d = 0; d < part->from->ndim && v->code == REDIST_OK; d++)
-    if (part->from->dim[d].axis.count != part->to->dim[d].axis.count)
-      redist_priv_fail(v, REDIST_ERR_SHAPE,
-                       "axis %d: the source has extent %" PRId64 ", the destination %" PRId64, d,
-                       part->from->dim[d].axis.count, part->to->dim[d].axis.count);
 }
 
 /* The cells of a place that hold elements, in its rank's array: first + i * stride[axis] + j *
@@ -1970,7 +1977,8 @@ REDIST_PRIV redist_priv_message redist_priv_product_message(const redist_plan *p
   redist_priv_message m = redist_priv_message_of(&half->peers[product->held], product->message,
                                                  product->number, part->from);
   REDIST_ASSERT(product->held < half->found);
-  redist_priv_store(&m, product->own, &half->place[product->held].storage);
+  redist_priv_store(&m, product->own, product->own == REDIST_PRIV_FROM ? part->from : part->to,
+                    &half->place[product->held].storage);
   return m;
 }
 
@@ -2196,8 +2204,9 @@ REDIST_PRIV_COLD int redist_priv_keep_products(redist_plan *p, redist_priv_part 
   REDIST_ASSERT(there != NULL);
   for (; product->number < images && code == REDIST_OK; product->number++) {
     redist_priv_message m = redist_priv_product_message(p, product);
-    redist_priv_store(&m, REDIST_PRIV_TO, &there->storage);
-    if (m.elements > 0) code = redist_priv_keep(p, part, m);
+    code = redist_priv_store_there(&m, REDIST_PRIV_TO, part->to, &there->storage);
+    if (m.elements > 0 && code == REDIST_OK) code = redist_priv_keep(p, part, m);
+    redist_priv_message_close(&m);
     p->local.bytes += redist_priv_round_up(m.elements * part->packed_bytes, REDIST_PRIV_LINE);
   }
   return code;
@@ -4637,11 +4646,14 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
     const redist_priv_part *part = &p->part[product->part];
     const redist_priv_storage *there = redist_priv_storage_there(p, channel->board, product);
     redist_priv_message m = redist_priv_product_message(p, product);
-    redist_priv_store(&m, !own, there);
+    code =
+        redist_priv_store_there(&m, !own, own == REDIST_PRIV_FROM ? part->to : part->from, there);
     bytes += there->size * part->element_bytes;
-    code = redist_priv_compile(&p->pool, &m, part->order, NULL, NULL,
-                               redist_priv_manner_of(part, REDIST_PRIV_FROM, REDIST_PRIV_TO, 0),
-                               &copy);
+    if (code == REDIST_OK)
+      code = redist_priv_compile(&p->pool, &m, part->order, NULL, NULL,
+                                 redist_priv_manner_of(part, REDIST_PRIV_FROM, REDIST_PRIV_TO, 0),
+                                 &copy);
+    redist_priv_message_close(&m);
     copy.array = product->part;
     if (code == REDIST_OK)
       code = redist_priv_add_copy(&p->pool, &p->copies, peer->direct_first, &copy);
@@ -6302,7 +6314,8 @@ REDIST_PRIV_COLD int redist_priv_same_but_ghosts(const redist_layout *a, const r
                                                  int rank) {
   redist_priv_held_place held = redist_priv_before_first(), other = held;
   int k, same = a->ndim == b->ndim && a->grid_order == b->grid_order &&
-                a->memory_order == b->memory_order && a->copies == b->copies;
+                a->memory_order == b->memory_order && a->copies == b->copies && a->joined == NULL &&
+                b->joined == NULL;
   for (k = 0; same && k < a->ndim; k++) {
     const redist_priv_dimension *x = &a->dim[k], *y = &b->dim[k];
     same = x->stored == y->stored && x->low == y->low && x->high == y->high &&
@@ -6374,6 +6387,8 @@ REDIST_PRIV_COLD void redist_priv_set_policy(redist_plan *p, redist_priv_part *p
 REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *part,
                                             const redist_part *given, redist_priv_error *v) {
   const int size = redist_priv_check_element(given->element, v);
+  const redist_layout *const side[2] = {given->from, given->to};
+  redist_layout *copy[2];
   int several;
   part->element = given->element;
   part->element_bytes = size;
@@ -6387,12 +6402,13 @@ REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *pa
   redist_priv_check_layout(p, size, REDIST_PRIV_FROM, given->from, v);
   redist_priv_check_layout(p, size, REDIST_PRIV_TO, given->to, v);
   if (v->code != REDIST_OK) return;
-  part->from = redist_priv_keep_layout(given->from, part->policy.function != NULL, v);
-  part->to = redist_priv_keep_layout(given->to, 1, v);
-  if (v->code == REDIST_OK) redist_priv_check_shapes(part, v);
+  copy[0] = part->from = redist_priv_keep_layout(given->from, part->policy.function != NULL, v);
+  copy[1] = part->to = redist_priv_keep_layout(given->to, 1, v);
+  if (v->code == REDIST_OK) redist_priv_check_shapes(given->from, given->to, v);
   if (v->code != REDIST_OK) return;
   redist_priv_check_apart(part->from, REDIST_PRIV_FROM, p->rank, v);
   redist_priv_check_apart(part->to, REDIST_PRIV_TO, p->rank, v);
+  redist_priv_fail(v, redist_priv_join(side, copy), "no memory to join the axes of a view");
   several = redist_priv_check_single(part->from, part->to);
   p->scheduled &= several == REDIST_OK;
   redist_priv_fail(v, several == REDIST_ERR_MEMORY ? several : REDIST_OK, "no memory for a plan");
@@ -6604,6 +6620,7 @@ REDIST_API int redist_wait_all(int plans, redist_plan *const *plan) {
 /* Whether a layout's cells may interleave with another's: then ranges of memory say nothing. */
 REDIST_PRIV_COLD int redist_priv_is_padded(const redist_layout *layout) {
   int d, padded = layout->offsets != NULL;
+  layout = redist_priv_unjoined(layout, NULL, NULL);
   for (d = 0; d < layout->ndim; d++) padded |= layout->dim[d].allocated > 0;
   return padded;
 }

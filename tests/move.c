@@ -37,8 +37,8 @@ static void make_short(test_random *r, test_array *array) {
 static void draw(pair *p, int number, int size) {
   test_random r = {(uint64_t)number};
   int side;
-  test_draw_pair(&r, (int)test_between(&r, 1, WORLD), 0, size == LARGE ? TEST_LARGE : TEST_MEDIUM,
-                 &p->arrays[0], &p->arrays[1]);
+  test_draw_pair(&r, (int)test_between(&r, 1, WORLD), number % 2 == 0 ? 0 : TEST_RESHAPES,
+                 size == LARGE ? TEST_LARGE : TEST_MEDIUM, &p->arrays[0], &p->arrays[1]);
   for (side = 0; side < 2; side++) {
     if (size == LARGE && number % 4 != 0) make_cyclic(&p->arrays[side]);
     if (size == SHORT) make_short(&r, &p->arrays[side]);
