@@ -56,8 +56,10 @@ enum {
   TEST_LISTS,
   TEST_KINDS,
 #ifdef REDIST_NO_LISTS
+  TEST_RESHAPED = 0,
   TEST_LAST_DRAWN = TEST_CUTS
 #else
+  TEST_RESHAPED = 1,
   TEST_LAST_DRAWN = TEST_LISTS
 #endif
 };
@@ -565,7 +567,7 @@ static inline int test_any_kind(test_random *r, int ghosts) {
 static inline void test_draw(test_random *r, int world, int flags, int ndim, const int64_t *shape,
                              test_array *array) {
   const int64_t most = test_one_in(r, 4) ? TEST_MOST_REPLICAS : TEST_MOST_REPLICAS / 2;
-  const int reshaped = flags & TEST_RESHAPES && !test_one_in(r, 4);
+  const int reshaped = TEST_RESHAPED && flags & TEST_RESHAPES && !test_one_in(r, 4);
   const int boxed = !reshaped && flags & TEST_BOXES && test_one_in(r, 3);
   int64_t before[TEST_DIMS] = {0};
   int all[TEST_PLACES], places;
