@@ -913,8 +913,8 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
 #ifndef REDIST_NO_TEXT
 /* Writes a layout as text into text[size], cut short to fit and always terminated; it may be NULL
    when size is 0. Returns the length of the whole text like snprintf, or -1 for a layout that
-   redist_layout_check refuses, and an empty text, or for one that has redist_lists, which text
-   cannot describe. */
+   redist_layout_check refuses, and an empty text, or for one that has redist_lists, or is reshaped,
+   which text cannot describe. */
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size);
 /* Writes a layout as one line of text, in which redist_lists is `lists@procs`. REDIST_ERR_ARGUMENT
    for NULL, or what redist_layout_check says. */
@@ -2228,21 +2228,23 @@ REDIST_PRIV_COLD redist_layout redist_priv_with_view(redist_layout layout,
   return redist_priv_simplify(layout);
 }
 
-/* Adds an axis of a view as two, cut in digit k, of whose numbers `fast` go to the second. */
+/* Adds an axis of a view as two, cut in digit k, of whose numbers `fast` go to the second. Each of
+   the two has a digit, if only one of a single number. */
 REDIST_PRIV_COLD void redist_priv_cut_axis(redist_priv_view *to, const redist_priv_view *view,
                                            int axis, int k, int64_t fast) {
   const redist_priv_view_axis *a = &view->axis[axis];
+  const int end = a->first + a->digits, slow = k == a->first || view->digit[k].count != fast;
   redist_priv_digit half = view->digit[k];
-  redist_priv_add_axis(to);
-  redist_priv_add_digits(to, view, a->first, k);
   half.count /= fast;
   half.step *= fast;
-  redist_priv_add_digit(to, half);
   redist_priv_add_axis(to);
+  redist_priv_add_digits(to, view, a->first, k);
+  if (slow) redist_priv_add_digit(to, half);
   half.count = fast;
   half.step = view->digit[k].step;
-  redist_priv_add_digit(to, half);
-  redist_priv_add_digits(to, view, k + 1, a->first + a->digits);
+  redist_priv_add_axis(to);
+  if (fast > 1 || k + 1 == end || !slow) redist_priv_add_digit(to, half);
+  redist_priv_add_digits(to, view, k + 1, end);
 }
 
 REDIST_API redist_layout redist_split(redist_layout layout, int axis, int64_t inner) {
@@ -8108,14 +8110,46 @@ REDIST_PRIV_COLD void redist_priv_print_axis(redist_priv_writer *w,
   if (dim->allocated != 0) redist_priv_print(w, " allocated(%" PRId64 ")", dim->allocated);
 }
 
+/* The view of a layout that is reshaped, or whose axes are joined; else NULL. */
+REDIST_PRIV_COLD const redist_priv_view *redist_priv_reshaped_view(const redist_layout *layout) {
+  return layout->joined != NULL            ? &layout->joined->view
+         : redist_priv_is_reshaped(layout) ? &layout->view
+                                           : NULL;
+}
+
+/* Says which indices of which axes each axis of a reshaped view shows. */
+REDIST_PRIV_COLD void redist_priv_print_view(redist_priv_writer *w, const redist_layout *layout,
+                                             const redist_priv_view *view) {
+  int v, k;
+  for (v = 0; v < view->axes; v++) {
+    const redist_priv_view_axis *a = &view->axis[v];
+    redist_priv_print(w, "; axis %d of %" PRId64 " shows", v, a->count);
+    for (k = a->first; k < a->first + a->digits; k++)
+      redist_priv_print(w, "%s %" PRId64 " indices of %d in steps of %" PRId64,
+                        k == a->first ? "" : " by", view->digit[k].count, view->digit[k].dim,
+                        view->digit[k].step);
+    if (redist_priv_is_section(view, v))
+      redist_priv_print(w, ", of these [%" PRId64 ":%" PRId64 ":%" PRId64 "]", a->start, a->count,
+                        a->step);
+  }
+  for (k = 0; k < layout->ndim; k++)
+    if (layout->dim[k].axis.start != 0)
+      redist_priv_print(w, "; axis %d from index %" PRId64 " on", k, layout->dim[k].axis.start);
+}
+
 REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redist_layout *layout) {
+  const redist_priv_view *view = redist_priv_reshaped_view(layout);
   int d, k, permuted = 0;
+  layout = redist_priv_unjoined(layout, NULL, NULL);
   for (d = 0; d < layout->ndim; d++)
-    redist_priv_print(w, "%s%" PRId64, d == 0 ? "" : "x", layout->dim[d].axis.count);
+    redist_priv_print(w, "%s%" PRId64, d == 0 ? "" : "x",
+                      view != NULL ? layout->dim[d].axis.extent : layout->dim[d].axis.count);
   for (d = 0; d < layout->ndim; d++) {
+    redist_priv_dimension dim = layout->dim[d];
+    if (view != NULL) dim.axis.start = 0, dim.axis.step = 1, dim.axis.count = dim.axis.extent;
     redist_priv_print(w, d == 0 ? ": " : ", ");
-    redist_priv_print_axis(w, &layout->dim[d]);
-    permuted |= layout->dim[d].stored != d;
+    redist_priv_print_axis(w, &dim);
+    permuted |= dim.stored != d;
   }
   for (d = 0; permuted && d < layout->ndim; d++)
     redist_priv_print(w, "%s%d%s", d == 0 ? "; axes(" : ",", layout->dim[d].stored,
@@ -8137,6 +8171,7 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
     redist_priv_print(w, "%s%" PRId64, k == 0 ? "; offsets " : ",", layout->offsets[k]);
   if (layout->ranks == NULL && layout->first_rank != 0)
     redist_priv_print(w, "; from rank %d", layout->first_rank);
+  if (view != NULL) redist_priv_print_view(w, layout, view);
 }
 
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size) {
@@ -8147,6 +8182,7 @@ REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text,
   if (redist_layout_check(layout) != REDIST_OK) return -1;
   for (d = 0; d < layout->ndim; d++)
     if (layout->dim[d].axis.kind == REDIST_PRIV_INDICES) return -1;
+  if (redist_priv_is_reshaped(layout)) return -1;
   redist_priv_print_layout(&w, layout);
   return w.length;
 }
