@@ -907,14 +907,15 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
                  replicas number                redist_replicated
                  boxes low:high x ..., ...      redist_layout_boxes; all axes are `box`
                  partial                        redist_partial
+                 reshaped length x length ...   redist_merged and redist_split, to these lengths
 
    White space may stand between any two of these; case does not matter; no clause comes twice. */
 
 #ifndef REDIST_NO_TEXT
 /* Writes a layout as text into text[size], cut short to fit and always terminated; it may be NULL
    when size is 0. Returns the length of the whole text like snprintf, or -1 for a layout that
-   redist_layout_check refuses, and an empty text, or for one that has redist_lists, or is reshaped,
-   which text cannot describe. */
+   redist_layout_check refuses, and an empty text, or for one that text cannot describe: with
+   redist_lists, or of which other views were taken after redist_split and redist_merged. */
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size);
 /* Writes a layout as one line of text, in which redist_lists is `lists@procs`. REDIST_ERR_ARGUMENT
    for NULL, or what redist_layout_check says. */
@@ -1689,7 +1690,11 @@ REDIST_PRIV_COLD int redist_priv_sort_axis(redist_axis *x) {
   return code;
 }
 
+#ifdef REDIST_NO_LISTS
+#define redist_priv_unjoin(copy) ((void)(copy))
+#else
 REDIST_PRIV_COLD void redist_priv_unjoin(redist_layout *copy);
+#endif
 
 REDIST_PRIV_COLD void redist_priv_forget_sets(redist_layout *copy) {
   int d;
@@ -2294,6 +2299,29 @@ REDIST_API redist_layout redist_merged(redist_layout layout, int axis) {
   return redist_priv_with_view(layout, &to);
 }
 
+/* The view in other lengths, row by row: all axes merged, and split again. */
+REDIST_PRIV_COLD redist_layout redist_priv_reshaped(redist_layout layout, int axes,
+                                                    const int64_t *length) {
+  int64_t inner = 1;
+  int d;
+  redist_priv_expect(&layout, -1, "the number of axes", axes, 1, REDIST_MAX_DIMS);
+  for (d = 1; d < axes && layout.error.code == REDIST_OK; d++)
+    inner = redist_priv_multiply(inner, length[d], REDIST_PRIV_MAX_ELEMENTS);
+  while (layout.error.code == REDIST_OK && redist_priv_axes(&layout) > 1)
+    layout = redist_merged(layout, 0);
+  if (layout.error.code == REDIST_OK &&
+      redist_priv_multiply(inner, length[0], REDIST_PRIV_MAX_ELEMENTS) !=
+          redist_priv_length(&layout, 0))
+    redist_priv_fail(&layout.error, REDIST_ERR_SHAPE,
+                     "a view of %" PRId64 " elements is reshaped to other than so many",
+                     redist_priv_length(&layout, 0));
+  for (d = 1; d < axes && layout.error.code == REDIST_OK; d++) {
+    layout = redist_split(layout, d - 1, inner);
+    inner /= redist_priv_max(length[d], 1);
+  }
+  return layout;
+}
+
 #endif
 
 REDIST_PRIV int redist_priv_rank_at(const redist_layout *layout, int place) {
@@ -2812,6 +2840,10 @@ REDIST_PRIV_COLD void redist_priv_close_pair(redist_layout *pair) {
   redist_priv_forget_sets(&pair[1]);
 }
 
+#ifdef REDIST_NO_LISTS
+#define redist_priv_check_views(from, to, error) ((void)(from), (void)(to), (void)(error))
+#define redist_priv_join(given, copy) ((void)(given), (void)(copy), (int)REDIST_OK)
+#else
 /* The lengths of which axes of two views of the same shape are merged divide each other; boxes and
    ghost cells are not joined to other axes. */
 REDIST_PRIV_COLD void redist_priv_check_views(const redist_layout *from, const redist_layout *to,
@@ -2821,6 +2853,7 @@ REDIST_PRIV_COLD void redist_priv_check_views(const redist_layout *from, const r
    nothing is changed. REDIST_ERR_MEMORY, REDIST_ERR_LAYOUT. */
 REDIST_PRIV_COLD int redist_priv_join(const redist_layout *const *given,
                                       redist_layout *const *copy);
+#endif
 
 /* Checks that two valid layouts show the same shape. */
 REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_layout *from, const redist_layout *to,
@@ -3880,6 +3913,7 @@ REDIST_PRIV_COLD int redist_priv_number_positions(redist_priv_joined *j,
   const redist_layout *base = &j->base;
   const redist_priv_dimension *faster = NULL;
   int64_t reach[REDIST_MAX_DIMS];
+  int64_t unit = 0;
   int k, g, last = -1;
   redist_priv_slow_to_fast(base, base->memory_order, j->order);
   for (g = 0; g < REDIST_MAX_DIMS; g++) reach[g] = 1;
@@ -3890,8 +3924,8 @@ REDIST_PRIV_COLD int redist_priv_number_positions(redist_priv_joined *j,
     j->folded[d] = redist_priv_alone(&j->view, &group[g]) < 0 && last == g &&
                    faster->axis.procs == 1 && faster->low == 0 && faster->high == 0 &&
                    faster->allocated <= 0 && !redist_priv_is_scattered(&faster->axis);
-    j->unit[d] = j->folded[d] ? j->unit[j->order[k + 1]] * faster->axis.extent : reach[g];
-    if (j->unit[d] == 0) j->unit[d] = 1; /* no elements */
+    j->unit[d] = j->folded[d] ? unit * faster->axis.extent : reach[g];
+    unit = j->unit[d] = redist_priv_max(j->unit[d], 1); /* 0: there are no elements */
     reach[g] =
         redist_priv_multiply(j->unit[d], 4 * redist_priv_largest(x) + 4, REDIST_PRIV_MAX_ELEMENTS);
     if (redist_priv_alone(&j->view, &group[g]) < 0 && reach[g] >= REDIST_PRIV_MAX_ELEMENTS)
@@ -4085,6 +4119,8 @@ REDIST_PRIV_COLD void redist_priv_unjoin(redist_layout *copy) {
   copy->joined = NULL;
 }
 
+#endif
+
 /* The offset of a joined axis's local position, or the distance of two, at a place. */
 REDIST_PRIV_COLD int64_t redist_priv_decode(const redist_priv_joined *j, int axis,
                                             const redist_priv_storage *storage, int64_t position) {
@@ -4118,8 +4154,6 @@ REDIST_PRIV_COLD void redist_priv_decode_runs(const redist_priv_joined *j, int a
     }
   }
 }
-
-#endif
 
 /* -------------------------------------------------------------------- directories: who is where */
 
@@ -8117,6 +8151,32 @@ REDIST_PRIV_COLD const redist_priv_view *redist_priv_reshaped_view(const redist_
                                            : NULL;
 }
 
+/* Whether a view shows all elements in their order before it was reshaped, in other lengths. */
+REDIST_PRIV_COLD int redist_priv_is_in_order(const redist_layout *layout) {
+#ifdef REDIST_NO_LISTS
+  return layout == NULL;
+#else
+  const redist_priv_view *a = &layout->view, *b;
+  redist_layout other = *layout;
+  int64_t length[REDIST_MAX_DIMS];
+  int v, k, same;
+  for (v = 0; v < a->axes; v++) length[v] = a->axis[v].count;
+  other.view.axes = 0;
+  other = redist_priv_reshaped(other, a->axes, length);
+  b = &other.view;
+  same = other.error.code == REDIST_OK && a->axes == b->axes;
+  for (v = 0; same && v < a->axes; v++) {
+    same = a->axis[v].digits == b->axis[v].digits && !redist_priv_is_section(a, v);
+    for (k = 0; same && k < a->axis[v].digits; k++) {
+      const redist_priv_digit *x = &a->digit[a->axis[v].first + k],
+                              *y = &b->digit[b->axis[v].first + k];
+      same = x->dim == y->dim && x->count == y->count && x->step == y->step;
+    }
+  }
+  return same;
+#endif
+}
+
 /* Says which indices of which axes each axis of a reshaped view shows. */
 REDIST_PRIV_COLD void redist_priv_print_view(redist_priv_writer *w, const redist_layout *layout,
                                              const redist_priv_view *view) {
@@ -8139,14 +8199,17 @@ REDIST_PRIV_COLD void redist_priv_print_view(redist_priv_writer *w, const redist
 
 REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redist_layout *layout) {
   const redist_priv_view *view = redist_priv_reshaped_view(layout);
+  const int in_order = redist_priv_is_reshaped(layout) && redist_priv_is_in_order(layout);
   int d, k, permuted = 0;
   layout = redist_priv_unjoined(layout, NULL, NULL);
   for (d = 0; d < layout->ndim; d++)
     redist_priv_print(w, "%s%" PRId64, d == 0 ? "" : "x",
-                      view != NULL ? layout->dim[d].axis.extent : layout->dim[d].axis.count);
+                      view != NULL && !in_order ? layout->dim[d].axis.extent
+                                                : layout->dim[d].axis.count);
   for (d = 0; d < layout->ndim; d++) {
     redist_priv_dimension dim = layout->dim[d];
-    if (view != NULL) dim.axis.start = 0, dim.axis.step = 1, dim.axis.count = dim.axis.extent;
+    if (view != NULL && !in_order)
+      dim.axis.start = 0, dim.axis.step = 1, dim.axis.count = dim.axis.extent;
     redist_priv_print(w, d == 0 ? ": " : ", ");
     redist_priv_print_axis(w, &dim);
     permuted |= dim.stored != d;
@@ -8171,7 +8234,9 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
     redist_priv_print(w, "%s%" PRId64, k == 0 ? "; offsets " : ",", layout->offsets[k]);
   if (layout->ranks == NULL && layout->first_rank != 0)
     redist_priv_print(w, "; from rank %d", layout->first_rank);
-  if (view != NULL) redist_priv_print_view(w, layout, view);
+  for (d = 0; in_order && d < view->axes; d++)
+    redist_priv_print(w, "%s%" PRId64, d == 0 ? "; reshaped " : "x", view->axis[d].count);
+  if (view != NULL && !in_order) redist_priv_print_view(w, layout, view);
 }
 
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size) {
@@ -8182,7 +8247,7 @@ REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text,
   if (redist_layout_check(layout) != REDIST_OK) return -1;
   for (d = 0; d < layout->ndim; d++)
     if (layout->dim[d].axis.kind == REDIST_PRIV_INDICES) return -1;
-  if (redist_priv_is_reshaped(layout)) return -1;
+  if (redist_priv_is_reshaped(layout) && !redist_priv_is_in_order(layout)) return -1;
   redist_priv_print_layout(&w, layout);
   return w.length;
 }
@@ -8210,6 +8275,8 @@ typedef struct {
   size_t room, used; /* bytes; used > room: it does not fit, and only the bytes are counted */
   int ndim;
   redist_priv_dimension said[REDIST_MAX_DIMS]; /* the numbers of the axes, not yet checked */
+  int lengths;                                 /* of the reshaped view; 0: it is not reshaped */
+  int64_t length[REDIST_MAX_DIMS];
   /* of the axes and the options so far; its axes are numbered as in the text */
   redist_layout layout;
   unsigned subjects;     /* what the axis, or the options, have said so far */
@@ -8540,6 +8607,15 @@ REDIST_PRIV_COLD void redist_priv_parse_stored(redist_priv_reader *r, int revers
   for (d = 0; d < r->ndim; d++) r->layout.dim[d].stored = stored[d];
 }
 
+/* Reads the lengths of a reshaped view. */
+REDIST_PRIV_COLD void redist_priv_parse_lengths(redist_priv_reader *r) {
+  do {
+    const int64_t length = redist_priv_parse_number(r, NULL, "a length", INT64_MAX);
+    if (r->lengths < REDIST_MAX_DIMS) r->length[r->lengths] = length;
+    r->lengths++;
+  } while (redist_priv_parse_accept(r, "x"));
+}
+
 REDIST_PRIV_COLD redist_order redist_priv_parse_order(redist_priv_reader *r) {
   if (redist_priv_parse_accept(r, "column-major")) return REDIST_COLUMN_MAJOR;
   redist_priv_parse_expect(r, "row-major", "'row-major' or 'column-major'");
@@ -8578,9 +8654,12 @@ REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r) {
     r->boxes = (int)r->listed;
   } else if (redist_priv_parse_begins(r, "partial", 64))
     r->partial = 1;
+  else if (REDIST_PRIV_SCATTERS && redist_priv_parse_begins(r, "reshaped", 256))
+    redist_priv_parse_lengths(r);
   else
     redist_priv_parse_unexpected(r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', "
-                                    "'ranks', 'on', 'offsets', 'replicas', 'boxes', 'partial'");
+                                    "'ranks', 'on', 'offsets', 'replicas', 'boxes', 'partial', "
+                                    "'reshaped'");
 }
 
 REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r) {
@@ -8604,6 +8683,9 @@ REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r) {
   }
   if (r->partial) r->layout = redist_partial(r->layout);
   redist_priv_store_axes(r);
+#ifndef REDIST_NO_LISTS
+  if (r->lengths > 0) r->layout = redist_priv_reshaped(r->layout, r->lengths, r->length);
+#endif
   for (k = 0; k < 2 && redist_priv_usable(&r->layout); k++)
     if (r->counted[k] > 0 && r->counted[k] != redist_layout_places(&r->layout))
       redist_priv_parse_error(r, r->counted_at[k], "%" PRId64 " %s for a grid of %d places",

@@ -54,7 +54,7 @@ static void check_inverse(void) {
       redist_merged(redist_split(given, 0, 6), 0), redist_split(redist_merged(given, 0), 0, 30),
       redist_flipped(redist_flipped(redist_split(given, 1, 5), 1), 1),
       redist_merged(redist_merged(redist_split(redist_split(given, 1, 15), 2, 3), 1), 1)};
-  const redist_layout split = redist_split(given, 0, 6);
+  const redist_layout split = redist_split(given, 0, 6), turned = redist_flipped(split, 1);
   char text[2][200];
   int k;
   redist_layout_format(&given, text[0], sizeof text[0]);
@@ -64,8 +64,11 @@ static void check_inverse(void) {
                   strcmp(text[0], text[1]) == 0,
               "split and merged again, %d: \"%s\" was \"%s\"", k, text[1], text[0]);
   }
-  test_case(redist_layout_format(&split, text[1], sizeof text[1]) == -1,
-            "text describes no reshaped layout");
+  test_case(redist_layout_format(&split, text[1], sizeof text[1]) > 0 &&
+                strcmp(text[1], "24x30: block@2 halo(2,1), cyclic@3; reshaped 4x6x30") == 0,
+            "the text of a reshaped layout: \"%s\"", text[1]);
+  test_case(redist_layout_format(&turned, text[1], sizeof text[1]) == -1,
+            "text describes no reshaped layout that is turned");
 }
 
 static int move_code(redist_layout from, redist_layout to) {
