@@ -131,7 +131,8 @@ extern "C" {
      external linkage. It includes redist_plan.h (without MPI, redist.h) and defines all hooks.
    What is not needed can be left out, in every file of a program alike:
      - REDIST_NO_TEXT: layouts as text, and redist_plan_print, which are not declared then;
-     - REDIST_NO_LISTS: redist_owners and redist_lists, which are not declared then;
+     - REDIST_NO_LISTS: redist_owners, redist_lists, redist_split and redist_merged, which are not
+       declared then;
      - REDIST_NO_SHARED, REDIST_NO_COLLECTIVES, REDIST_NO_SCHEDULED, REDIST_NO_MULTIPHASE,
      REDIST_NO_NODES: methods of redist_plan.h. A plan that asks for one by name fails
      (REDIST_ERR_ARGUMENT);
@@ -1691,14 +1692,14 @@ REDIST_PRIV_COLD int redist_priv_sort_axis(redist_axis *x) {
 }
 
 #ifdef REDIST_NO_LISTS
-#define redist_priv_unjoin(copy) ((void)(copy))
+#define redist_priv_forget_joined(copy) ((void)(copy))
 #else
-REDIST_PRIV_COLD void redist_priv_unjoin(redist_layout *copy);
+REDIST_PRIV_COLD void redist_priv_forget_joined(redist_layout *copy);
 #endif
 
 REDIST_PRIV_COLD void redist_priv_forget_sets(redist_layout *copy) {
   int d;
-  if (REDIST_PRIV_SCATTERS && copy->joined != NULL) redist_priv_unjoin(copy);
+  if (REDIST_PRIV_SCATTERS && copy->joined != NULL) redist_priv_forget_joined(copy);
   for (d = 0; d < copy->ndim; d++) {
     redist_priv_sets *sets = copy->dim[d].axis.sets;
     if (sets != NULL) REDIST_FREE(sets->size);
@@ -2835,9 +2836,16 @@ REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy,
   return ghosts ? copy : redist_priv_drop_ghosts(copy);
 }
 
+/* Frees what belongs to one of the library's own copies. */
+REDIST_PRIV_COLD void redist_priv_close_layout(redist_layout *copy) {
+  redist_priv_forget_sets(copy);
+  REDIST_FREE(copy->joined);
+  copy->joined = NULL;
+}
+
 REDIST_PRIV_COLD void redist_priv_close_pair(redist_layout *pair) {
-  redist_priv_forget_sets(&pair[0]);
-  redist_priv_forget_sets(&pair[1]);
+  redist_priv_close_layout(&pair[0]);
+  redist_priv_close_layout(&pair[1]);
 }
 
 #ifdef REDIST_NO_LISTS
@@ -4109,14 +4117,13 @@ REDIST_PRIV_COLD int redist_priv_join(const redist_layout *const *given,
   return code;
 }
 
-REDIST_PRIV_COLD void redist_priv_unjoin(redist_layout *copy) {
+/* Forgets the sets of the base; those of an axis alone are the copy's. */
+REDIST_PRIV_COLD void redist_priv_forget_joined(redist_layout *copy) {
   redist_priv_joined *j = copy->joined;
   int d;
-  for (d = 0; d < j->base.ndim; d++) /* the sets of an axis alone are the copy's */
+  for (d = 0; d < j->base.ndim; d++)
     if (copy->dim[j->axis[d]].axis.kind != REDIST_PRIV_JOINED) j->base.dim[d].axis.sets = NULL;
   redist_priv_forget_sets(&j->base);
-  REDIST_FREE(j);
-  copy->joined = NULL;
 }
 
 #endif
@@ -4682,7 +4689,8 @@ REDIST_PRIV int redist_priv_store_there(redist_priv_message *m, int side,
 
 REDIST_PRIV void redist_priv_message_close(redist_priv_message *m) {
   int d;
-  for (d = 0; d < m->ndim && m->decoded != NULL; d++) redist_priv_runs_free(&m->decoded[d]);
+  if (!REDIST_PRIV_SCATTERS || m->decoded == NULL) return;
+  for (d = 0; d < m->ndim; d++) redist_priv_runs_free(&m->decoded[d]);
   REDIST_FREE(m->decoded);
 }
 
@@ -7279,7 +7287,7 @@ REDIST_PRIV_COLD void redist_priv_schedule_close(redist_schedule *s) {
     }
     REDIST_FREE(s->by_rank[side]);
     REDIST_FREE(s->rank[side]);
-    redist_priv_forget_sets(&s->kept[side]);
+    redist_priv_close_layout(&s->kept[side]);
   }
 }
 

@@ -1559,7 +1559,8 @@ REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side,
   int k;
   w->side = side;
   redist_priv_list(w, sizeof name / sizeof name[0], name, value);
-  if (layout->joined != NULL) redist_priv_list_view(w, &layout->joined->view);
+  if (REDIST_PRIV_SCATTERS && layout->joined != NULL)
+    redist_priv_list_view(w, &layout->joined->view);
   layout = redist_priv_unjoined(layout, NULL, NULL);
   for (w->axis = 0; w->axis < layout->ndim; w->axis++)
     redist_priv_list_axis(w, &layout->dim[w->axis]);
@@ -6261,6 +6262,8 @@ REDIST_PRIV_COLD void redist_priv_forget_part(redist_priv_part *part) {
 
 REDIST_PRIV_COLD void redist_priv_part_free(redist_priv_part *part) {
   redist_priv_forget_part(part);
+  if (part->from != NULL) redist_priv_close_layout(part->from);
+  if (part->to != NULL) redist_priv_close_layout(part->to);
   REDIST_FREE(part->half[0].place);
   REDIST_FREE(part->half[1].place);
   REDIST_FREE(part->from);

@@ -161,5 +161,5 @@ int main(void) {
     check_relabelling(m, k);
   }
   free(m);
-  return test_report("reshape");
+  return test_report("reshaped");
 }
