@@ -362,8 +362,8 @@ typedef struct {
   int64_t allocated; /* elements along this axis, ghost cells included; 0: just what is needed */
 } redist_priv_dimension;
 
-/* A digit of the axes of a reshaped view: its index i, 0 <= i < count, adds i * step to the index of
-   dim[dim], which starts at dim[dim].axis.start. */
+/* A digit of the axes of a reshaped view: its index i, 0 <= i < count, adds i * step to the index
+   of dim[dim], which starts at dim[dim].axis.start. */
 typedef struct {
   int dim;
   int64_t count, step;
@@ -3951,8 +3951,8 @@ typedef struct {
   redist_priv_cursor cursor[REDIST_MAX_DIMS]; /* of the base's axes */
 } redist_priv_joiner;
 
-/* The indices of the base's axes at index i; *inner, *step: which of them advances, how far; returns
-   for how many indices, at least 1. */
+/* The indices of the base's axes at index i; *inner, *step: which of them advances, how far.
+   Returns for how many indices, at least 1. */
 REDIST_PRIV_COLD int64_t redist_priv_indices_at(const redist_priv_joiner *w, int64_t i,
                                                 int64_t *index, int *inner, int64_t *step) {
   const redist_priv_view *view = &w->joined->view;
