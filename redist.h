@@ -44,6 +44,7 @@
  *     p b  axes: who owns index i
  *     p b  layouts and views
  *       b  runs: what two coordinates of an axis share
+ *       b  joined axes: reshaped views
  *       b  directories: who is where
  *       b  messages: products of run lists
  *       b  copying
@@ -130,7 +131,8 @@ extern "C" {
      external linkage. It includes redist_plan.h (without MPI, redist.h) and defines all hooks.
    What is not needed can be left out, in every file of a program alike:
      - REDIST_NO_TEXT: layouts as text, and redist_plan_print, which are not declared then;
-     - REDIST_NO_LISTS: redist_owners and redist_lists, which are not declared then;
+     - REDIST_NO_LISTS: redist_owners, redist_lists, redist_split and redist_merged, which are not
+       declared then;
      - REDIST_NO_SHARED, REDIST_NO_COLLECTIVES, REDIST_NO_SCHEDULED, REDIST_NO_MULTIPHASE,
      REDIST_NO_NODES: methods of redist_plan.h. A plan that asks for one by name fails
      (REDIST_ERR_ARGUMENT);
@@ -289,15 +291,16 @@ typedef enum {
   REDIST_PRIV_BALANCED,
   REDIST_PRIV_LISTED,
   REDIST_PRIV_OWNERS,
-  REDIST_PRIV_INDICES
+  REDIST_PRIV_INDICES,
+  REDIST_PRIV_JOINED /* several axes of a reshaped layout, in the library's own copies */
 } redist_priv_kind;
 
 /* A stretch of a scattered axis: the indices from `start` to the next stretch's. One set holds
-   them, a coordinate's but for the axis's `first`, at local positions that advance by `step`, 1 or
-   -1, from `local` on. next: the number of the set's next stretch, -1: none. */
+   them, a coordinate's but for the axis's `first`, at local positions that advance by `step` from
+   `local` on. next: the number of the set's next stretch, -1: none. */
 typedef struct {
-  int64_t start, local, next;
-  int set, step;
+  int64_t start, local, next, step;
+  int set;
 } redist_priv_stretch;
 
 /* A scattered axis as stretches, ascending; stretch[stretches] ends them. first, size: of every
@@ -359,6 +362,30 @@ typedef struct {
   int64_t allocated; /* elements along this axis, ghost cells included; 0: just what is needed */
 } redist_priv_dimension;
 
+/* A digit of the axes of a reshaped view: its index i, 0 <= i < count, adds i * step to the index
+   of dim[dim], which starts at dim[dim].axis.start. */
+typedef struct {
+  int dim;
+  int64_t count, step;
+} redist_priv_digit;
+
+/* An axis of a reshaped view: its index i is number start + i * step of those that its digits make,
+   the first the slowest. start and step are other than 0 and 1 only where a section of several
+   digits shows a part of them. */
+typedef struct {
+  int first, digits;
+  int64_t start, step, count;
+} redist_priv_view_axis;
+
+/* The axes of a view, and their digits one after another. */
+typedef struct {
+  int axes;
+  redist_priv_view_axis axis[REDIST_MAX_DIMS];
+  redist_priv_digit digit[2 * REDIST_MAX_DIMS];
+} redist_priv_view;
+
+struct redist_priv_joined;
+
 /* Axes, process grid, ranks and local storage of an array. A plain value, which owns no memory. */
 typedef struct {
   /* REDIST_PRIV_MARK: made by a builder of this version, with this REDIST_MAX_DIMS */
@@ -374,7 +401,10 @@ typedef struct {
   const redist_box *box;
   int partial;   /* elements may lie in no box */
   int truncated; /* a valid copy that ends with dim[ndim]: those of plans */
+  /* of a reshaped layout in one of the library's own copies, whose axes are joined; else NULL */
+  struct redist_priv_joined *joined;
   redist_priv_dimension dim[REDIST_MAX_DIMS]; /* in the order of the view */
+  redist_priv_view view; /* axes 0: not reshaped, the axes of the view are dim[ndim] */
   redist_priv_error error;
 } redist_layout;
 
@@ -561,6 +591,24 @@ REDIST_PRIV_BUILDER redist_layout redist_rotated(redist_layout layout, int quart
    is passed. count >= 0, step is not 0, and all these indices lie in the axis. */
 REDIST_PRIV_BUILDER redist_layout redist_section(redist_layout layout, int axis, int64_t start,
                                                  int64_t count, int64_t step);
+#ifndef REDIST_NO_LISTS
+/* The axis, of length n, becomes two, of n / inner and inner, of which the second varies faster:
+   its index i is (i / inner, i % inner). inner >= 1 divides n; the axis may be distributed in any
+   way. Memory and ownership stay: what a process owns need not be a product of the two axes any
+   more.
+   redist_merged is the inverse: the axis and the next one become one, whose index is i * (length of
+   the next) + j. So splits and merges make every numpy.reshape.
+   Both apply to views of boxes as little as to axes with redist_with_ghosts (REDIST_ERR_LAYOUT).
+   Afterwards axes are numbered as the view has them; those that are split or merged take no
+   redist_with_halo, _with_allocated and _with_ghosts any more, which come before. Coordinates of
+   processes (redist_layout_rank, _coords, _place_coords) remain those of the axes before the first
+   split or merge. A merged axis of which redist_section shows a part, but for reversing it, is not
+   split or merged again.
+   REDIST_ERR_SHAPE: `inner` and the lengths of which the axis was merged do not divide each other;
+   so, too, where a plan's two sides merge by such lengths: 4 x 6 is no view of 3 x 8. */
+REDIST_PRIV_BUILDER redist_layout redist_split(redist_layout layout, int axis, int64_t inner);
+REDIST_PRIV_BUILDER redist_layout redist_merged(redist_layout layout, int axis);
+#endif
 
 /* REDIST_OK, or why the layout is invalid: REDIST_ERR_ARGUMENT (NULL), REDIST_ERR_LAYOUT,
    REDIST_ERR_RANK, REDIST_ERR_OVERFLOW, REDIST_ERR_MEMORY. O(axes); O(places log places) with
@@ -860,14 +908,15 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
                  replicas number                redist_replicated
                  boxes low:high x ..., ...      redist_layout_boxes; all axes are `box`
                  partial                        redist_partial
+                 reshaped length x length ...   redist_merged and redist_split, to these lengths
 
    White space may stand between any two of these; case does not matter; no clause comes twice. */
 
 #ifndef REDIST_NO_TEXT
 /* Writes a layout as text into text[size], cut short to fit and always terminated; it may be NULL
    when size is 0. Returns the length of the whole text like snprintf, or -1 for a layout that
-   redist_layout_check refuses, and an empty text, or for one that has redist_lists, which text
-   cannot describe. */
+   redist_layout_check refuses, and an empty text, or for one that text cannot describe: with
+   redist_lists, or of which other views were taken after redist_split and redist_merged. */
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size);
 /* Writes a layout as one line of text, in which redist_lists is `lists@procs`. REDIST_ERR_ARGUMENT
    for NULL, or what redist_layout_check says. */
@@ -1267,7 +1316,8 @@ REDIST_PRIV_COLD void redist_priv_check_cuts(const redist_axis *x, int axis,
 REDIST_PRIV_COLD void redist_priv_check_axis(const redist_axis *x, int axis,
                                              redist_priv_error *error) {
   const int listed = x->kind == REDIST_PRIV_LISTED || x->kind == REDIST_PRIV_INDICES;
-  if ((unsigned)x->kind > (unsigned)REDIST_PRIV_INDICES || (listed && x->apart != 1))
+  if ((unsigned)x->kind > (unsigned)REDIST_PRIV_JOINED || (listed && x->apart != 1) ||
+      (x->kind == REDIST_PRIV_JOINED && x->sets == NULL))
     redist_priv_fail_axis(error, REDIST_ERR_LAYOUT, axis, "the axis was never built");
   redist_priv_require(error, REDIST_ERR_LAYOUT, axis, "the number of processes", x->procs, 1,
                       INT64_MAX);
@@ -1416,9 +1466,9 @@ typedef struct {
 } redist_priv_track;
 
 /* The track of the axis indices low <= g < high, clipped to the view. Their local positions advance
-   by `step`, 1 or -1, from `local` on. */
+   by `step` from `local` on. */
 REDIST_PRIV_FAST redist_priv_track redist_priv_track_of(const redist_axis *x, int64_t low,
-                                                        int64_t high, int64_t local, int step) {
+                                                        int64_t high, int64_t local, int64_t step) {
   const int64_t apart = redist_priv_abs(x->step);
   int64_t begin = x->step > 0 ? low - x->start : x->start - high + 1;
   int64_t end = x->step > 0 ? high - x->start : x->start - low + 1;
@@ -1482,8 +1532,9 @@ REDIST_PRIV_COLD int redist_priv_is_plain(const redist_axis *x) {
 
 REDIST_PRIV_COLD int redist_priv_same_axis(const redist_axis *x, const redist_axis *y) {
 #define REDIST_PRIV_SAME_FIELD(field, name) &&x->field == y->field
-  return x->begin == y->begin && x->owner == y->owner &&
-         x->index == y->index REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
+  return x->begin == y->begin && x->owner == y->owner && x->index == y->index &&
+         (x->kind != REDIST_PRIV_JOINED || x->sets == y->sets)
+             REDIST_PRIV_AXIS_FIELDS(REDIST_PRIV_SAME_FIELD);
 }
 
 /* A list that an axis refers to. */
@@ -1558,14 +1609,14 @@ REDIST_PRIV_COLD void redist_priv_check_sets(const redist_axis *x, int axis,
 REDIST_PRIV_COLD int64_t redist_priv_find_stretches(const redist_axis *x, const int *set,
                                                     const int64_t *local, int64_t *size,
                                                     redist_priv_stretch *stretch) {
-  redist_priv_stretch last = {0, 0, -1, -1, 1};
+  redist_priv_stretch last = {0, 0, -1, 1, -1};
   int64_t g, n = 0;
   memset(size, 0, (size_t)x->procs * sizeof *size);
   for (g = 0; g < x->extent; g++) {
     const int64_t l = local != NULL ? local[g] : size[set[g]];
     const int64_t passed = g - last.start, ahead = l - last.local;
     size[set[g]]++;
-    if (set[g] == last.set && passed == 1 && redist_priv_abs(ahead) == 1) last.step = (int)ahead;
+    if (set[g] == last.set && passed == 1 && redist_priv_abs(ahead) == 1) last.step = ahead;
     if (set[g] != last.set || ahead != passed * last.step) {
       last.start = g;
       last.local = l;
@@ -1591,24 +1642,34 @@ REDIST_PRIV_COLD void redist_priv_invert_lists(const redist_axis *x, int *set, i
     }
 }
 
-/* Fills the sets of a scattered axis. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_fill_sets(const redist_axis *x, const int *set,
-                                           const int64_t *local) {
-  redist_priv_sets *sets = x->sets;
+/* Makes room for the sizes of sets. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_open_sets(redist_priv_sets *sets, int procs) {
+  sets->size = REDIST_PRIV_ZEROED(int64_t, 2 * (int64_t)procs);
+  if (sets->size != NULL) sets->first = sets->size + procs;
+  return sets->size == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+}
+
+/* Links the stretches of each set. */
+REDIST_PRIV_COLD void redist_priv_link_sets(redist_priv_sets *sets, int procs) {
   int64_t k;
-  sets->size = REDIST_PRIV_ALLOC(int64_t, 2 * (int64_t)x->procs);
-  if (sets->size == NULL) return REDIST_ERR_MEMORY;
-  sets->first = sets->size + x->procs;
-  sets->stretches = redist_priv_find_stretches(x, set, local, sets->size, NULL);
-  sets->stretch = REDIST_PRIV_ALLOC(redist_priv_stretch, sets->stretches + 1);
-  if (sets->stretch == NULL) return REDIST_ERR_MEMORY;
-  redist_priv_find_stretches(x, set, local, sets->size, sets->stretch);
-  for (k = 0; k < x->procs; k++) sets->first[k] = -1;
+  for (k = 0; k < procs; k++) sets->first[k] = -1;
   for (k = sets->stretches - 1; k >= 0; k--) {
     redist_priv_stretch *stretch = &sets->stretch[k];
     stretch->next = sets->first[stretch->set];
     sets->first[stretch->set] = k;
   }
+}
+
+/* Fills the sets of a scattered axis. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_fill_sets(const redist_axis *x, const int *set,
+                                           const int64_t *local) {
+  redist_priv_sets *sets = x->sets;
+  if (redist_priv_open_sets(sets, x->procs) != REDIST_OK) return REDIST_ERR_MEMORY;
+  sets->stretches = redist_priv_find_stretches(x, set, local, sets->size, NULL);
+  sets->stretch = REDIST_PRIV_ALLOC(redist_priv_stretch, sets->stretches + 1);
+  if (sets->stretch == NULL) return REDIST_ERR_MEMORY;
+  redist_priv_find_stretches(x, set, local, sets->size, sets->stretch);
+  redist_priv_link_sets(sets, x->procs);
   return REDIST_OK;
 }
 
@@ -1630,8 +1691,15 @@ REDIST_PRIV_COLD int redist_priv_sort_axis(redist_axis *x) {
   return code;
 }
 
+#ifdef REDIST_NO_LISTS
+#define redist_priv_forget_joined(copy) ((void)(copy))
+#else
+REDIST_PRIV_COLD void redist_priv_forget_joined(redist_layout *copy);
+#endif
+
 REDIST_PRIV_COLD void redist_priv_forget_sets(redist_layout *copy) {
   int d;
+  if (REDIST_PRIV_SCATTERS && copy->joined != NULL) redist_priv_forget_joined(copy);
   for (d = 0; d < copy->ndim; d++) {
     redist_priv_sets *sets = copy->dim[d].axis.sets;
     if (sets != NULL) REDIST_FREE(sets->size);
@@ -1681,13 +1749,55 @@ REDIST_PRIV_COLD void redist_priv_expect_list(redist_layout *layout, const void 
   if (list == NULL) redist_priv_fail(&layout->error, REDIST_ERR_LAYOUT, "a builder was given NULL");
 }
 
+/* Whether axes of a layout are split or merged. Of the library's own copies, which are truncated,
+   the view is not read. */
+REDIST_PRIV_FAST int redist_priv_is_reshaped(const redist_layout *layout) {
+  return REDIST_PRIV_SCATTERS && !layout->truncated && layout->view.axes > 0;
+}
+
+/* How many axes a view has. */
+REDIST_PRIV_FAST int redist_priv_axes(const redist_layout *layout) {
+  return redist_priv_is_reshaped(layout) ? layout->view.axes : layout->ndim;
+}
+
+/* The length of an axis of the view. */
+REDIST_PRIV_FAST int64_t redist_priv_length(const redist_layout *layout, int axis) {
+  return redist_priv_is_reshaped(layout) ? layout->view.axis[axis].count
+                                         : layout->dim[axis].axis.count;
+}
+
+/* Whether the layout is valid and has an axis; else records an error. */
+REDIST_PRIV_COLD int redist_priv_has_axis(redist_layout *layout, int axis) {
+  const int has = redist_priv_usable(layout) && axis >= 0 && axis < redist_priv_axes(layout);
+  if (!has)
+    redist_priv_fail_axis(&layout->error, REDIST_ERR_LAYOUT, axis,
+                          "a builder was given axis %d, which the layout does not have", axis);
+  return has;
+}
+
+/* The number among dim[] of an axis of the view that is neither split nor merged; else -1. */
+REDIST_PRIV_COLD int redist_priv_only_dim(const redist_priv_view *view, int axis) {
+  const redist_priv_view_axis *a = &view->axis[axis];
+  int v, k, digits = 0;
+  for (v = 0; v < view->axes; v++)
+    for (k = 0; k < view->axis[v].digits; k++)
+      digits += view->digit[view->axis[v].first + k].dim == view->digit[a->first].dim;
+  return a->digits == 1 && digits == 1 ? view->digit[a->first].dim : -1;
+}
+
 /* The dimension that a builder changes. Where there is none, or the layout is invalid, records an
    error and returns a zeroed one. */
 REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, int axis) {
-  if (redist_priv_usable(layout) && axis >= 0 && axis < layout->ndim) return &layout->dim[axis];
-  redist_priv_fail_axis(&layout->error, REDIST_ERR_LAYOUT, axis,
-                        "a builder was given axis %d, which the layout does not have", axis);
-  return (redist_priv_dimension *)memset(layout->dim, 0, sizeof layout->dim[0]);
+  int dim = axis;
+  if (redist_priv_has_axis(layout, axis) && redist_priv_is_reshaped(layout)) {
+    dim = redist_priv_only_dim(&layout->view, axis);
+    if (dim < 0)
+      redist_priv_fail_axis(&layout->error, REDIST_ERR_LAYOUT, axis,
+                            "the axis is split or merged: halos and allocated lengths come before");
+  }
+  return layout->error.code == REDIST_OK
+             ? &layout->dim[dim]
+             : (redist_priv_dimension *)memset(layout->dim, 0, sizeof layout->dim[0]);
 }
 
 /* The largest number of elements any coordinate owns; at most, if the axis is scattered and not
@@ -1920,58 +2030,300 @@ REDIST_API redist_layout redist_from_scalapack(const int desc[9], int nprow, int
   return redist_with_allocated(redist_memory_order(layout, REDIST_COLUMN_MAJOR), 0, desc[8]);
 }
 
+/* Whether an axis of a view is a section of several digits. */
+REDIST_PRIV_COLD int redist_priv_is_section(const redist_priv_view *view, int axis) {
+  const redist_priv_view_axis *a = &view->axis[axis];
+  int64_t count = 1;
+  int k;
+  for (k = a->first; k < a->first + a->digits; k++) count *= view->digit[k].count;
+  return a->start != 0 || a->step != 1 || a->count != count;
+}
+
+/* Makes a layout a plain one again if no axis of its view is split or merged any more. */
+REDIST_PRIV_COLD redist_layout redist_priv_simplify(redist_layout layout) {
+  redist_priv_dimension dim[REDIST_MAX_DIMS];
+  const redist_priv_view *view = &layout.view;
+  int v, n = 0;
+  if (!redist_priv_is_reshaped(&layout)) return layout;
+  for (v = 0; v < view->axes; v++) {
+    const redist_priv_digit *digit = &view->digit[view->axis[v].first];
+    if (redist_priv_only_dim(view, v) < 0) return layout;
+    dim[n] = layout.dim[digit->dim];
+    dim[n].axis.step = digit->count <= 1 ? 1 : digit->step;
+    dim[n++].axis.count = digit->count;
+  }
+  if (n < layout.ndim) return layout;
+  memcpy(layout.dim, dim, (size_t)n * sizeof *dim);
+  layout.view.axes = 0;
+  return layout;
+}
+
 REDIST_API redist_layout redist_permuted(redist_layout layout, const int *axes) {
   const redist_layout given = layout;
+  const int reshaped = redist_priv_is_reshaped(&layout);
   int d, seen[REDIST_MAX_DIMS] = {0};
   redist_priv_expect_list(&layout, axes);
-  for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++) {
-    const int from = axes[d], there = from >= 0 && from < layout.ndim;
+  for (d = 0; redist_priv_usable(&layout) && d < redist_priv_axes(&layout); d++) {
+    const int from = axes[d], there = from >= 0 && from < redist_priv_axes(&layout);
     if (!there || seen[from]++)
       redist_priv_fail_axis(&layout.error, REDIST_ERR_LAYOUT, d,
                             "a permutation names axis %d, outside the layout or twice", from);
-    layout.dim[d] = given.dim[there ? from : d];
+    if (reshaped)
+      layout.view.axis[d] = given.view.axis[there ? from : d];
+    else
+      layout.dim[d] = given.dim[there ? from : d];
   }
-  return layout;
+  return redist_priv_simplify(layout);
 }
 
 REDIST_API redist_layout redist_transposed(redist_layout layout) {
   int d, axes[REDIST_MAX_DIMS];
-  for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++) axes[d] = layout.ndim - 1 - d;
+  const int n = redist_priv_axes(&layout);
+  for (d = 0; redist_priv_usable(&layout) && d < n; d++) axes[d] = n - 1 - d;
   return redist_permuted(layout, axes);
 }
 
 REDIST_API redist_layout redist_flipped(redist_layout layout, int axis) {
-  const int64_t count = redist_priv_pick(&layout, axis)->axis.count;
+  const int64_t count = redist_priv_has_axis(&layout, axis) ? redist_priv_length(&layout, axis) : 0;
   return count == 0 ? layout : redist_section(layout, axis, count - 1, count, -1);
 }
 
 REDIST_API redist_layout redist_rotated(redist_layout layout, int quarter_turns) {
   int d, turns, axes[REDIST_MAX_DIMS];
-  redist_priv_pick(&layout, 1);
-  for (d = 0; layout.error.code == REDIST_OK && d < layout.ndim; d++) axes[d] = d < 2 ? 1 - d : d;
-  for (turns = (int)redist_priv_mod(quarter_turns, 4); turns > 0; turns--)
+  const int there = redist_priv_has_axis(&layout, 1);
+  for (d = 0; there && d < redist_priv_axes(&layout); d++) axes[d] = d < 2 ? 1 - d : d;
+  for (turns = (int)redist_priv_mod(quarter_turns, 4); there && turns > 0; turns--)
     layout = redist_flipped(redist_permuted(layout, axes), 0);
   return layout;
 }
 
+/* The section of an axis of a reshaped view, count > 0: of its only digit; reversed, of all. */
+REDIST_PRIV_COLD void redist_priv_section_view(redist_layout *layout, int axis, int64_t start,
+                                               int64_t count, int64_t step) {
+  redist_priv_view_axis *a = &layout->view.axis[axis];
+  const int whole = !redist_priv_is_section(&layout->view, axis) && step == -1 && count == a->count;
+  int k;
+  for (k = 0; k < a->digits && (a->digits == 1 || whole); k++) {
+    redist_priv_digit *digit = &layout->view.digit[a->first + k];
+    layout->dim[digit->dim].axis.start += (whole ? digit->count - 1 : start) * digit->step;
+    digit->count = whole ? digit->count : count;
+    digit->step *= step;
+  }
+  if (a->digits > 1 && !whole) {
+    a->start += start * a->step;
+    a->step = count == 1 ? 1 : a->step * step;
+  }
+  a->count = count;
+}
+
 REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t start,
                                         int64_t count, int64_t step) {
-  redist_axis *x = &redist_priv_pick(&layout, axis)->axis;
+  const int64_t length =
+      redist_priv_has_axis(&layout, axis) ? redist_priv_length(&layout, axis) : 0;
+  redist_axis *x;
   int64_t most = 0;
   if (step == 0)
     redist_priv_fail_axis(&layout.error, REDIST_ERR_LAYOUT, axis,
                           "the step of a section is 0, must not be 0");
-  redist_priv_expect(&layout, axis, "the start of a section", start, 0, x->count - (count > 0));
+  redist_priv_expect(&layout, axis, "the start of a section", start, 0, length - (count > 0));
   if (layout.error.code == REDIST_OK)
     most =
-        1 + (step > 0 ? (x->count - 1 - start) / step : start / -redist_priv_max(step, -INT64_MAX));
+        1 + (step > 0 ? (length - 1 - start) / step : start / -redist_priv_max(step, -INT64_MAX));
   redist_priv_expect(&layout, axis, "the count of a section", count, 0, most);
   if (layout.error.code != REDIST_OK) return layout;
+  if (redist_priv_is_reshaped(&layout)) {
+    redist_priv_section_view(&layout, axis, count == 0 ? 0 : start, count, count <= 1 ? 1 : step);
+    return layout;
+  }
+  x = &layout.dim[axis].axis;
   x->start = count == 0 ? 0 : x->start + start * x->step;
   x->step = count <= 1 ? 1 : x->step * step;
   x->count = count;
   return layout;
 }
+
+#ifndef REDIST_NO_LISTS
+
+/* Adds a digit to the last axis of a view; joins it to the last digit if it continues that. Counts
+   digits that do not fit. */
+REDIST_PRIV_COLD void redist_priv_add_digit(redist_priv_view *view, redist_priv_digit next) {
+  redist_priv_view_axis *a = &view->axis[view->axes - 1];
+  redist_priv_digit *last = &view->digit[a->first + a->digits - 1];
+  a->count = a->digits == 0 ? next.count : a->count * next.count;
+  if (a->first + a->digits > 2 * REDIST_MAX_DIMS) return;
+  if (a->digits > 0 && last->dim == next.dim &&
+      (last->count == 1 || next.count == 1 || last->step == next.step * next.count)) {
+    last->step = next.count == 1 ? last->step : next.step;
+    last->count *= next.count;
+    return;
+  }
+  if (a->first + a->digits < 2 * REDIST_MAX_DIMS) view->digit[a->first + a->digits] = next;
+  a->digits++;
+}
+
+/* Adds digits begin <= k < end of a view to the last axis of another. */
+REDIST_PRIV_COLD void redist_priv_add_digits(redist_priv_view *to, const redist_priv_view *view,
+                                             int begin, int end) {
+  for (; begin < end; begin++) redist_priv_add_digit(to, view->digit[begin]);
+}
+
+/* Adds an axis without digits. */
+REDIST_PRIV_COLD redist_priv_view_axis *redist_priv_add_axis(redist_priv_view *view) {
+  redist_priv_view_axis *a = &view->axis[view->axes], *before = a - 1;
+  a->first = view->axes == 0 ? 0 : before->first + before->digits;
+  a->digits = 0;
+  a->start = 0;
+  a->step = a->count = 1;
+  view->axes++;
+  return a;
+}
+
+/* Adds an axis of another view as it is. */
+REDIST_PRIV_COLD void redist_priv_keep_axis(redist_priv_view *to, const redist_priv_view *view,
+                                            int axis) {
+  const redist_priv_view_axis *a = &view->axis[axis];
+  redist_priv_view_axis *kept = redist_priv_add_axis(to);
+  redist_priv_add_digits(to, view, a->first, a->first + a->digits);
+  kept->start = a->start;
+  kept->step = a->step;
+  kept->count = a->count;
+}
+
+/* The view of a layout, reshaped or not. */
+REDIST_PRIV_COLD redist_priv_view redist_priv_view_of(const redist_layout *layout) {
+  redist_priv_view view;
+  redist_priv_digit digit;
+  if (redist_priv_is_reshaped(layout)) return layout->view;
+  memset(&view, 0, sizeof view);
+  for (digit.dim = 0; digit.dim < layout->ndim; digit.dim++) {
+    digit.count = layout->dim[digit.dim].axis.count;
+    digit.step = layout->dim[digit.dim].axis.step;
+    redist_priv_add_axis(&view);
+    redist_priv_add_digit(&view, digit);
+  }
+  return view;
+}
+
+/* Whether an axis of the view may be split or merged; else records an error. */
+REDIST_PRIV_COLD int redist_priv_may_reshape(redist_layout *layout, const redist_priv_view *view,
+                                             int axis) {
+  const redist_priv_view_axis *a;
+  int k, ghosts = 0;
+  if (!redist_priv_has_axis(layout, axis)) return 0;
+  a = &view->axis[axis];
+  for (k = 0; k < a->digits; k++) ghosts |= layout->dim[view->digit[a->first + k].dim].axis.ghosts;
+  if (layout->boxes > 0 || ghosts)
+    redist_priv_fail_axis(&layout->error, REDIST_ERR_LAYOUT, axis,
+                          layout->boxes > 0 ? "boxes cannot be split or merged"
+                                            : "an axis with redist_with_ghosts cannot be split or "
+                                              "merged");
+  if (redist_priv_is_section(view, axis))
+    redist_priv_fail_axis(&layout->error, REDIST_ERR_LAYOUT, axis,
+                          "the axis is a section of a merged one: split or merge before "
+                          "redist_section");
+  return layout->error.code == REDIST_OK;
+}
+
+/* Gives a layout another view, if that fits. */
+REDIST_PRIV_COLD redist_layout redist_priv_with_view(redist_layout layout,
+                                                     const redist_priv_view *view) {
+  const redist_priv_view_axis *last = &view->axis[view->axes - 1];
+  redist_priv_expect(&layout, -1, "the number of digits of a reshaped view",
+                     last->first + last->digits, 1, 2 * REDIST_MAX_DIMS);
+  if (layout.error.code == REDIST_OK) layout.view = *view;
+  return redist_priv_simplify(layout);
+}
+
+/* Adds an axis of a view as two, cut in digit k, of whose numbers `fast` go to the second. Each of
+   the two has a digit, if only one of a single number. */
+REDIST_PRIV_COLD void redist_priv_cut_axis(redist_priv_view *to, const redist_priv_view *view,
+                                           int axis, int k, int64_t fast) {
+  const redist_priv_view_axis *a = &view->axis[axis];
+  const int end = a->first + a->digits, slow = k == a->first || view->digit[k].count != fast;
+  redist_priv_digit half = view->digit[k];
+  half.count /= fast;
+  half.step *= fast;
+  redist_priv_add_axis(to);
+  redist_priv_add_digits(to, view, a->first, k);
+  if (slow) redist_priv_add_digit(to, half);
+  half.count = fast;
+  half.step = view->digit[k].step;
+  redist_priv_add_axis(to);
+  if (fast > 1 || k + 1 == end || !slow) redist_priv_add_digit(to, half);
+  redist_priv_add_digits(to, view, k + 1, end);
+}
+
+REDIST_API redist_layout redist_split(redist_layout layout, int axis, int64_t inner) {
+  const redist_priv_view view = redist_priv_view_of(&layout);
+  redist_priv_view to;
+  int64_t rest = inner, length = 1;
+  int v, k;
+  memset(&to, 0, sizeof to);
+  if (!redist_priv_may_reshape(&layout, &view, axis)) return layout;
+  redist_priv_expect(&layout, axis, "the inner length", inner, 1, INT64_MAX);
+  redist_priv_expect(&layout, axis, "the number of axes", view.axes + 1, 1, REDIST_MAX_DIMS);
+  if (layout.error.code == REDIST_OK && view.axis[axis].count % inner != 0)
+    redist_priv_fail_axis(&layout.error, REDIST_ERR_LAYOUT, axis,
+                          "the length %" PRId64 " is no multiple of the inner length %" PRId64,
+                          view.axis[axis].count, inner);
+  if (layout.error.code != REDIST_OK) return layout;
+  for (k = view.axis[axis].first + view.axis[axis].digits - 1;
+       k > view.axis[axis].first && view.digit[k].count > 0 && rest % view.digit[k].count == 0; k--)
+    length *= view.digit[k].count, rest /= view.digit[k].count;
+  if (view.digit[k].count % rest != 0)
+    redist_priv_fail_axis(&layout.error, REDIST_ERR_SHAPE, axis,
+                          "the axis is merged by the length %" PRId64 " and split by %" PRId64
+                          ": neither divides the other",
+                          length * view.digit[k].count, inner);
+  for (v = 0; v < view.axes; v++)
+    if (v == axis && layout.error.code == REDIST_OK)
+      redist_priv_cut_axis(&to, &view, v, k, rest);
+    else
+      redist_priv_keep_axis(&to, &view, v);
+  return redist_priv_with_view(layout, &to);
+}
+
+REDIST_API redist_layout redist_merged(redist_layout layout, int axis) {
+  const redist_priv_view view = redist_priv_view_of(&layout);
+  redist_priv_view to;
+  int v;
+  memset(&to, 0, sizeof to);
+  if (!redist_priv_may_reshape(&layout, &view, axis) ||
+      !redist_priv_may_reshape(&layout, &view, axis + 1))
+    return layout;
+  for (v = 0; v < view.axes; v++)
+    if (v == axis + 1)
+      redist_priv_add_digits(&to, &view, view.axis[v].first,
+                             view.axis[v].first + view.axis[v].digits);
+    else
+      redist_priv_keep_axis(&to, &view, v);
+  return redist_priv_with_view(layout, &to);
+}
+
+/* The view in other lengths, row by row: all axes merged, and split again. */
+REDIST_PRIV_COLD redist_layout redist_priv_reshaped(redist_layout layout, int axes,
+                                                    const int64_t *length) {
+  int64_t inner = 1;
+  int d;
+  redist_priv_expect(&layout, -1, "the number of axes", axes, 1, REDIST_MAX_DIMS);
+  for (d = 1; d < axes && layout.error.code == REDIST_OK; d++)
+    inner = redist_priv_multiply(inner, length[d], REDIST_PRIV_MAX_ELEMENTS);
+  while (layout.error.code == REDIST_OK && redist_priv_axes(&layout) > 1)
+    layout = redist_merged(layout, 0);
+  if (layout.error.code == REDIST_OK &&
+      redist_priv_multiply(inner, length[0], REDIST_PRIV_MAX_ELEMENTS) !=
+          redist_priv_length(&layout, 0))
+    redist_priv_fail(&layout.error, REDIST_ERR_SHAPE,
+                     "a view of %" PRId64 " elements is reshaped to other than so many",
+                     redist_priv_length(&layout, 0));
+  for (d = 1; d < axes && layout.error.code == REDIST_OK; d++) {
+    layout = redist_split(layout, d - 1, inner);
+    inner /= redist_priv_max(length[d], 1);
+  }
+  return layout;
+}
+
+#endif
 
 REDIST_PRIV int redist_priv_rank_at(const redist_layout *layout, int place) {
   REDIST_ASSERT(place >= 0 && place < redist_layout_places(layout));
@@ -2146,7 +2498,8 @@ REDIST_PRIV_COLD redist_priv_error redist_priv_error_of(const redist_layout *lay
     redist_priv_fail(&error, REDIST_ERR_LAYOUT, "the layout was never built");
   if (error.code == REDIST_OK && !layout->truncated) error = layout->error;
   for (d = 0; error.code == REDIST_OK && d < layout->ndim; d++)
-    if (redist_priv_is_scattered(&layout->dim[d].axis))
+    if (layout->dim[d].axis.kind == REDIST_PRIV_OWNERS ||
+        layout->dim[d].axis.kind == REDIST_PRIV_INDICES)
       redist_priv_check_sets(&layout->dim[d].axis, d, &error);
   if (error.code == REDIST_OK && layout->boxes > 0) redist_priv_check_boxes(layout, &error);
   if (error.code == REDIST_OK && layout->ranks != NULL) redist_priv_check_ranks(layout, &error);
@@ -2174,10 +2527,37 @@ REDIST_API int redist_layout_places(const redist_layout *layout) {
   return grid == 0 ? 0 : grid * layout->copies;
 }
 
+/* Where axes of a reshaped layout are joined, process grid and storage remain those of the base.
+   Axis d of the base became axis[d]: alone, or joined to others. Its coordinate counts weight[d]
+   times in the joined one, and its local positions unit[d] times; the base's axes are decoded in
+   this order, from large units to small ones. folded[d]: they continue those of the next, of which
+   they count as part. */
+typedef struct redist_priv_joined {
+  redist_layout base;
+  redist_priv_view view;
+  int axis[REDIST_MAX_DIMS], weight[REDIST_MAX_DIMS];
+  int order[REDIST_MAX_DIMS], folded[REDIST_MAX_DIMS];
+  int64_t unit[REDIST_MAX_DIMS];
+} redist_priv_joined;
+
+/* The base of one of the library's own copies, and its coordinates; or, if no axes are joined, the
+   layout itself. own[]: room. */
+REDIST_PRIV_FAST const redist_layout *redist_priv_unjoined(const redist_layout *layout,
+                                                           const int **coords, int *own) {
+  const redist_priv_joined *j = layout->joined;
+  int d;
+  if (!REDIST_PRIV_SCATTERS || j == NULL) return layout;
+  for (d = 0; coords != NULL && d < j->base.ndim; d++)
+    own[d] = (*coords)[j->axis[d]] / j->weight[d] % j->base.dim[d].axis.procs;
+  if (coords != NULL) *coords = own;
+  return &j->base;
+}
+
 /* The place of replica 0 at these coordinates. */
 REDIST_PRIV_COLD int redist_priv_place_of(const redist_layout *layout, const int *coords) {
-  int axes[REDIST_MAX_DIMS];
+  int axes[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
   int k, place = 0;
+  layout = redist_priv_unjoined(layout, &coords, own);
   if (layout->boxes > 0) return coords[0];
   redist_priv_slow_to_fast(layout, layout->grid_order, axes);
   for (k = 0; k < layout->ndim; k++)
@@ -2191,6 +2571,14 @@ REDIST_PRIV void redist_priv_coords_of_place(const redist_layout *layout, int pl
   int axes[REDIST_MAX_DIMS];
   int k;
   REDIST_ASSERT(place >= 0 && place < redist_layout_places(layout));
+  if (REDIST_PRIV_SCATTERS && layout->joined != NULL) {
+    const redist_priv_joined *j = layout->joined;
+    int base[REDIST_MAX_DIMS];
+    redist_priv_coords_of_place(&j->base, place, base);
+    for (k = 0; k < layout->ndim; k++) coords[k] = 0;
+    for (k = 0; k < j->base.ndim; k++) coords[j->axis[k]] += base[k] * j->weight[k];
+    return;
+  }
   redist_priv_slow_to_fast(layout, layout->grid_order, axes);
   for (k = layout->ndim - 1; k >= 0; k--) {
     coords[axes[k]] = place % layout->dim[axes[k]].axis.procs;
@@ -2263,17 +2651,38 @@ REDIST_API int redist_layout_place_coords(const redist_layout *layout, int place
   return 1;
 }
 
+/* The axis indices of index[axes] of a reshaped view; 0 when it lies outside. */
+REDIST_PRIV_COLD int redist_priv_indices_of(const redist_layout *layout, const int64_t *index,
+                                            int64_t *indices) {
+  const redist_priv_view *view = &layout->view;
+  int v, k;
+  for (k = 0; k < layout->ndim; k++) indices[k] = layout->dim[k].axis.start;
+  for (v = 0; v < view->axes; v++) {
+    const redist_priv_view_axis *a = &view->axis[v];
+    int64_t rest = a->start + index[v] * a->step;
+    if (index[v] < 0 || index[v] >= a->count) return 0;
+    for (k = a->first + a->digits - 1; k >= a->first; rest /= view->digit[k--].count)
+      indices[view->digit[k].dim] += rest % view->digit[k].count * view->digit[k].step;
+  }
+  return 1;
+}
+
 /* The coordinates that own index[ndim] of the view, and its axis indices; 0 when outside. */
 REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const int64_t *index,
                                               int *coords, int64_t *indices) {
   int d, box = -1;
   if (redist_layout_places(layout) == 0 || index == NULL) return 0;
-  for (d = 0; d < layout->ndim; d++)
-    if ((indices[d] = redist_priv_axis_index(&layout->dim[d].axis, index[d])) < 0) return 0;
+  if (redist_priv_is_reshaped(layout)) {
+    if (!redist_priv_indices_of(layout, index, indices)) return 0;
+  } else
+    for (d = 0; d < layout->ndim; d++)
+      if ((indices[d] = redist_priv_axis_index(&layout->dim[d].axis, index[d])) < 0) return 0;
   if (layout->boxes > 0 && (box = redist_priv_box_of(layout, indices)) < 0) return 0;
   for (d = 0; d < layout->ndim; d++) {
-    coords[d] = box >= 0 ? box : redist_axis_owner(&layout->dim[d].axis, index[d]);
-    if (coords[d] < 0) return 0;
+    const redist_axis *x = &layout->dim[d].axis;
+    const int64_t k = box >= 0 ? box : redist_priv_block_of(x, indices[d]);
+    if (k < 0) return 0;
+    coords[d] = (int)((k + x->first) % x->procs);
   }
   return 1;
 }
@@ -2289,7 +2698,7 @@ REDIST_API int redist_layout_owner(const redist_layout *layout, const int64_t *i
 /* How the local array of one place is stored, in elements: the strides, the offset of local
    position 0 of all axes, and the size of the array. */
 typedef struct {
-  int64_t stride[REDIST_MAX_DIMS]; /* by axis of the view */
+  int64_t stride[REDIST_MAX_DIMS]; /* by axis of the view; of the base, if axes are joined */
   int64_t origin, size;
 } redist_priv_storage;
 
@@ -2302,8 +2711,9 @@ REDIST_PRIV int64_t redist_priv_allocated(const redist_priv_dimension *dim, int 
 REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layout,
                                                        const int *coords) {
   redist_priv_storage storage;
-  int axes[REDIST_MAX_DIMS];
+  int axes[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
   int k;
+  layout = redist_priv_unjoined(layout, &coords, own);
   storage.origin = 0;
   storage.size = 1;
   redist_priv_slow_to_fast(layout, layout->memory_order, axes);
@@ -2374,7 +2784,8 @@ REDIST_PRIV_COLD int64_t redist_priv_least(const redist_priv_dimension *dim, int
 /* Records an error where redist_with_allocated gave less than a place needs. */
 REDIST_PRIV_COLD void redist_priv_check_extents(const redist_layout *layout, const int *coords,
                                                 redist_priv_error *error) {
-  int d;
+  int d, own[REDIST_MAX_DIMS];
+  layout = redist_priv_unjoined(layout, &coords, own);
   for (d = 0; d < layout->ndim; d++)
     if (layout->dim[d].allocated > 0)
       redist_priv_require(error, REDIST_ERR_LAYOUT, d, "the allocated extent",
@@ -2425,26 +2836,67 @@ REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy,
   return ghosts ? copy : redist_priv_drop_ghosts(copy);
 }
 
+/* Frees what belongs to one of the library's own copies. */
+REDIST_PRIV_COLD void redist_priv_close_layout(redist_layout *copy) {
+  redist_priv_forget_sets(copy);
+  REDIST_FREE(copy->joined);
+  copy->joined = NULL;
+}
+
+REDIST_PRIV_COLD void redist_priv_close_pair(redist_layout *pair) {
+  redist_priv_close_layout(&pair[0]);
+  redist_priv_close_layout(&pair[1]);
+}
+
+#ifdef REDIST_NO_LISTS
+#define redist_priv_check_views(from, to, error) ((void)(from), (void)(to), (void)(error))
+#define redist_priv_join(given, copy) ((void)(given), (void)(copy), (int)REDIST_OK)
+#else
+/* The lengths of which axes of two views of the same shape are merged divide each other; boxes and
+   ghost cells are not joined to other axes. */
+REDIST_PRIV_COLD void redist_priv_check_views(const redist_layout *from, const redist_layout *to,
+                                              redist_priv_error *v);
+
+/* Joins the axes of copies of two layouts of the same shape if either is reshaped. On failure
+   nothing is changed. REDIST_ERR_MEMORY, REDIST_ERR_LAYOUT. */
+REDIST_PRIV_COLD int redist_priv_join(const redist_layout *const *given,
+                                      redist_layout *const *copy);
+#endif
+
+/* Checks that two valid layouts show the same shape. */
+REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_layout *from, const redist_layout *to,
+                                               redist_priv_error *v) {
+  int d;
+  if (redist_priv_axes(from) != redist_priv_axes(to))
+    redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d",
+                     redist_priv_axes(from), redist_priv_axes(to));
+  for (d = 0; v->code == REDIST_OK && d < redist_priv_axes(from); d++)
+    if (redist_priv_length(from, d) != redist_priv_length(to, d))
+      redist_priv_fail(v, REDIST_ERR_SHAPE,
+                       "axis %d: the source has extent %" PRId64 ", the destination %" PRId64, d,
+                       redist_priv_length(from, d), redist_priv_length(to, d));
+  if (v->code == REDIST_OK && (redist_priv_is_reshaped(from) || redist_priv_is_reshaped(to)))
+    redist_priv_check_views(from, to, v);
+}
+
 /* Checks that both layouts are valid and show the same shape. On success pair[2] are copies of
    them, with sorted axes, to be closed; that of `from` with or without ghosts. */
 REDIST_PRIV_COLD int redist_priv_open_pair(const redist_layout *from, const redist_layout *to,
                                            int ghosts, redist_layout *pair) {
-  int d, code = redist_layout_check(from);
+  const redist_layout *const given[2] = {from, to};
+  redist_layout *const copy[2] = {&pair[0], &pair[1]};
+  redist_priv_error error = redist_priv_no_error(-1);
+  int code = redist_layout_check(from);
   if (code == REDIST_OK) code = redist_layout_check(to);
-  if (code == REDIST_OK && from->ndim != to->ndim) code = REDIST_ERR_SHAPE;
-  for (d = 0; code == REDIST_OK && d < from->ndim; d++)
-    if (from->dim[d].axis.count != to->dim[d].axis.count) code = REDIST_ERR_SHAPE;
   if (code != REDIST_OK) return code;
+  redist_priv_check_shapes(from, to, &error);
+  if (error.code != REDIST_OK) return error.code;
+  redist_priv_copy_to(&pair[1], to, 1);
   code = redist_priv_sort_axes(redist_priv_copy_to(&pair[0], from, ghosts));
-  if (code != REDIST_OK) return code;
-  code = redist_priv_sort_axes(redist_priv_copy_to(&pair[1], to, 1));
-  if (code != REDIST_OK) redist_priv_forget_sets(&pair[0]);
+  if (code == REDIST_OK) code = redist_priv_sort_axes(&pair[1]);
+  if (code == REDIST_OK) code = redist_priv_join(given, copy);
+  if (code != REDIST_OK) redist_priv_close_pair(pair);
   return code;
-}
-
-REDIST_PRIV_COLD void redist_priv_close_pair(redist_layout *pair) {
-  redist_priv_forget_sets(&pair[0]);
-  redist_priv_forget_sets(&pair[1]);
 }
 
 /* Whether every element has exactly one place in each replica, which is found axis by axis: there
@@ -2487,6 +2939,43 @@ REDIST_PRIV_COLD int redist_priv_axis_shape(const redist_layout *layout, int d, 
   return stride != 0 || shape->count[d] == 1;
 }
 
+/* The same of an axis of a reshaped view. */
+REDIST_PRIV_COLD int redist_priv_view_axis_shape(redist_layout *sorted,
+                                                 const redist_priv_view *view, int axis,
+                                                 const int *coords,
+                                                 const redist_priv_storage *storage,
+                                                 redist_shape *shape) {
+  const redist_priv_view_axis *a = &view->axis[axis];
+  const redist_priv_digit *digit = &view->digit[a->first];
+  redist_axis *x = &sorted->dim[digit->dim].axis;
+  const int alone = redist_priv_only_dim(view, axis) >= 0;
+  redist_shape one;
+  int even;
+  if (a->digits > 1 || (!alone && x->procs > 1)) return 0;
+  memset(&one, 0, sizeof one);
+  if (alone) x->step = digit->step;
+  if (alone) x->count = digit->count;
+  even = redist_priv_axis_shape(sorted, digit->dim, coords[digit->dim], storage, &one);
+  shape->first[axis] = alone ? one.first[digit->dim] : 0;
+  shape->count[axis] = alone ? one.count[digit->dim] : digit->count;
+  shape->stride[axis] = alone ? one.stride[digit->dim] : digit->step * storage->stride[digit->dim];
+  shape->allocated[axis] = alone ? one.allocated[digit->dim] : digit->count;
+  if (alone) shape->origin += one.origin - x->start * storage->stride[digit->dim];
+  return alone ? even : 1;
+}
+
+/* The same of all axes of a reshaped view. */
+REDIST_PRIV_COLD int redist_priv_view_shape(redist_layout *sorted, const redist_priv_view *view,
+                                            const int *coords, const redist_priv_storage *storage,
+                                            redist_shape *shape) {
+  int d, even = 1;
+  for (d = 0; d < sorted->ndim; d++)
+    shape->origin += sorted->dim[d].axis.start * storage->stride[d];
+  for (d = 0; d < view->axes; d++)
+    even &= redist_priv_view_axis_shape(sorted, view, d, coords, storage, shape);
+  return even;
+}
+
 REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
                                          redist_shape *shape) {
   redist_layout sorted;
@@ -2501,8 +2990,10 @@ REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
   redist_priv_coords_of_place(&sorted, place, coords);
   memset(shape, 0, sizeof *shape);
   shape->origin = storage.origin;
-  for (d = 0; d < sorted.ndim; d++)
+  for (d = 0; d < sorted.ndim && !redist_priv_is_reshaped(layout); d++)
     even &= redist_priv_axis_shape(&sorted, d, coords[d], &storage, shape);
+  if (redist_priv_is_reshaped(layout))
+    even = redist_priv_view_shape(&sorted, &layout->view, coords, &storage, shape);
   redist_priv_forget_sets(&sorted);
   return even ? 1 : -1;
 }
@@ -2602,6 +3093,25 @@ REDIST_PRIV redist_priv_run redist_priv_run_at(const redist_priv_runs *list, int
   run.stride[0][REDIST_PRIV_PACKED] = 1;
   run.stride[1][REDIST_PRIV_PACKED] = run.stride[2][REDIST_PRIV_PACKED] = run.n[0];
   return run;
+}
+
+/* Copies a list. REDIST_ERR_MEMORY: the copy is empty. */
+REDIST_PRIV_COLD int redist_priv_copy_runs(const redist_priv_runs *list, redist_priv_runs *copy) {
+  const size_t n = (size_t)list->runs;
+  *copy = *list;
+  copy->room = copy->runs;
+  copy->run = list->run == &list->one ? &copy->one : NULL;
+  copy->segment = NULL;
+  if (list->segment != NULL && n > 0) {
+    copy->segment = REDIST_PRIV_ALLOC(redist_priv_segment, list->runs);
+    if (copy->segment != NULL) memcpy(copy->segment, list->segment, n * sizeof *list->segment);
+  } else if (copy->run == NULL && n > 0) {
+    copy->run = REDIST_PRIV_ALLOC(redist_priv_run, list->runs);
+    if (copy->run != NULL) memcpy(copy->run, list->run, n * sizeof *list->run);
+  }
+  if (n == 0 || copy->run != NULL || copy->segment != NULL) return REDIST_OK;
+  copy->runs = 0;
+  return REDIST_ERR_MEMORY;
 }
 
 /* Adds a run. REDIST_ERR_MEMORY: the list is empty. */
@@ -3294,6 +3804,364 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
   return held;
 }
 
+/* ----------------------------------------------------------------- joined axes: reshaped views */
+
+/* A reshaped view splits axes into digits and merges digits into axes. What a place owns of a split
+   axis that is distributed need not be a product over its digits, and what two places share of a
+   merged axis none over its parts. For example, BLOCK of 24 elements on 2 processes, cut 14 + 10
+   here, split into 4 x 6, from a matrix of 4 x 6 whose rows are dealt out to 2 processes:
+
+       source        destination         joined: one axis of 24 indices, 4 stretches by 2
+       0 0 0 0 0 0   0 0 0 0 0 0           source       000000111111000000111111
+       1 1 1 1 1 1   0 0 0 0 0 0           destination  000000000000001111111111
+       0 0 0 0 0 0   0 0 1 1 1 1
+       1 1 1 1 1 1   1 1 1 1 1 1
+
+   So the axes of the view that share a digit of an axis of either side are joined to one, whose
+   index counts them row by row. It is a scattered axis, whose coordinates are those of all axes
+   that it joins. Its local positions are numbers with a digit for each of these, far enough apart
+   that sums and multiples can be told from each other; when a place's strides are known, they are
+   decoded to offsets. Nothing else knows of it. */
+
+#ifndef REDIST_NO_LISTS
+
+/* The axes of two views that become the axis `number`: one, or several that are joined. */
+typedef struct {
+  int number, axes, axis[REDIST_MAX_DIMS];
+  int64_t count;
+} redist_priv_group;
+
+/* Makes axes of the view that share a digit's axis have one number, the least. */
+REDIST_PRIV_COLD void redist_priv_unite(const redist_priv_view *view, int *group) {
+  int dim[REDIST_MAX_DIMS], v, w, k;
+  for (k = 0; k < REDIST_MAX_DIMS; k++) dim[k] = -1;
+  for (v = 0; v < view->axes; v++)
+    for (k = 0; k < view->axis[v].digits; k++) {
+      int *other = &dim[view->digit[view->axis[v].first + k].dim];
+      const int here = group[v], there = *other < 0 ? here : group[*other];
+      for (w = 0; w < view->axes; w++)
+        if (group[w] == here || group[w] == there) group[w] = here < there ? here : there;
+      *other = v;
+    }
+}
+
+/* Lists the groups of axes that are joined; most are alone. Returns how many. */
+REDIST_PRIV_COLD int redist_priv_find_groups(const redist_priv_view *view,
+                                             redist_priv_group *group) {
+  int number[REDIST_MAX_DIMS], v, w, groups = 0;
+  for (v = 0; v < view->axes; v++) number[v] = v;
+  redist_priv_unite(&view[0], number);
+  redist_priv_unite(&view[1], number);
+  for (v = 0; v < view->axes; v++) {
+    redist_priv_group *g = &group[groups];
+    if (number[v] != v) continue;
+    g->number = groups;
+    g->axes = 0;
+    g->count = 1;
+    for (w = v; w < view->axes; w++)
+      if (number[w] == v) {
+        g->axis[g->axes++] = w;
+        g->count *= view->axis[w].count;
+      }
+    groups++;
+  }
+  return groups;
+}
+
+/* Whether what an axis of one view is merged of has lengths that divide those of the other. */
+REDIST_PRIV_COLD void redist_priv_check_lengths(const redist_priv_view *view, int axis,
+                                                redist_priv_error *v) {
+  const redist_priv_view_axis *a = &view[0].axis[axis], *b = &view[1].axis[axis];
+  int64_t x = 1, y;
+  int i, k;
+  if (redist_priv_is_section(&view[0], axis) || redist_priv_is_section(&view[1], axis)) return;
+  for (i = a->first + a->digits - 1; i > a->first; i--) {
+    x *= view[0].digit[i].count;
+    for (y = 1, k = b->first + b->digits - 1; k > b->first; k--) {
+      y *= view[1].digit[k].count;
+      if (x > 0 && y > 0 && x % y != 0 && y % x != 0)
+        redist_priv_fail_axis(v, REDIST_ERR_SHAPE, axis,
+                              "the source merges by the length %" PRId64
+                              ", the destination by %" PRId64 ": neither divides the other",
+                              x, y);
+    }
+  }
+}
+
+REDIST_PRIV_COLD void redist_priv_check_views(const redist_layout *from, const redist_layout *to,
+                                              redist_priv_error *v) {
+  const redist_layout *layout[2] = {from, to};
+  redist_priv_view view[2];
+  redist_priv_group group[REDIST_MAX_DIMS];
+  int k, g, side, groups;
+  view[0] = redist_priv_view_of(from);
+  view[1] = redist_priv_view_of(to);
+  for (k = 0; k < view->axes; k++) redist_priv_check_lengths(view, k, v);
+  groups = redist_priv_find_groups(view, group);
+  for (g = 0; g < groups; g++)
+    for (side = 0; side < 2; side++)
+      for (k = 0; k < group[g].axes && group[g].axes > 1; k++)
+        if (layout[side]->boxes > 0 || layout[side]->dim[group[g].axis[k]].axis.ghosts != 0)
+          redist_priv_fail_axis(
+              v, REDIST_ERR_LAYOUT, group[g].axis[k],
+              "the %s splits an axis into this and others, but the %s has %s here",
+              side == 0 ? "destination" : "source", side == 0 ? "source" : "destination",
+              layout[side]->boxes > 0 ? "boxes" : "ghost cells");
+}
+
+/* The number among dim[] of a group's only axis, if it need not be joined; else -1. */
+REDIST_PRIV_COLD int redist_priv_alone(const redist_priv_view *view,
+                                       const redist_priv_group *group) {
+  return group->axes == 1 ? redist_priv_only_dim(view, group->axis[0]) : -1;
+}
+
+/* Numbers the local positions of the base's axes. REDIST_ERR_OVERFLOW. */
+REDIST_PRIV_COLD int redist_priv_number_positions(redist_priv_joined *j,
+                                                  const redist_priv_group *group) {
+  const redist_layout *base = &j->base;
+  const redist_priv_dimension *faster = NULL;
+  int64_t reach[REDIST_MAX_DIMS];
+  int64_t unit = 0;
+  int k, g, last = -1;
+  redist_priv_slow_to_fast(base, base->memory_order, j->order);
+  for (g = 0; g < REDIST_MAX_DIMS; g++) reach[g] = 1;
+  for (k = base->ndim - 1; k >= 0; k--) {
+    const int d = j->order[k];
+    const redist_axis *x = &base->dim[d].axis;
+    g = j->axis[d];
+    j->folded[d] = redist_priv_alone(&j->view, &group[g]) < 0 && last == g &&
+                   faster->axis.procs == 1 && faster->low == 0 && faster->high == 0 &&
+                   faster->allocated <= 0 && !redist_priv_is_scattered(&faster->axis);
+    j->unit[d] = j->folded[d] ? unit * faster->axis.extent : reach[g];
+    unit = j->unit[d] = redist_priv_max(j->unit[d], 1); /* 0: there are no elements */
+    reach[g] =
+        redist_priv_multiply(j->unit[d], 4 * redist_priv_largest(x) + 4, REDIST_PRIV_MAX_ELEMENTS);
+    if (redist_priv_alone(&j->view, &group[g]) < 0 && reach[g] >= REDIST_PRIV_MAX_ELEMENTS)
+      return REDIST_ERR_OVERFLOW;
+    last = g;
+    faster = &base->dim[d];
+  }
+  return REDIST_OK;
+}
+
+/* A walk along a joined axis, from piece to piece. */
+typedef struct {
+  const redist_priv_joined *joined;
+  const redist_priv_group *group;
+  redist_priv_cursor cursor[REDIST_MAX_DIMS]; /* of the base's axes */
+} redist_priv_joiner;
+
+/* The indices of the base's axes at index i; *inner, *step: which of them advances, how far.
+   Returns for how many indices, at least 1. */
+REDIST_PRIV_COLD int64_t redist_priv_indices_at(const redist_priv_joiner *w, int64_t i,
+                                                int64_t *index, int *inner, int64_t *step) {
+  const redist_priv_view *view = &w->joined->view;
+  int64_t length = 1;
+  int n, k, found = 0;
+  for (n = w->group->axes - 1; n >= 0; n--) {
+    const redist_priv_view_axis *a = &view->axis[w->group->axis[n]];
+    const int64_t at = i % a->count;
+    int64_t rest = a->start + at * a->step;
+    i /= a->count;
+    for (k = a->first + a->digits - 1; k >= a->first; k--) {
+      const redist_priv_digit *digit = &view->digit[k];
+      const int64_t here = digit->count == 0 ? 0 : rest % digit->count;
+      rest /= redist_priv_max(digit->count, 1);
+      index[digit->dim] += here * digit->step;
+      if (found || digit->count < 2) continue;
+      found = 1;
+      *inner = digit->dim;
+      *step = digit->step * a->step;
+      length = (a->step > 0 ? digit->count - 1 - here : here) / redist_priv_abs(a->step) + 1;
+      length = redist_priv_min(length, a->count - at);
+    }
+  }
+  return length;
+}
+
+/* The stretch that begins at index i; *length: how long it is. */
+REDIST_PRIV_COLD redist_priv_stretch redist_priv_piece_at(redist_priv_joiner *w, int64_t i,
+                                                          int64_t *length) {
+  const redist_priv_joined *j = w->joined;
+  const int axis = w->group->number;
+  redist_priv_stretch piece = {i, 0, -1, 1, 0};
+  int64_t index[REDIST_MAX_DIMS], step = 1;
+  int d, inner = -1;
+  for (d = 0; d < j->base.ndim; d++) index[d] = j->base.dim[d].axis.start;
+  *length = redist_priv_indices_at(w, i, index, &inner, &step);
+  for (d = 0; d < j->base.ndim; d++) {
+    redist_axis x = j->base.dim[d].axis;
+    redist_priv_track track;
+    if (j->axis[d] != axis) continue;
+    x.start = index[d];
+    x.step = d == inner ? step : 1;
+    x.count = d == inner ? *length : 1;
+    track = redist_priv_block_at(&x, 0, &w->cursor[d]);
+    piece.set += w->cursor[d].coord * j->weight[d];
+    piece.local += track.local * j->unit[d];
+    if (d != inner) continue;
+    *length = track.length;
+    piece.step = track.step * j->unit[d];
+  }
+  return piece;
+}
+
+/* Fills the sets of a joined axis. REDIST_ERR_MEMORY; forget them even on failure. */
+REDIST_PRIV_COLD int redist_priv_walk_axis(redist_priv_joiner *w, redist_axis *x) {
+  redist_priv_stretch *last = NULL, next;
+  int64_t i, length, room = 0, before = 0;
+  int code = REDIST_OK;
+  x->sets = REDIST_PRIV_ZEROED(redist_priv_sets, 1);
+  if (x->sets == NULL) return REDIST_ERR_MEMORY;
+  code = redist_priv_open_sets(x->sets, x->procs);
+  for (i = 0; i < x->extent && code == REDIST_OK; i += length) {
+    next = redist_priv_piece_at(w, i, &length);
+    x->sets->size[next.set] += length;
+    if (last != NULL && last->set == next.set && before == 1) last->step = next.local - last->local;
+    if (last != NULL && last->set == next.set && last->local + before * last->step == next.local &&
+        (length == 1 || next.step == last->step)) {
+      before += length;
+      continue;
+    }
+    before = length;
+    code = REDIST_PRIV_APPEND(x->sets->stretch, x->sets->stretches, room, next);
+    last = &x->sets->stretch[x->sets->stretches - 1];
+  }
+  memset(&next, 0, sizeof next);
+  next.start = x->extent;
+  if (code == REDIST_OK)
+    code = REDIST_PRIV_APPEND(x->sets->stretch, x->sets->stretches, room, next);
+  if (code != REDIST_OK) return code;
+  x->sets->stretches--;
+  redist_priv_link_sets(x->sets, x->procs);
+  return REDIST_OK;
+}
+
+/* The axis that a group becomes on a side, but for its sets. */
+REDIST_PRIV_COLD redist_priv_dimension redist_priv_joined_dim(const redist_priv_joined *j,
+                                                              const redist_priv_group *group) {
+  const int dim = redist_priv_alone(&j->view, group);
+  redist_priv_dimension joined;
+  int d;
+  if (dim >= 0) {
+    const redist_priv_digit *digit = &j->view.digit[j->view.axis[group->axis[0]].first];
+    joined = j->base.dim[dim];
+    joined.axis.step = digit->step;
+    joined.axis.count = digit->count;
+    return joined;
+  }
+  memset(&joined, 0, sizeof joined);
+  joined.axis.kind = REDIST_PRIV_JOINED;
+  joined.axis.procs = 1;
+  for (d = 0; d < j->base.ndim; d++)
+    joined.axis.procs *= j->axis[d] == group->number ? j->base.dim[d].axis.procs : 1;
+  joined.axis.block = joined.axis.step = joined.axis.apart = 1;
+  joined.axis.extent = joined.axis.count = group->count;
+  return joined;
+}
+
+/* Orders the joined axes as their fastest axes lie in memory. */
+REDIST_PRIV_COLD void redist_priv_order_joined(const redist_priv_joined *j, redist_layout *copy) {
+  int k, g, faster, stored[REDIST_MAX_DIMS];
+  for (k = 0; k < j->base.ndim; k++) stored[j->axis[j->order[k]]] = k;
+  for (g = 0; g < copy->ndim; g++) {
+    for (k = faster = 0; k < copy->ndim; k++) faster += stored[k] > stored[g];
+    copy->dim[g].stored = copy->memory_order == REDIST_ROW_MAJOR ? copy->ndim - 1 - faster : faster;
+  }
+}
+
+/* Joins the axes of a copy. REDIST_ERR_MEMORY, REDIST_ERR_OVERFLOW; forget its sets even then. */
+REDIST_PRIV_COLD int redist_priv_join_side(const redist_priv_view *view,
+                                           const redist_priv_group *group, int groups,
+                                           redist_layout *copy) {
+  redist_priv_joined *j = REDIST_PRIV_ZEROED(redist_priv_joined, 1);
+  redist_priv_joiner walker;
+  int g, d, k, weight[REDIST_MAX_DIMS], code;
+  if (j == NULL) return REDIST_ERR_MEMORY;
+  redist_priv_copy_to(&j->base, copy, 1);
+  j->view = *view;
+  for (g = 0; g < groups; g++)
+    for (weight[g] = 1, k = 0; k < group[g].axes; k++) {
+      const redist_priv_view_axis *a = &view->axis[group[g].axis[k]];
+      for (d = 0; d < a->digits; d++) j->axis[view->digit[a->first + d].dim] = g;
+    }
+  for (d = 0; d < copy->ndim; d++) {
+    j->weight[d] = weight[j->axis[d]];
+    weight[j->axis[d]] *= copy->dim[d].axis.procs;
+  }
+  copy->joined = j;
+  copy->ndim = groups;
+  code = redist_priv_number_positions(j, group);
+  for (g = 0; g < groups; g++) copy->dim[g] = redist_priv_joined_dim(j, &group[g]);
+  redist_priv_order_joined(j, copy);
+  for (g = 0; g < groups && code == REDIST_OK; g++) {
+    if (copy->dim[g].axis.kind != REDIST_PRIV_JOINED) continue;
+    memset(&walker, 0, sizeof walker);
+    walker.joined = j;
+    walker.group = &group[g];
+    code = redist_priv_walk_axis(&walker, &copy->dim[g].axis);
+  }
+  return code;
+}
+
+REDIST_PRIV_COLD int redist_priv_join(const redist_layout *const *given,
+                                      redist_layout *const *copy) {
+  redist_priv_group group[REDIST_MAX_DIMS];
+  redist_priv_view view[2];
+  int groups, side, code = REDIST_OK;
+  if (!redist_priv_is_reshaped(given[0]) && !redist_priv_is_reshaped(given[1])) return code;
+  for (side = 0; side < 2; side++) view[side] = redist_priv_view_of(given[side]);
+  groups = redist_priv_find_groups(view, group);
+  for (side = 0; side < 2 && code == REDIST_OK; side++)
+    code = redist_priv_join_side(&view[side], group, groups, copy[side]);
+  return code;
+}
+
+/* Forgets the sets of the base; those of an axis alone are the copy's. */
+REDIST_PRIV_COLD void redist_priv_forget_joined(redist_layout *copy) {
+  redist_priv_joined *j = copy->joined;
+  int d;
+  for (d = 0; d < j->base.ndim; d++)
+    if (copy->dim[j->axis[d]].axis.kind != REDIST_PRIV_JOINED) j->base.dim[d].axis.sets = NULL;
+  redist_priv_forget_sets(&j->base);
+}
+
+#endif
+
+/* The offset of a joined axis's local position, or the distance of two, at a place. */
+REDIST_PRIV_COLD int64_t redist_priv_decode(const redist_priv_joined *j, int axis,
+                                            const redist_priv_storage *storage, int64_t position) {
+  int64_t offset = 0, local;
+  int k;
+  for (k = 0; k < j->base.ndim; k++) {
+    const int d = j->order[k];
+    if (j->axis[d] != axis || j->folded[d]) continue;
+    local = redist_priv_floor_div(position + j->unit[d] / 2, j->unit[d]);
+    position -= local * j->unit[d];
+    offset += local * storage->stride[d];
+  }
+  REDIST_ASSERT(position == 0);
+  return offset;
+}
+
+/* Decodes a side's positions of a joined axis's runs. */
+REDIST_PRIV_COLD void redist_priv_decode_runs(const redist_priv_joined *j, int axis,
+                                              const redist_priv_storage *storage, int side,
+                                              redist_priv_runs *list) {
+  int64_t r;
+  int level;
+  for (r = 0; r < list->runs; r++) {
+    int64_t *at =
+        redist_priv_has_segments(list) ? &list->segment[r].at[side] : &list->run[r].at[side];
+    *at = redist_priv_decode(j, axis, storage, *at);
+    for (level = 0; level < (redist_priv_has_segments(list) ? 1 : REDIST_PRIV_LEVELS); level++) {
+      int64_t *stride = redist_priv_has_segments(list) ? &list->segment[r].stride[side]
+                                                       : &list->run[r].stride[level][side];
+      *stride = redist_priv_decode(j, axis, storage, *stride);
+    }
+  }
+}
+
 /* -------------------------------------------------------------------- directories: who is where */
 
 /* A tree of the view indices that boxes hold, ghost cells included. Its leaves lie along a
@@ -3505,6 +4373,7 @@ typedef struct {
   const redist_priv_runs *axis[REDIST_MAX_DIMS];
   int64_t stride[REDIST_PRIV_SIDES][REDIST_MAX_DIMS];
   int64_t origin[REDIST_PRIV_SIDES];
+  redist_priv_runs *decoded; /* decoded[ndim]: of joined axes; NULL: none */
 } redist_priv_message;
 
 /* The same where an axis is scattered: sweeps the side that is not, or has ghosts. */
@@ -3685,6 +4554,18 @@ REDIST_PRIV int redist_priv_find_axis_peers(const redist_axis *x, int coord, int
   return code == REDIST_OK && runs ? redist_priv_meet_peers(x, coord, own, other, p) : code;
 }
 
+/* Decodes this place's positions of joined axes. */
+REDIST_PRIV_COLD void redist_priv_decode_peers(const redist_layout *mine, const int *coords,
+                                               redist_priv_place_peers *n) {
+  const redist_priv_storage storage = redist_priv_storage_at(mine, coords);
+  int64_t k;
+  int d;
+  for (d = 0; d < n->ndim; d++)
+    for (k = 0; k < n->axis[d].peers * n->axis[d].images; k++)
+      if (mine->dim[d].axis.kind == REDIST_PRIV_JOINED)
+        redist_priv_decode_runs(mine->joined, d, &storage, n->own, &n->axis[d].runs[k]);
+}
+
 /* The peers of the place at coords of layout `mine`, which is side `own` of the exchange, with or
    without the runs that it shares with them. except: the boxes of this rank may be left out; or -1.
    REDIST_ERR_MEMORY; free with redist_priv_place_peers_free even on failure. */
@@ -3708,6 +4589,8 @@ REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coo
       code = redist_priv_meet_peers(x, coords[d], own, y, &n->axis[d]);
     n->messages *= n->boxes ? 1 : n->axis[d].peers;
   }
+  if (REDIST_PRIV_SCATTERS && mine->joined != NULL && runs && code == REDIST_OK)
+    redist_priv_decode_peers(mine, coords, n);
   return code;
 }
 
@@ -3772,10 +4655,43 @@ REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_place_p
   return m;
 }
 
-REDIST_PRIV void redist_priv_store(redist_priv_message *m, int side,
+/* Sets how a side stores a message, the one whose place's peers it is of. */
+REDIST_PRIV void redist_priv_store(redist_priv_message *m, int side, const redist_layout *layout,
                                    const redist_priv_storage *storage) {
+  int d;
   memcpy(m->stride[side], storage->stride, sizeof storage->stride);
   m->origin[side] = storage->origin;
+  if (!REDIST_PRIV_SCATTERS || layout->joined == NULL) return;
+  for (d = 0; d < layout->joined->base.ndim; d++)
+    m->stride[side][layout->joined->axis[d]] = storage->stride[d];
+  for (d = 0; d < layout->ndim; d++)
+    if (layout->dim[d].axis.kind == REDIST_PRIV_JOINED) m->stride[side][d] = 1;
+}
+
+/* The same of the other side. REDIST_ERR_MEMORY; close the message even on failure. */
+REDIST_PRIV int redist_priv_store_there(redist_priv_message *m, int side,
+                                        const redist_layout *layout,
+                                        const redist_priv_storage *storage) {
+  int d, code = REDIST_OK;
+  redist_priv_store(m, side, layout, storage);
+  if (!REDIST_PRIV_SCATTERS || layout->joined == NULL) return REDIST_OK;
+  m->decoded = REDIST_PRIV_ZEROED(redist_priv_runs, m->ndim);
+  if (m->decoded == NULL) return REDIST_ERR_MEMORY;
+  for (d = 0; d < m->ndim && code == REDIST_OK; d++) {
+    if (layout->dim[d].axis.kind != REDIST_PRIV_JOINED) continue;
+    code = redist_priv_copy_runs(m->axis[d], &m->decoded[d]);
+    if (code == REDIST_OK)
+      redist_priv_decode_runs(layout->joined, d, storage, side, &m->decoded[d]);
+    m->axis[d] = &m->decoded[d];
+  }
+  return code;
+}
+
+REDIST_PRIV void redist_priv_message_close(redist_priv_message *m) {
+  int d;
+  if (!REDIST_PRIV_SCATTERS || m->decoded == NULL) return;
+  for (d = 0; d < m->ndim; d++) redist_priv_runs_free(&m->decoded[d]);
+  REDIST_FREE(m->decoded);
 }
 
 /* -------------------------------------------------------------------------------------- copying */
@@ -5506,24 +6422,29 @@ REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m,
   redist_priv_storage storage;
   redist_priv_pool pool;
   redist_priv_program program;
-  int side, code, coords[REDIST_MAX_DIMS], order[REDIST_MAX_DIMS];
+  int side, code = REDIST_OK, coords[REDIST_MAX_DIMS], order[REDIST_MAX_DIMS];
   if (message.elements == 0) return REDIST_OK;
   for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
     redist_priv_coords_of_place(pair->side[side]->layout, pair->place[side], coords);
     storage = redist_priv_storage_at(pair->side[side]->layout, coords);
-    redist_priv_store(&message, side, &storage);
+    if (side == pair->n->own)
+      redist_priv_store(&message, side, pair->side[side]->layout, &storage);
+    else
+      code = redist_priv_store_there(&message, side, pair->side[side]->layout, &storage);
   }
   redist_priv_slow_to_fast(from, from->memory_order, order);
   manner.element[0] = manner.element[1] = m->policy.element;
   manner.combine = m->policy.function != NULL;
   manner.stream = storage.size * m->policy.element >= REDIST_STREAM_BYTES;
   memset(&pool, 0, sizeof pool);
-  code = redist_priv_compile(&pool, &message, order, NULL, NULL, manner, &program);
+  if (code == REDIST_OK)
+    code = redist_priv_compile(&pool, &message, order, NULL, NULL, manner, &program);
   if (code == REDIST_OK)
     redist_priv_copy(&pool, &program, &m->policy,
                      (const char *)m->from[pair->place[REDIST_PRIV_FROM]],
                      (char *)m->to[pair->place[REDIST_PRIV_TO]]);
   redist_priv_pool_free(&pool);
+  redist_priv_message_close(&message);
   return code;
 }
 
@@ -5904,7 +6825,7 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
       traffic == NULL ? REDIST_ERR_ARGUMENT : redist_priv_open_pair(from, to, combining != 0, pair);
   if (traffic != NULL) memset(traffic, 0, sizeof *traffic);
   if (code != REDIST_OK) return code;
-  code = redist_priv_received(to) < 0
+  code = redist_priv_received(&pair[1]) < 0
              ? REDIST_ERR_OVERFLOW
              : redist_priv_count_traffic(&pair[0], &pair[1], combining, traffic);
   if (code != REDIST_OK) memset(traffic, 0, sizeof *traffic);
@@ -6366,7 +7287,7 @@ REDIST_PRIV_COLD void redist_priv_schedule_close(redist_schedule *s) {
     }
     REDIST_FREE(s->by_rank[side]);
     REDIST_FREE(s->rank[side]);
-    redist_priv_forget_sets(&s->kept[side]);
+    redist_priv_close_layout(&s->kept[side]);
   }
 }
 
@@ -6669,7 +7590,9 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
   const int phases = (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1;
   const int single = redist_priv_check_single(from, to);
   const int tries =
-      max > 0 && single == REDIST_OK && redist_priv_is_product(from, to) ? phases * ALL + ALL : 0;
+      max > 0 && single == REDIST_OK && redist_priv_is_product(from, to) && to->joined == NULL
+          ? phases * ALL + ALL
+          : 0;
   redist_priv_route route;
   double seconds, least = DBL_MAX;
   int k, best = ALL, code = single == REDIST_ERR_MEMORY ? single : REDIST_OK;
@@ -7229,14 +8152,75 @@ REDIST_PRIV_COLD void redist_priv_print_axis(redist_priv_writer *w,
   if (dim->allocated != 0) redist_priv_print(w, " allocated(%" PRId64 ")", dim->allocated);
 }
 
+/* The view of a layout that is reshaped, or whose axes are joined; else NULL. */
+REDIST_PRIV_COLD const redist_priv_view *redist_priv_reshaped_view(const redist_layout *layout) {
+  return layout->joined != NULL            ? &layout->joined->view
+         : redist_priv_is_reshaped(layout) ? &layout->view
+                                           : NULL;
+}
+
+/* Whether a view shows all elements in their order before it was reshaped, in other lengths. */
+REDIST_PRIV_COLD int redist_priv_is_in_order(const redist_layout *layout) {
+#ifdef REDIST_NO_LISTS
+  return layout == NULL;
+#else
+  const redist_priv_view *a = &layout->view, *b;
+  redist_layout other = *layout;
+  int64_t length[REDIST_MAX_DIMS];
+  int v, k, same;
+  for (v = 0; v < a->axes; v++) length[v] = a->axis[v].count;
+  other.view.axes = 0;
+  other = redist_priv_reshaped(other, a->axes, length);
+  b = &other.view;
+  same = other.error.code == REDIST_OK && a->axes == b->axes;
+  for (v = 0; same && v < a->axes; v++) {
+    same = a->axis[v].digits == b->axis[v].digits && !redist_priv_is_section(a, v);
+    for (k = 0; same && k < a->axis[v].digits; k++) {
+      const redist_priv_digit *x = &a->digit[a->axis[v].first + k],
+                              *y = &b->digit[b->axis[v].first + k];
+      same = x->dim == y->dim && x->count == y->count && x->step == y->step;
+    }
+  }
+  return same;
+#endif
+}
+
+/* Says which indices of which axes each axis of a reshaped view shows. */
+REDIST_PRIV_COLD void redist_priv_print_view(redist_priv_writer *w, const redist_layout *layout,
+                                             const redist_priv_view *view) {
+  int v, k;
+  for (v = 0; v < view->axes; v++) {
+    const redist_priv_view_axis *a = &view->axis[v];
+    redist_priv_print(w, "; axis %d of %" PRId64 " shows", v, a->count);
+    for (k = a->first; k < a->first + a->digits; k++)
+      redist_priv_print(w, "%s %" PRId64 " indices of %d in steps of %" PRId64,
+                        k == a->first ? "" : " by", view->digit[k].count, view->digit[k].dim,
+                        view->digit[k].step);
+    if (redist_priv_is_section(view, v))
+      redist_priv_print(w, ", of these [%" PRId64 ":%" PRId64 ":%" PRId64 "]", a->start, a->count,
+                        a->step);
+  }
+  for (k = 0; k < layout->ndim; k++)
+    if (layout->dim[k].axis.start != 0)
+      redist_priv_print(w, "; axis %d from index %" PRId64 " on", k, layout->dim[k].axis.start);
+}
+
 REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redist_layout *layout) {
+  const redist_priv_view *view = redist_priv_reshaped_view(layout);
+  const int in_order = redist_priv_is_reshaped(layout) && redist_priv_is_in_order(layout);
   int d, k, permuted = 0;
+  layout = redist_priv_unjoined(layout, NULL, NULL);
   for (d = 0; d < layout->ndim; d++)
-    redist_priv_print(w, "%s%" PRId64, d == 0 ? "" : "x", layout->dim[d].axis.count);
+    redist_priv_print(w, "%s%" PRId64, d == 0 ? "" : "x",
+                      view != NULL && !in_order ? layout->dim[d].axis.extent
+                                                : layout->dim[d].axis.count);
   for (d = 0; d < layout->ndim; d++) {
+    redist_priv_dimension dim = layout->dim[d];
+    if (view != NULL && !in_order)
+      dim.axis.start = 0, dim.axis.step = 1, dim.axis.count = dim.axis.extent;
     redist_priv_print(w, d == 0 ? ": " : ", ");
-    redist_priv_print_axis(w, &layout->dim[d]);
-    permuted |= layout->dim[d].stored != d;
+    redist_priv_print_axis(w, &dim);
+    permuted |= dim.stored != d;
   }
   for (d = 0; permuted && d < layout->ndim; d++)
     redist_priv_print(w, "%s%d%s", d == 0 ? "; axes(" : ",", layout->dim[d].stored,
@@ -7258,6 +8242,9 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
     redist_priv_print(w, "%s%" PRId64, k == 0 ? "; offsets " : ",", layout->offsets[k]);
   if (layout->ranks == NULL && layout->first_rank != 0)
     redist_priv_print(w, "; from rank %d", layout->first_rank);
+  for (d = 0; in_order && d < view->axes; d++)
+    redist_priv_print(w, "%s%" PRId64, d == 0 ? "; reshaped " : "x", view->axis[d].count);
+  if (view != NULL && !in_order) redist_priv_print_view(w, layout, view);
 }
 
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size) {
@@ -7268,6 +8255,7 @@ REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text,
   if (redist_layout_check(layout) != REDIST_OK) return -1;
   for (d = 0; d < layout->ndim; d++)
     if (layout->dim[d].axis.kind == REDIST_PRIV_INDICES) return -1;
+  if (redist_priv_is_reshaped(layout) && !redist_priv_is_in_order(layout)) return -1;
   redist_priv_print_layout(&w, layout);
   return w.length;
 }
@@ -7295,6 +8283,8 @@ typedef struct {
   size_t room, used; /* bytes; used > room: it does not fit, and only the bytes are counted */
   int ndim;
   redist_priv_dimension said[REDIST_MAX_DIMS]; /* the numbers of the axes, not yet checked */
+  int lengths;                                 /* of the reshaped view; 0: it is not reshaped */
+  int64_t length[REDIST_MAX_DIMS];
   /* of the axes and the options so far; its axes are numbered as in the text */
   redist_layout layout;
   unsigned subjects;     /* what the axis, or the options, have said so far */
@@ -7625,6 +8615,15 @@ REDIST_PRIV_COLD void redist_priv_parse_stored(redist_priv_reader *r, int revers
   for (d = 0; d < r->ndim; d++) r->layout.dim[d].stored = stored[d];
 }
 
+/* Reads the lengths of a reshaped view. */
+REDIST_PRIV_COLD void redist_priv_parse_lengths(redist_priv_reader *r) {
+  do {
+    const int64_t length = redist_priv_parse_number(r, NULL, "a length", INT64_MAX);
+    if (r->lengths < REDIST_MAX_DIMS) r->length[r->lengths] = length;
+    r->lengths++;
+  } while (redist_priv_parse_accept(r, "x"));
+}
+
 REDIST_PRIV_COLD redist_order redist_priv_parse_order(redist_priv_reader *r) {
   if (redist_priv_parse_accept(r, "column-major")) return REDIST_COLUMN_MAJOR;
   redist_priv_parse_expect(r, "row-major", "'row-major' or 'column-major'");
@@ -7663,9 +8662,12 @@ REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r) {
     r->boxes = (int)r->listed;
   } else if (redist_priv_parse_begins(r, "partial", 64))
     r->partial = 1;
+  else if (REDIST_PRIV_SCATTERS && redist_priv_parse_begins(r, "reshaped", 256))
+    redist_priv_parse_lengths(r);
   else
     redist_priv_parse_unexpected(r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', "
-                                    "'ranks', 'on', 'offsets', 'replicas', 'boxes', 'partial'");
+                                    "'ranks', 'on', 'offsets', 'replicas', 'boxes', 'partial', "
+                                    "'reshaped'");
 }
 
 REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r) {
@@ -7689,6 +8691,9 @@ REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r) {
   }
   if (r->partial) r->layout = redist_partial(r->layout);
   redist_priv_store_axes(r);
+#ifndef REDIST_NO_LISTS
+  if (r->lengths > 0) r->layout = redist_priv_reshaped(r->layout, r->lengths, r->length);
+#endif
   for (k = 0; k < 2 && redist_priv_usable(&r->layout); k++)
     if (r->counted[k] > 0 && r->counted[k] != redist_layout_places(&r->layout))
       redist_priv_parse_error(r, r->counted_at[k], "%" PRId64 " %s for a grid of %d places",

@@ -1537,6 +1537,23 @@ REDIST_PRIV_COLD void redist_priv_list_axis(redist_priv_words *w,
   }
 }
 
+/* The digits of a reshaped view. */
+REDIST_PRIV_COLD void redist_priv_list_view(redist_priv_words *w, const redist_priv_view *view) {
+  static const char *const name[] = {"number of digits", "start of the view's section",
+                                     "step of the view's section", "length of the view"};
+  static const char *const digit[] = {"axis of a digit", "length of a digit", "step of a digit"};
+  int v, k;
+  for (v = 0; v < view->axes; v++) {
+    const redist_priv_view_axis *a = &view->axis[v];
+    const int64_t value[] = {a->digits, a->start, a->step, a->count};
+    redist_priv_list(w, sizeof name / sizeof name[0], name, value);
+    for (k = a->first; k < a->first + a->digits; k++) {
+      const int64_t of[] = {view->digit[k].dim, view->digit[k].count, view->digit[k].step};
+      redist_priv_list(w, sizeof digit / sizeof digit[0], digit, of);
+    }
+  }
+}
+
 REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side,
                                               const redist_layout *layout) {
   static const char *const name[] = {"number of axes",     "grid order",      "memory order",
@@ -1552,6 +1569,9 @@ REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side,
   int k;
   w->side = side;
   redist_priv_list(w, sizeof name / sizeof name[0], name, value);
+  if (REDIST_PRIV_SCATTERS && layout->joined != NULL)
+    redist_priv_list_view(w, &layout->joined->view);
+  layout = redist_priv_unjoined(layout, NULL, NULL);
   for (w->axis = 0; w->axis < layout->ndim; w->axis++)
     redist_priv_list_axis(w, &layout->dim[w->axis]);
   w->axis = -1;
@@ -1717,18 +1737,6 @@ REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *lay
   redist_priv_keep_lists(room, layout, copy);
   redist_priv_fail(v, redist_priv_sort_axes(copy), "no memory for a plan");
   return copy;
-}
-
-REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_priv_part *part, redist_priv_error *v) {
-  int d;
-  if (part->from->ndim != part->to->ndim)
-    redist_priv_fail(v, REDIST_ERR_SHAPE, "the source has %d axes, the destination %d",
-                     part->from->ndim, part->to->ndim);
-  for (d = 0; d < part->from->ndim && v->code == REDIST_OK; d++)
-    if (part->from->dim[d].axis.count != part->to->dim[d].axis.count)
-      redist_priv_fail(v, REDIST_ERR_SHAPE,
-                       "axis %d: the source has extent %" PRId64 ", the destination %" PRId64, d,
-                       part->from->dim[d].axis.count, part->to->dim[d].axis.count);
 }
 
 /* The cells of a place that hold elements, in its rank's array: first + i * stride[axis] + j *
@@ -1980,7 +1988,8 @@ REDIST_PRIV redist_priv_message redist_priv_product_message(const redist_plan *p
   redist_priv_message m = redist_priv_message_of(&half->peers[product->held], product->message,
                                                  product->number, part->from);
   REDIST_ASSERT(product->held < half->found);
-  redist_priv_store(&m, product->own, &half->place[product->held].storage);
+  redist_priv_store(&m, product->own, product->own == REDIST_PRIV_FROM ? part->from : part->to,
+                    &half->place[product->held].storage);
   return m;
 }
 
@@ -2207,8 +2216,9 @@ REDIST_PRIV_COLD int redist_priv_keep_products(redist_plan *p, redist_priv_part 
   REDIST_ASSERT(there != NULL);
   for (; product->number < images && code == REDIST_OK; product->number++) {
     redist_priv_message m = redist_priv_product_message(p, product);
-    redist_priv_store(&m, REDIST_PRIV_TO, &there->storage);
-    if (m.elements > 0) code = redist_priv_keep(p, part, m);
+    code = redist_priv_store_there(&m, REDIST_PRIV_TO, part->to, &there->storage);
+    if (m.elements > 0 && code == REDIST_OK) code = redist_priv_keep(p, part, m);
+    redist_priv_message_close(&m);
     p->local.bytes += redist_priv_round_up(m.elements * part->packed_bytes, REDIST_PRIV_LINE);
   }
   return code;
@@ -4648,11 +4658,14 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
     const redist_priv_part *part = &p->part[product->part];
     const redist_priv_storage *there = redist_priv_storage_there(p, channel->board, product);
     redist_priv_message m = redist_priv_product_message(p, product);
-    redist_priv_store(&m, !own, there);
+    code =
+        redist_priv_store_there(&m, !own, own == REDIST_PRIV_FROM ? part->to : part->from, there);
     bytes += there->size * part->element_bytes;
-    code = redist_priv_compile(&p->pool, &m, part->order, NULL, NULL,
-                               redist_priv_manner_of(part, REDIST_PRIV_FROM, REDIST_PRIV_TO, 0),
-                               &copy);
+    if (code == REDIST_OK)
+      code = redist_priv_compile(&p->pool, &m, part->order, NULL, NULL,
+                                 redist_priv_manner_of(part, REDIST_PRIV_FROM, REDIST_PRIV_TO, 0),
+                                 &copy);
+    redist_priv_message_close(&m);
     copy.array = product->part;
     if (code == REDIST_OK)
       code = redist_priv_add_copy(&p->pool, &p->copies, peer->direct_first, &copy);
@@ -5883,9 +5896,9 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout 
   if (options.max_buffer > 0)
     options.max_buffer =
         (size_t)redist_priv_max(((int64_t)options.max_buffer - c->most_bytes) / c->phases, 1);
-  return redist_plan_create(p->comm, redist_priv_stage_layout(p, between, k),
-                            redist_priv_stage_layout(p, between, k + 1), p->part->element, &options,
-                            &c->phase[k]);
+  return redist_plan_create(p->comm, k == 0 ? p->given->from : &between[k - 1],
+                            k == c->phases - 1 ? p->given->to : &between[k], p->part->element,
+                            &options, &c->phase[k]);
 }
 
 /* Fails where the phases cannot be planned. Intermediate arrays use two buffers alternately, which
@@ -6523,6 +6536,8 @@ REDIST_PRIV_COLD void redist_priv_forget_part(redist_priv_part *part) {
 
 REDIST_PRIV_COLD void redist_priv_part_free(redist_priv_part *part) {
   redist_priv_forget_part(part);
+  if (part->from != NULL) redist_priv_close_layout(part->from);
+  if (part->to != NULL) redist_priv_close_layout(part->to);
   REDIST_FREE(part->half[0].place);
   REDIST_FREE(part->half[1].place);
   REDIST_FREE(part->from);
@@ -6576,7 +6591,8 @@ REDIST_PRIV_COLD int redist_priv_same_but_ghosts(const redist_layout *a, const r
                                                  int rank) {
   redist_priv_held_place held = redist_priv_before_first(), other = held;
   int k, same = a->ndim == b->ndim && a->grid_order == b->grid_order &&
-                a->memory_order == b->memory_order && a->copies == b->copies;
+                a->memory_order == b->memory_order && a->copies == b->copies && a->joined == NULL &&
+                b->joined == NULL;
   for (k = 0; same && k < a->ndim; k++) {
     const redist_priv_dimension *x = &a->dim[k], *y = &b->dim[k];
     same = x->stored == y->stored && x->low == y->low && x->high == y->high &&
@@ -6647,6 +6663,8 @@ REDIST_PRIV_COLD void redist_priv_set_policy(redist_plan *p, redist_priv_part *p
 REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *part,
                                             const redist_part *given, redist_priv_error *v) {
   const int size = redist_priv_check_element(given->element, v);
+  const redist_layout *const side[2] = {given->from, given->to};
+  redist_layout *copy[2];
   int several;
   part->element = given->element;
   part->element_bytes = size;
@@ -6660,12 +6678,13 @@ REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *pa
   redist_priv_check_layout(p, size, REDIST_PRIV_FROM, given->from, v);
   redist_priv_check_layout(p, size, REDIST_PRIV_TO, given->to, v);
   if (v->code != REDIST_OK) return;
-  part->from = redist_priv_keep_layout(given->from, part->policy.function != NULL, v);
-  part->to = redist_priv_keep_layout(given->to, 1, v);
-  if (v->code == REDIST_OK) redist_priv_check_shapes(part, v);
+  copy[0] = part->from = redist_priv_keep_layout(given->from, part->policy.function != NULL, v);
+  copy[1] = part->to = redist_priv_keep_layout(given->to, 1, v);
+  if (v->code == REDIST_OK) redist_priv_check_shapes(given->from, given->to, v);
   if (v->code != REDIST_OK) return;
   redist_priv_check_apart(part->from, REDIST_PRIV_FROM, p->rank, v);
   redist_priv_check_apart(part->to, REDIST_PRIV_TO, p->rank, v);
+  redist_priv_fail(v, redist_priv_join(side, copy), "no memory to join the axes of a view");
   several = redist_priv_check_single(part->from, part->to);
   p->scheduled &= several == REDIST_OK;
   redist_priv_fail(v, several == REDIST_ERR_MEMORY ? several : REDIST_OK, "no memory for a plan");
@@ -6877,6 +6896,7 @@ REDIST_API int redist_wait_all(int plans, redist_plan *const *plan) {
 /* Whether a layout's cells may interleave with another's: then ranges of memory say nothing. */
 REDIST_PRIV_COLD int redist_priv_is_padded(const redist_layout *layout) {
   int d, padded = layout->offsets != NULL;
+  layout = redist_priv_unjoined(layout, NULL, NULL);
   for (d = 0; d < layout->ndim; d++) padded |= layout->dim[d].allocated > 0;
   return padded;
 }
@@ -7675,72 +7695,108 @@ REDIST_PRIV_COLD int redist_priv_type_kinds(redist_priv_spans *list, MPI_Datatyp
   return list->type == NULL ? REDIST_ERR_MEMORY : code;
 }
 
-/* Adds the spans of a place in one row, which begins in the array and in the file at these
-   elements. */
-REDIST_PRIV_COLD int redist_priv_add_row(redist_priv_spans *list, const redist_priv_pattern *p,
-                                         int64_t stride, const int64_t *at) {
-  redist_priv_runs runs;
+/* A file of a layout's view, row by row: on one process. */
+REDIST_PRIV_COLD redist_layout redist_priv_file_of(const redist_layout *layout) {
+  redist_axis axes[REDIST_MAX_DIMS];
+  int d;
+  for (d = 0; d < redist_priv_axes(layout); d++)
+    axes[d] = redist_whole(redist_priv_length(layout, d));
+  return redist_layout_nd(redist_priv_axes(layout), axes);
+}
+
+/* Adds a span. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_add_span(redist_priv_spans *list, const int64_t *at,
+                                          int64_t length, int64_t stride) {
   redist_priv_span next;
-  int64_t k, r;
+  int code;
+  memcpy(next.at, at, sizeof next.at);
+  code = redist_priv_kind_of(list, length, length == 1 ? 1 : stride, &next.kind);
+  return code == REDIST_OK ? REDIST_PRIV_APPEND(list->span, list->spans, list->room, next) : code;
+}
+
+REDIST_PRIV_COLD int redist_priv_add_spans(redist_priv_spans *list, const redist_priv_message *m,
+                                           int d, int fast, const int64_t *at);
+
+/* Adds the spans of a level of a run of axis d and those below, and of the axes after d. */
+REDIST_PRIV_COLD int redist_priv_add_level(redist_priv_spans *list, const redist_priv_message *m,
+                                           int d, int fast, const redist_priv_run *run, int level,
+                                           const int64_t *at) {
+  const int64_t from = run->stride[level][REDIST_PRIV_FROM] * m->stride[REDIST_PRIV_FROM][d],
+                to = run->stride[level][REDIST_PRIV_TO] * m->stride[REDIST_PRIV_TO][d];
+  int64_t k;
   int code = REDIST_OK;
-  for (k = 0; k <= p->count / p->period + 1 && code == REDIST_OK; k++) {
-    code = redist_priv_runs_of_period(p, k, &runs);
-    for (r = 0; r < runs.runs && code == REDIST_OK; r++) {
-      const redist_priv_run run = redist_priv_run_at(&runs, r);
-      next.at[0] = at[0] + run.at[REDIST_PRIV_FROM] * stride;
-      next.at[1] = at[1] + run.at[REDIST_PRIV_TO];
-      code =
-          redist_priv_kind_of(list, run.n[0], run.stride[0][REDIST_PRIV_FROM] * stride, &next.kind);
-      if (code == REDIST_OK) code = REDIST_PRIV_APPEND(list->span, list->spans, list->room, next);
-    }
-    redist_priv_runs_free(&runs);
+  if (level == 0 && d == fast && to == 1) return redist_priv_add_span(list, at, run->n[0], from);
+  for (k = 0; k < run->n[level] && code == REDIST_OK; k++) {
+    const int64_t next[2] = {at[0] + k * from, at[1] + k * to};
+    code = level > 0   ? redist_priv_add_level(list, m, d, fast, run, level - 1, next)
+           : d == fast ? redist_priv_add_span(list, next, 1, 1)
+                       : redist_priv_add_spans(list, m, d + 1, fast, next);
   }
   return code;
 }
 
-/* Adds the spans of a place: of every row of axis d and those after it. */
-REDIST_PRIV_COLD int redist_priv_add_rows(redist_priv_spans *list, const redist_priv_pattern *p,
-                                          const redist_priv_held_place *held, int d,
-                                          const int64_t *at) {
-  const redist_axis *x = &list->layout->dim[d].axis;
-  const int64_t stride = held->storage.stride[d];
-  int64_t i = 0, skip, next[2];
-  int coords[REDIST_MAX_DIMS], code = REDIST_OK;
-  redist_priv_coords_of_place(list->layout, held->place, coords);
-  if (d == list->layout->ndim - 1) {
-    next[0] = at[0];
-    next[1] = at[1] * x->count;
-    return redist_priv_add_row(list, p, stride, next);
+/* Adds the spans of axis d of a message and of those after it; axis `fast` is the last. */
+REDIST_PRIV_COLD int redist_priv_add_spans(redist_priv_spans *list, const redist_priv_message *m,
+                                           int d, int fast, const int64_t *at) {
+  const redist_priv_runs *runs;
+  int64_t r;
+  int code = REDIST_OK;
+  d += d == fast;
+  d = d >= m->ndim ? fast : d;
+  for (runs = m->axis[d], r = 0; r < runs->runs && code == REDIST_OK; r++) {
+    const redist_priv_run run = redist_priv_run_at(runs, r);
+    int64_t next[2];
+    int side;
+    for (side = 0; side < 2; side++) next[side] = at[side] + run.at[side] * m->stride[side][d];
+    code = redist_priv_add_level(list, m, d, fast, &run, REDIST_PRIV_LEVELS - 1, next);
   }
-  while (code == REDIST_OK && i < x->count && (skip = redist_priv_distance(x, coords[d], i)) >= 0) {
-    i += skip;
-    next[0] = at[0] + redist_priv_below(x, coords[d], redist_priv_axis_index(x, i)) * stride;
-    next[1] = at[1] * x->count + i++;
-    code = redist_priv_add_rows(list, p, held, d + 1, next);
+  return code;
+}
+
+/* Adds the spans of a place, whose only message goes to the file. */
+REDIST_PRIV_COLD int redist_priv_add_place(redist_priv_spans *list, const redist_layout *from,
+                                           const redist_priv_held_place *held,
+                                           const redist_priv_directory *file) {
+  redist_priv_place_peers n;
+  redist_priv_message m;
+  redist_priv_storage storage;
+  int coords[REDIST_MAX_DIMS], d, fast = 0, code;
+  redist_priv_coords_of_place(from, held->place, coords);
+  code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, file, 1, -1, &n);
+  if (code == REDIST_OK && n.messages > 0) {
+    m = redist_priv_message_of(&n, 0, 0, from);
+    redist_priv_store(&m, REDIST_PRIV_FROM, from, &held->storage);
+    storage = redist_priv_storage_of(file->layout, 0);
+    code = redist_priv_store_there(&m, REDIST_PRIV_TO, file->layout, &storage);
+    for (d = 0; d < m.ndim; d++)
+      if (m.stride[REDIST_PRIV_TO][d] <= m.stride[REDIST_PRIV_TO][fast]) fast = d;
+    if (code == REDIST_OK) {
+      const int64_t at[2] = {m.origin[REDIST_PRIV_FROM], m.origin[REDIST_PRIV_TO]};
+      code = redist_priv_add_spans(list, &m, 0, fast, at);
+    }
+    redist_priv_message_close(&m);
   }
+  redist_priv_place_peers_free(&n);
   return code;
 }
 
 /* Adds the spans of all places of a rank in replica 0. */
 REDIST_PRIV_COLD int redist_priv_list_spans(redist_priv_spans *list, int rank) {
-  const redist_layout *layout = list->layout;
-  const int last = layout->ndim - 1;
+  const redist_layout file = redist_priv_file_of(list->layout);
   redist_priv_held_place held = redist_priv_before_first();
-  redist_priv_pattern p;
-  int coords[REDIST_MAX_DIMS], code = REDIST_OK;
-  while (code == REDIST_OK && redist_priv_next_held(layout, rank, &held)) {
-    const int64_t at[2] = {held.storage.origin, 0};
-    redist_priv_coords_of_place(layout, held.place, coords);
-    if (held.place >= redist_priv_grid_places(layout) || redist_priv_held_at(layout, coords) == 0)
-      continue;
-    code =
-        redist_priv_pattern_of(&layout->dim[last].axis, coords[last], REDIST_PRIV_ALL_IMAGES, &p);
-    if (code == REDIST_OK) code = redist_priv_add_rows(list, &p, &held, 0, at);
-    redist_priv_pattern_free(&p);
-  }
+  redist_priv_directory directory;
+  redist_layout pair[2];
+  int code = redist_priv_open_pair(list->layout, &file, 0, pair);
+  if (code != REDIST_OK) return code;
+  code = redist_priv_directory_open(&directory, &pair[1]);
+  while (code == REDIST_OK && redist_priv_next_held(&pair[0], rank, &held) &&
+         held.place < redist_priv_grid_places(&pair[0]))
+    code = redist_priv_add_place(list, &pair[0], &held, &directory);
   if (list->spans > INT_MAX) code = REDIST_ERR_OVERFLOW;
   if (code == REDIST_OK && list->spans > 0)
     qsort(list->span, (size_t)list->spans, sizeof *list->span, redist_priv_compare_spans);
+  redist_priv_directory_close(&directory);
+  redist_priv_close_pair(pair);
   return code;
 }
 
@@ -7766,7 +7822,7 @@ REDIST_PRIV_COLD int redist_priv_join_spans(const redist_priv_spans *list, int s
   return code;
 }
 
-/* The types of a rank with several places. */
+/* The types of a rank with several places, or with a reshaped view. layout: the caller's. */
 REDIST_PRIV_COLD int redist_priv_types_of_places(const redist_layout *layout, int rank,
                                                  MPI_Datatype element, int64_t bytes,
                                                  MPI_Datatype *type) {
@@ -7797,14 +7853,18 @@ REDIST_PRIV_COLD int redist_priv_writers_on(const redist_layout *layout, int ran
   return n;
 }
 
-/* type[2]: of what a rank owns in its array and in the file; not committed, or MPI_BYTE. */
-REDIST_PRIV_COLD int redist_priv_types_of_rank(const redist_layout *layout, int rank,
+/* type[2]: of what a rank owns in its array and in the file; not committed, or MPI_BYTE. given: the
+   caller's layout; layout: its copy. */
+REDIST_PRIV_COLD int redist_priv_types_of_rank(const redist_layout *given,
+                                               const redist_layout *layout, int rank,
                                                MPI_Datatype element, int64_t bytes,
                                                MPI_Datatype *type) {
-  int place = -1, side, code = REDIST_OK;
-  const int writers = redist_priv_writers_on(layout, rank, &place);
+  const int reshaped = redist_priv_is_reshaped(given);
+  int place = -1, side, writers, code = REDIST_OK;
   MPI_Datatype made;
-  if (writers > 1) return redist_priv_types_of_places(layout, rank, element, bytes, type);
+  writers = reshaped ? 0 : redist_priv_writers_on(layout, rank, &place);
+  if (reshaped || writers > 1)
+    return redist_priv_types_of_places(given, rank, element, bytes, type);
   for (side = 0; side < 2 && code == REDIST_OK; side++) {
     code = redist_priv_become(&type[side], MPI_Type_contiguous(writers, element, &made), &made);
     if (code == REDIST_OK && writers > 0)
@@ -7818,7 +7878,7 @@ REDIST_PRIV_COLD int redist_priv_type_extents(const redist_layout *layout, int r
                                               MPI_Aint *extent) {
   int64_t array = redist_layout_local_size(layout, rank), file = 1;
   int d;
-  for (d = 0; d < layout->ndim; d++) file *= layout->dim[d].axis.count;
+  for (d = 0; d < redist_priv_axes(layout); d++) file *= redist_priv_length(layout, d);
   if (redist_priv_max(array, file) > REDIST_PRIV_MAX_ELEMENTS / bytes) return REDIST_ERR_OVERFLOW;
   extent[REDIST_PRIV_FROM] = (MPI_Aint)(array * bytes);
   extent[REDIST_PRIV_TO] = (MPI_Aint)(file * bytes);
@@ -7853,8 +7913,8 @@ REDIST_API int redist_layout_types(const redist_layout *layout, int rank, MPI_Da
   redist_priv_check_held(layout, rank, "", &v);
   if (v.code != REDIST_OK) return v.code;
   code = redist_priv_sort_axes(redist_priv_copy_to(&own, layout, 0));
-  if (code == REDIST_OK) code = redist_priv_type_extents(&own, rank, bytes, extent);
-  if (code == REDIST_OK) code = redist_priv_types_of_rank(&own, rank, element, bytes, type);
+  if (code == REDIST_OK) code = redist_priv_type_extents(layout, rank, bytes, extent);
+  if (code == REDIST_OK) code = redist_priv_types_of_rank(layout, &own, rank, element, bytes, type);
   if (code == REDIST_OK) code = redist_priv_commit_types(extent, type);
   redist_priv_forget_sets(&own);
   for (side = 0; side < 2 && code != REDIST_OK; side++)

@@ -206,7 +206,7 @@ test_bad_checkpoints() {
 
 # Every program's help says what it teaches.
 test_help() {
-    for program in adi stencil checkpoint couple balance deposit patches transpose image relabel multiply fft3d taylor_green; do
+    for program in adi stencil checkpoint couple balance reshape deposit patches transpose image relabel multiply fft3d taylor_green; do
         [ -e "$BUILD/$program.skip" ] || expect 0 '[Tt]eaches ' 2 $program --help
     done
     for program in draw advise; do
@@ -530,6 +530,16 @@ test_balance() {
     expect 2 'balance: --side needs an integer' 2 balance --side 0
 }
 
+# A matrix in another shape and a distribution function in two: every element arrives.
+test_reshape() {
+    for options in '1' '2' '3 --rows 20 --columns 7 --space 5 --velocities 3' '4 --rows 4 --columns 1 --space 1 --velocities 1' \
+        '7 --rows 44 --columns 13 --space 3 --velocities 4'; do
+        expect 0 '^0 elements are wrong' ${options%% *} reshape --repetitions 2 $(echo "$options" | cut -s -d ' ' -f 2-)
+    done
+    expect 1 'reshape: .*axis 0: the length 6 is no multiple of the inner length 4' 2 reshape --rows 6
+    expect 2 'reshape: --space needs an integer' 2 reshape --space 0
+}
+
 test_relabel() {
     for options in '1' '2 --n 20 --steps 3' '3 --n 3' '4' '4 --n 7 --block 7 --steps 0' '5 --n 23 --block 1'; do
         expect 0 'unchanged: the same solution' ${options%% *} relabel $(echo "$options" | cut -s -d ' ' -f 2-)
@@ -611,6 +621,7 @@ left_out deposit || test_deposit
 left_out patches || test_patches
 left_out transpose || test_transpose
 left_out balance || test_balance
+left_out reshape || test_reshape
 left_out relabel || test_relabel
 if ! left_out couple; then
     test_couple

@@ -62,7 +62,8 @@ static inline void exchange_draw(exchange *e, uint64_t seed) {
   test_random r = {seed};
   e->seed = seed;
   test_piece_bytes = test_one_in(&r, 2) ? 128 : 262144;
-  test_draw_pair(&r, e->size, TEST_OWN_EXTENTS, TEST_MEDIUM, &e->arrays[0], &e->arrays[1]);
+  test_draw_pair(&r, e->size, seed % 3 == 1 ? TEST_OWN_EXTENTS | TEST_RESHAPES : TEST_OWN_EXTENTS,
+                 TEST_MEDIUM, &e->arrays[0], &e->arrays[1]);
   exchange_describe(e);
 }
 

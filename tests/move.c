@@ -37,8 +37,8 @@ static void make_short(test_random *r, test_array *array) {
 static void draw(pair *p, int number, int size) {
   test_random r = {(uint64_t)number};
   int side;
-  test_draw_pair(&r, (int)test_between(&r, 1, WORLD), 0, size == LARGE ? TEST_LARGE : TEST_MEDIUM,
-                 &p->arrays[0], &p->arrays[1]);
+  test_draw_pair(&r, (int)test_between(&r, 1, WORLD), number % 2 == 0 ? 0 : TEST_RESHAPES,
+                 size == LARGE ? TEST_LARGE : TEST_MEDIUM, &p->arrays[0], &p->arrays[1]);
   for (side = 0; side < 2; side++) {
     if (size == LARGE && number % 4 != 0) make_cyclic(&p->arrays[side]);
     if (size == SHORT) make_short(&r, &p->arrays[side]);
@@ -144,6 +144,22 @@ static void check_traffic(pair *p, int number) {
   test_case(same, "volumes between ranks, pair %d", number);
 }
 
+/* Whether the library finds some elements of the view where they were dealt out. */
+static int finds_elements(const test_table *t, const redist_layout *layout, int number) {
+  test_random r = {(uint64_t)number};
+  int64_t index[TEST_DIMS + 1], e;
+  int k, d, same = 1;
+  for (k = 0; k < 20 && t->elements > 0; k++) {
+    int64_t rest = e = test_between(&r, 0, t->elements - 1);
+    for (d = t->axes - 1; d >= 0; rest /= t->shape[d--]) index[d] = rest % t->shape[d];
+    same &= redist_layout_owner(layout, index) == t->ranks[t->place[e]] &&
+            redist_layout_offset(layout, index) == t->offset[e];
+    index[k % t->axes] = t->shape[k % t->axes];
+    same &= redist_layout_owner(layout, index) == -1;
+  }
+  return same;
+}
+
 /* Grids and allocations alone, so that a failure of these is told apart from one of the copying. */
 static void check_layouts(pair *p, int number) {
   int side, k, same = 1;
@@ -153,8 +169,11 @@ static void check_layouts(pair *p, int number) {
            redist_layout_places(&p->layouts[side]) == t->places;
     for (k = 0; k < t->places; k++)
       same = same && redist_layout_local_size(&p->layouts[side], t->ranks[k]) == t->alloc[k];
+    same = same && finds_elements(t, &p->layouts[side], number);
   }
-  test_case(same, "layouts of pair %d: valid, with the places and allocations distributed", number);
+  test_case(same,
+            "layouts of pair %d: valid, with the places, allocations and elements distributed",
+            number);
 }
 
 static void check_refusal(void) {

@@ -56,8 +56,10 @@ enum {
   TEST_LISTS,
   TEST_KINDS,
 #ifdef REDIST_NO_LISTS
+  TEST_RESHAPED = 0,
   TEST_LAST_DRAWN = TEST_CUTS
 #else
+  TEST_RESHAPED = 1,
   TEST_LAST_DRAWN = TEST_LISTS
 #endif
 };
@@ -82,6 +84,8 @@ enum {
   TEST_MEMORY_ORDER,
   TEST_RANKS,
   TEST_REPLICATE,
+  TEST_SPLIT, /* by `count` */
+  TEST_MERGE, /* with the next axis */
   TEST_OPERATION_KINDS
 };
 
@@ -91,8 +95,10 @@ enum {
   TEST_HALOS = 2,       /* around most axes, often wide, and more sections and extents */
   TEST_GHOSTS = 4,      /* ghost cells that hold elements                              */
   TEST_BOXES = 8,       /* now and then, of which some leave out elements              */
-  TEST_REPLICAS = 16
+  TEST_REPLICAS = 16,
+  TEST_RESHAPES = 32 /* splits and merges after all other operations, without ghosts and boxes */
 };
+enum { TEST_TAIL = 8 }; /* the most operations of a reshaping */
 
 /* Which shapes are drawn. */
 enum { TEST_MEDIUM, TEST_LARGE, TEST_SMALL };
@@ -133,6 +139,9 @@ typedef struct {
   test_axis axes[TEST_DIMS];
   redist_box box[TEST_PLACES];
   test_operation list[TEST_OPERATIONS];
+  /* what reshapes the view that these operations make */
+  int tails;
+  test_operation tail[TEST_TAIL];
 } test_array;
 
 /* One axis distributed: for each index its owner and local position, and for each coordinate its
@@ -148,7 +157,8 @@ typedef struct {
 typedef struct {
   const test_array *array;
   int grid_order, memory_order, ranked; /* order 0: the last axis varies fastest, 1: the first */
-  int64_t elements, offset[TEST_ELEMENTS], shape[TEST_DIMS];
+  int axes;                             /* of the view */
+  int64_t elements, offset[TEST_ELEMENTS], shape[TEST_DIMS + 1];
   int place[TEST_ELEMENTS];
   /* grid: the places without their replicas */
   int grid, places, ranks[TEST_PLACES];
@@ -161,6 +171,8 @@ typedef struct {
   /* axis d of the view is axis own[d]: how many of its indices it shows, and as which each */
   int own[TEST_DIMS];
   int64_t count[TEST_DIMS], seen[TEST_DIMS][TEST_LENGTH];
+  /* of the view before it is reshaped: its shape, and which element of the result each is, or -1 */
+  int64_t whole[TEST_DIMS + 1], after[TEST_LARGEST];
 } test_table;
 
 /* A layout as described, where its elements are, and as the library has it. It must not move. */
@@ -286,6 +298,117 @@ static inline void test_draw_operations(test_random *r, int flags, test_array *a
   for (k = array->operations - 1; k >= 0; k--) {
     if (array->list[k].kind == TEST_SECTION) test_draw_section(r, &array->list[k], ndim, shape);
     test_undo(&array->list[k], ndim, shape);
+  }
+}
+
+/* ---- reshaping: drawn from the last operation to the first ---- */
+
+/* A suffix product of the ascending prime factors of n, less than n; any two of a number, or of its
+   quotient by one, divide each other. 1: there is none. */
+static inline int64_t test_draw_inner(test_random *r, int64_t n) {
+  int64_t p = 2, rest = n, least[64];
+  int k = 0;
+  for (; rest > 1; p++)
+    for (; rest % p == 0; rest /= p) least[k++] = rest;
+  return k < 2 ? 1 : least[test_between(r, 1, k - 1)];
+}
+
+static inline int test_is_inner(int64_t n, int64_t inner) {
+  int64_t p = 2, rest = n;
+  int is = inner == 1 || inner == n;
+  for (; rest > 1; p++)
+    for (; rest % p == 0; rest /= p) is |= rest == inner;
+  return is;
+}
+
+/* Inserts the first of a split axis's lengths, or removes it. */
+static inline void test_insert(int64_t *shape, int ndim, int axis, int64_t inner) {
+  memmove(shape + axis + 1, shape + axis, (size_t)(ndim - axis) * sizeof *shape);
+  shape[axis + 1] = inner;
+  shape[axis] /= inner;
+}
+
+static inline void test_remove(int64_t *shape, int ndim, int axis) {
+  shape[axis] *= shape[axis + 1];
+  memmove(shape + axis + 1, shape + axis + 2, (size_t)(ndim - axis - 2) * sizeof *shape);
+}
+
+/* Draws an operation, whose result has this shape, and turns the shape into the one before. Returns
+   the axes before. */
+static inline int test_draw_reshaping(test_random *r, int kind, int ndim, int64_t *shape,
+                                      test_operation *o) {
+  const int axis = (int)test_between(r, 0, ndim - 1);
+  const int64_t inner = test_draw_inner(r, shape[axis]);
+  *o = test_operation_of(TEST_FLIP, axis);
+  if (kind == TEST_MERGE && ndim < TEST_DIMS && shape[axis] > 0 && inner > 0) {
+    o->kind = TEST_MERGE;
+    test_insert(shape, ndim, axis, inner);
+    return ndim + 1;
+  }
+  if (kind == TEST_SPLIT && axis < ndim - 1 && shape[axis + 1] > 0 &&
+      shape[axis] * shape[axis + 1] <= TEST_LENGTH &&
+      test_is_inner(shape[axis] * shape[axis + 1], shape[axis + 1])) {
+    o->kind = TEST_SPLIT;
+    o->count = shape[axis + 1];
+    test_remove(shape, ndim, axis);
+    return ndim - 1;
+  }
+  if (kind == TEST_PERMUTE) {
+    o->kind = kind;
+    test_shuffle(r, o->axes, ndim);
+    test_undo(o, ndim, shape);
+  }
+  if (kind == TEST_SECTION) {
+    o->kind = kind;
+    test_draw_section(r, o, ndim, shape);
+  }
+  return ndim;
+}
+
+/* Draws operations that make a view of this shape: splits and merges, and then others. */
+static inline int test_draw_tail(test_random *r, test_array *array, int ndim, int64_t *shape) {
+  static const int after[] = {TEST_PERMUTE, TEST_FLIP, TEST_SECTION};
+  static const int reshaping[] = {TEST_MERGE, TEST_SPLIT,   TEST_MERGE,
+                                  TEST_SPLIT, TEST_PERMUTE, TEST_FLIP};
+  const int last = (int)test_between(r, 0, 2);
+  int k;
+  array->tails = last + (int)test_between(r, 1, TEST_TAIL - 2);
+  for (k = array->tails - 1; k >= 0; k--)
+    ndim = test_draw_reshaping(r,
+                               k >= array->tails - last ? after[test_between(r, 0, 2)]
+                                                        : reshaping[test_between(r, 0, 5)],
+                               ndim, shape, &array->tail[k]);
+  return ndim;
+}
+
+/* Applies an operation to the index of an element: 0 if the result does not show it. */
+static inline int test_reshape(const test_operation *o, int *ndim, int64_t *shape, int64_t *index) {
+  int64_t before[2][TEST_DIMS], *i = &index[o->axis];
+  const int64_t distance = *i - o->start;
+  int axes[TEST_DIMS], d;
+  switch (o->kind) {
+  case TEST_SPLIT:
+    memmove(i + 1, i, (size_t)(*ndim - o->axis) * sizeof *i);
+    *i /= o->count;
+    i[1] %= o->count;
+    test_insert(shape, (*ndim)++, o->axis, o->count);
+    return 1;
+  case TEST_MERGE:
+    *i = *i * shape[o->axis + 1] + i[1];
+    memmove(i + 1, i + 2, (size_t)(*ndim - o->axis - 2) * sizeof *i);
+    test_remove(shape, (*ndim)--, o->axis);
+    return 1;
+  case TEST_PERMUTE:
+    memcpy(before[0], shape, sizeof before[0]);
+    memcpy(before[1], index, sizeof before[1]);
+    test_axes(o, *ndim, axes);
+    for (d = 0; d < *ndim; d++) shape[d] = before[0][axes[d]], index[d] = before[1][axes[d]];
+    return 1;
+  case TEST_SECTION:
+    *i = distance / o->step;
+    shape[o->axis] = o->count;
+    return distance % o->step == 0 && *i >= 0 && *i < o->count;
+  default: *i = shape[o->axis] - 1 - *i; return 1;
   }
 }
 
@@ -444,7 +567,8 @@ static inline int test_any_kind(test_random *r, int ghosts) {
 static inline void test_draw(test_random *r, int world, int flags, int ndim, const int64_t *shape,
                              test_array *array) {
   const int64_t most = test_one_in(r, 4) ? TEST_MOST_REPLICAS : TEST_MOST_REPLICAS / 2;
-  const int boxed = flags & TEST_BOXES && test_one_in(r, 3);
+  const int reshaped = TEST_RESHAPED && flags & TEST_RESHAPES && !test_one_in(r, 4);
+  const int boxed = !reshaped && flags & TEST_BOXES && test_one_in(r, 3);
   int64_t before[TEST_DIMS] = {0};
   int all[TEST_PLACES], places;
   memset(array, 0, sizeof *array);
@@ -452,6 +576,8 @@ static inline void test_draw(test_random *r, int world, int flags, int ndim, con
   array->replicas =
       flags & TEST_REPLICAS ? (int)test_between(r, 1, world < most ? world : most) : 1;
   memcpy(before, shape, (size_t)ndim * sizeof *shape);
+  if (reshaped) array->ndim = test_draw_tail(r, array, ndim, before);
+  if (reshaped) flags &= ~(TEST_GHOSTS | TEST_BOXES);
   test_draw_operations(r, flags, array, before);
   test_draw_axes(r, boxed ? 1 : world / array->replicas, flags, before, array);
   if (boxed) test_draw_boxes(r, (int)test_between(r, 1, world / array->replicas), array);
@@ -679,9 +805,9 @@ static inline int64_t test_element(const test_table *t, int place, int64_t cell,
     i = test_index(t, a, t->coords[place][a], position[a], ghosts && !t->array->bare);
     i = i < 0 ? -1 : t->seen[a][i];
     if (i < 0) return -1;
-    element = element * t->shape[d] + i;
+    element = element * t->whole[d] + i;
   }
-  return element;
+  return t->array->tails > 0 ? t->after[element] : element;
 }
 
 /* ---- the table ---- */
@@ -714,13 +840,37 @@ static inline void test_look(test_table *t, int place) {
   }
 }
 
+/* Finds which element of the reshaped view each element of the view before is; the shapes. */
+static inline void test_reshape_all(test_table *t) {
+  const test_array *array = t->array;
+  const int64_t all = test_product(array->ndim, t->whole);
+  int64_t e, rest, index[TEST_DIMS + 1], shape[TEST_DIMS + 1];
+  int d, k, shown, ndim = array->ndim;
+  memcpy(t->shape, t->whole, sizeof t->shape);
+  t->axes = array->ndim;
+  for (e = -1; e < all && array->tails > 0; e++) { /* -1: for the shape */
+    memcpy(shape, t->whole, sizeof t->whole);
+    for (ndim = array->ndim, d = ndim - 1, rest = e < 0 ? 0 : e; d >= 0; d--) {
+      index[d] = shape[d] == 0 ? 0 : rest % shape[d];
+      rest /= shape[d] == 0 ? 1 : shape[d];
+    }
+    for (k = 0, shown = 1; k < array->tails; k++)
+      shown &= test_reshape(&array->tail[k], &ndim, shape, index);
+    if (e < 0) memcpy(t->shape, shape, sizeof t->shape);
+    if (e < 0) t->axes = ndim;
+    for (rest = 0, d = 0; d < ndim; d++) rest = rest * shape[d] + index[d];
+    if (e >= 0) t->after[e] = shown ? rest : -1;
+  }
+  t->elements = test_product(t->axes, t->shape);
+}
+
 static inline void test_tabulate(const test_array *array, test_table *t) {
   int64_t e;
   int k;
   test_start(array, t);
   for (k = 0; k < array->operations; k++) test_apply(t, k);
-  for (k = 0; k < array->ndim; k++) t->shape[k] = t->count[t->own[k]];
-  t->elements = test_product(array->ndim, t->shape);
+  for (k = 0; k < array->ndim; k++) t->whole[k] = t->count[t->own[k]];
+  test_reshape_all(t);
   for (e = 0; e < t->elements; e++) t->place[e] = -1, t->offset[e] = -1;
   for (k = 0; k < t->places; k++) test_set_place(t, k);
   for (k = 0; k < t->places; k++) test_look(t, k);
@@ -825,6 +975,18 @@ static inline redist_layout test_library_operation(const test_table *t, int k, i
   }
 }
 
+static inline redist_layout test_library_reshaping(const test_operation *o, redist_layout layout) {
+  switch (o->kind) {
+#ifndef REDIST_NO_LISTS
+  case TEST_SPLIT: return redist_split(layout, o->axis, o->count);
+  case TEST_MERGE: return redist_merged(layout, o->axis);
+#endif
+  case TEST_PERMUTE: return redist_permuted(layout, o->axes);
+  case TEST_SECTION: return redist_section(layout, o->axis, o->start, o->count, o->step);
+  default: return redist_flipped(layout, o->axis);
+  }
+}
+
 /* The layout as `rank` describes it; outside the grid it describes what place 0 has. It refers to
    the table's array. */
 static inline redist_layout test_layout(const test_table *t, int rank) {
@@ -841,6 +1003,7 @@ static inline redist_layout test_layout(const test_table *t, int rank) {
   if (array->partial) layout = redist_partial(layout);
   for (k = 0; k < array->operations; k++)
     layout = test_library_operation(t, k, place < 0 ? 0 : place, layout);
+  for (k = 0; k < array->tails; k++) layout = test_library_reshaping(&array->tail[k], layout);
   return layout;
 }
 

@@ -7,7 +7,7 @@
 /* redist.f90 stores axes, layouts and contexts for combining as arrays of 8-byte words, and copies
    these. */
 typedef char redist_f_axis_fits[sizeof(redist_axis) == 8 * 16 ? 1 : -1];
-typedef char redist_f_layout_fits[sizeof(redist_layout) == 8 * 197 ? 1 : -1];
+typedef char redist_f_layout_fits[sizeof(redist_layout) == 8 * 279 ? 1 : -1];
 typedef char redist_f_op_fits[sizeof(redist_op) <= 8 * 2 ? 1 : -1];
 
 /* A handle in Fortran is an int here, as in redist.f90 (c_int). MPI 5 converts ints; its standard ABI
@@ -42,6 +42,14 @@ redist_layout redist_f_with_allocated(const redist_layout *layout, int axis, int
 redist_layout redist_f_flipped(const redist_layout *layout, int axis);
 redist_layout redist_f_section(const redist_layout *layout, int axis, int64_t start, int64_t count,
                                int64_t step);
+redist_layout redist_f_split(const redist_layout *layout, int axis, int64_t inner) {
+  return redist_split(*layout, axis - 1, inner);
+}
+
+redist_layout redist_f_merged(const redist_layout *layout, int axis) {
+  return redist_merged(*layout, axis - 1);
+}
+
 redist_layout redist_f_permuted(const redist_layout *layout, const int *axes);
 int redist_f_axis_owner(const redist_axis *x, int64_t i);
 int64_t redist_f_axis_local(const redist_axis *x, int64_t i);

@@ -107,6 +107,11 @@ class Layout(str):
             view = Layout(view, 2, axis, at.start if at else 0, len(at), at.step)
         return view
 
+    def reshape(self, *shape):
+        """As numpy.reshape in order C. The rank's array stays as it is; it is made flat."""
+        shape = shape[0] if len(shape) == 1 and numpy.iterable(shape[0]) else shape
+        return Layout(self.split("; reshaped ")[0] + "; reshaped " + "x".join(map(str, shape)))
+
     def with_ghosts(self, periodic=False):
         """With ghost cells that hold elements. periodic: they wrap around the ends; a list for the axes."""
         view = self

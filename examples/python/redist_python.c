@@ -106,6 +106,13 @@ static void describe(const redist_layout *layout, int rank, redist_python_local 
   int d;
   memset(local, 0, sizeof *local);
   memset(&shape, 0, sizeof shape);
+  if (redist_priv_is_reshaped(layout)) {
+    local->ndim = redist_priv_axes(layout);
+    for (d = 0; d < local->ndim; d++) local->extent[d] = redist_priv_length(layout, d);
+    local->size = local->stored[0] = redist_layout_local_size(layout, rank);
+    local->stored_ndim = 1;
+    return;
+  }
   redist_layout_shape(layout, rank, &shape);
   for (d = 0; d < layout->ndim; d++) {
     const int stored = layout->dim[d].stored;

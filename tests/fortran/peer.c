@@ -43,7 +43,10 @@ void peer_layout(int which, int p, redist_layout *layout) {
   const redist_axis block = redist_block(N, p), whole = redist_whole(M);
   switch (which) {
   case 1: *layout = matrix(block, whole); break;
-  case 2: *layout = redist_layout_2d(redist_whole(N), redist_cyclic(M, p)); break;
+  case 2:
+    *layout = redist_layout_2d(redist_cyclic(N * M, p), redist_whole(1));
+    *layout = redist_merged(redist_split(*layout, 0, M), 1);
+    break;
   case 3:
     *layout = redist_grid_order(matrix(redist_block_cyclic(N, 3, 2),
                                        redist_starting_at(redist_block(M, p / 2), p / 2 - 1)),

@@ -136,6 +136,8 @@ def test_views():
         "steps": (rows[1::3, 9:0:-2], Layout((4, 5), grid=(p, 1)), WHOLE[1::3, 9:0:-2]),
         "a negative index": (rows[-5:], Layout((5, M), grid=(1, p)), WHOLE[-5:]),
         "nothing": (rows[5:5], Layout((0, M), grid=(1, p)), WHOLE[5:5]),
+        "reshaped": (rows.reshape(N * M), Layout(N * M, grid=p), WHOLE.reshape(N * M)),
+        "reshaped twice": (rows.reshape(N * M).reshape(1, N, M), Layout((1, N, M), grid=(1, 1, p)), WHOLE[None]),
         "transposed, then flipped": (rows.T[::-1], Layout((M, N), grid=(p, 1)), WHOLE.T[::-1]),
     }
     for what, (view, to, wanted) in cases.items():
@@ -144,6 +146,8 @@ def test_views():
             plan(whole, b)
         check(view.shape == wanted.shape and (b == wanted[to.global_slice(rank)]).all(), what)
     check(Layout((0, M))[::-1, 9::-9] == Layout((0, M))[:, 9::-9], "nothing, flipped")
+    check(rows.reshape((N * M,)).empty(rank).shape == (rows.empty(rank).size,), "the array of a reshaped layout is flat")
+    check(fails(Code.SHAPE, "so many", rows.reshape, N, M + 1), "a shape of another size")
     check(rows.T.T == rows and rows[:] == rows and rows[::-1][::-1] == rows, "views that undo each other")
     check(fails(IndexError, "up to 2 slices", rows.__getitem__, (slice(1), slice(1), slice(1))), "three slices")
     check(fails(IndexError, "up to 2 slices", rows.__getitem__, 3), "an index")

@@ -1,0 +1,165 @@
+/* redist tests: what redist_split and redist_merged refuse and say, what they leave as it is, and
+   what is found on paper for reshaped views. Their elements are tested where those of all random
+   views are. MIT licence, see LICENSE. */
+#include "oracle.h"
+
+enum { WORLD = 9 };
+
+static void check_sentence(redist_layout layout, int code, const char *sentence) {
+  char text[300];
+  const int found = redist_layout_explain(&layout, text, sizeof text);
+  test_case(found == code && strstr(text, sentence) != NULL, "code %d instead of %d: \"%s\"", found,
+            code, text);
+}
+
+static redist_layout blocks(int64_t n, int64_t m) {
+  return redist_layout_2d(redist_block(n, 2), redist_cyclic(m, 3));
+}
+
+static void check_builders(void) {
+  const redist_box box = {{0, 0}, {4, 6}};
+  const int64_t extents[2] = {4, 6};
+  redist_layout many = redist_layout_1d(redist_block(1 << 12, 2));
+  int k;
+  check_sentence(redist_split(blocks(12, 5), 0, 0), REDIST_ERR_LAYOUT, "axis 0: the inner length");
+  check_sentence(redist_split(blocks(12, 5), 1, 2), REDIST_ERR_LAYOUT,
+                 "axis 1: the length 5 is no multiple of the inner length 2");
+  check_sentence(redist_split(blocks(12, 5), 2, 1), REDIST_ERR_LAYOUT, "axis 2");
+  check_sentence(redist_split(blocks(12, 5), -1, 1), REDIST_ERR_LAYOUT, "axis -1");
+  check_sentence(redist_merged(blocks(12, 5), 1), REDIST_ERR_LAYOUT, "axis 2");
+  check_sentence(redist_split(redist_merged(blocks(4, 6), 0), 0, 8), REDIST_ERR_SHAPE,
+                 "merged by the length 6 and split by 8");
+  check_sentence(redist_split(redist_layout_boxes(2, extents, 1, &box), 0, 2), REDIST_ERR_LAYOUT,
+                 "boxes cannot be split or merged");
+  check_sentence(redist_merged(redist_with_ghosts(redist_with_halo(blocks(8, 6), 0, 1, 1), 0,
+                                                  REDIST_CLOSED),
+                               0),
+                 REDIST_ERR_LAYOUT, "axis 0: an axis with redist_with_ghosts");
+  check_sentence(redist_with_halo(redist_split(blocks(8, 6), 0, 4), 0, 1, 1), REDIST_ERR_LAYOUT,
+                 "axis 0: the axis is split or merged");
+  check_sentence(redist_with_allocated(redist_split(blocks(8, 6), 0, 4), 2, 9), REDIST_OK, "");
+  check_sentence(redist_split(redist_section(redist_merged(blocks(8, 6), 0), 0, 1, 12, 2), 0, 2),
+                 REDIST_ERR_LAYOUT, "axis 0: the axis is a section of a merged one");
+  check_sentence(redist_split(redist_section(redist_split(blocks(8, 6), 0, 4), 1, 1, 2, 2), 1, 2),
+                 REDIST_OK, "");
+  for (k = 1; k < REDIST_MAX_DIMS; k++) many = redist_split(many, k - 1, 1 << (12 - k));
+  check_sentence(many, REDIST_OK, "");
+  check_sentence(redist_split(many, 0, 1), REDIST_ERR_LAYOUT, "the number of axes");
+}
+
+/* Splitting and merging again, in any order, is no change. */
+static void check_inverse(void) {
+  const redist_layout given = redist_with_halo(blocks(24, 30), 0, 2, 1);
+  const redist_layout same[] = {
+      redist_merged(redist_split(given, 0, 6), 0), redist_split(redist_merged(given, 0), 0, 30),
+      redist_flipped(redist_flipped(redist_split(given, 1, 5), 1), 1),
+      redist_merged(redist_merged(redist_split(redist_split(given, 1, 15), 2, 3), 1), 1)};
+  const redist_layout split = redist_split(given, 0, 6), turned = redist_flipped(split, 1);
+  char text[2][200];
+  int k;
+  redist_layout_format(&given, text[0], sizeof text[0]);
+  for (k = 0; k < 4; k++) {
+    const redist_layout plain = k == 2 ? redist_merged(same[k], 1) : same[k];
+    test_case(redist_layout_format(&plain, text[1], sizeof text[1]) > 0 &&
+                  strcmp(text[0], text[1]) == 0,
+              "split and merged again, %d: \"%s\" was \"%s\"", k, text[1], text[0]);
+  }
+  test_case(redist_layout_format(&split, text[1], sizeof text[1]) > 0 &&
+                strcmp(text[1], "24x30: block@2 halo(2,1), cyclic@3; reshaped 4x6x30") == 0,
+            "the text of a reshaped layout: \"%s\"", text[1]);
+  test_case(redist_layout_format(&turned, text[1], sizeof text[1]) == -1,
+            "text describes no reshaped layout that is turned");
+}
+
+static int move_code(redist_layout from, redist_layout to) {
+  redist_traffic traffic;
+  return redist_traffic_between(&from, &to, 0, &traffic);
+}
+
+static void check_pairs_of_views(void) {
+  static const int64_t extents[3][2] = {{24, 5}, {4, 6}, {6, 5}};
+  const redist_box box = {{0, 0}, {24, 5}}, small = {{0, 0}, {4, 6}};
+  const redist_layout line = redist_layout_1d(redist_block(24, 3)),
+                      rows = redist_layout_2d(redist_block(4, 2), redist_whole(6));
+  const redist_layout ghosts =
+      redist_with_ghosts(redist_with_halo(rows, 0, 1, 1), 0, REDIST_PERIODIC);
+  test_case(move_code(redist_merged(rows, 0), line) == REDIST_OK, "4 x 6 to 24");
+  test_case(move_code(redist_split(line, 0, 6), rows) == REDIST_OK, "24 to 4 x 6");
+  test_case(move_code(redist_merged(blocks(4, 6), 0), redist_merged(blocks(3, 8), 0)) ==
+                REDIST_ERR_SHAPE,
+            "4 x 6 to 3 x 8");
+  test_case(move_code(redist_merged(blocks(4, 6), 0), redist_merged(blocks(8, 3), 0)) == REDIST_OK,
+            "4 x 6 to 8 x 3");
+  test_case(move_code(redist_split(line, 0, 6), ghosts) == REDIST_ERR_LAYOUT,
+            "24 to 4 x 6 with ghost cells");
+  test_case(move_code(redist_split(line, 0, 6), redist_layout_boxes(2, extents[1], 1, &small)) ==
+                REDIST_ERR_LAYOUT,
+            "24 to a box of 4 x 6");
+  test_case(move_code(redist_merged(redist_layout_3d(redist_block(4, 2), redist_whole(6),
+                                                     redist_cyclic(5, 2)),
+                                    0),
+                      redist_layout_boxes(2, extents[0], 1, &box)) == REDIST_OK,
+            "4 x 6 x 5 to a box of 24 x 5");
+}
+
+/* Elements of a split axis lie at equal distances along both if it is not distributed. */
+static void check_shape(void) {
+  const redist_layout whole =
+      redist_split(redist_flipped(redist_layout_2d(redist_whole(24), redist_block(10, 2)), 0), 0,
+                   4);
+  const redist_layout dealt = redist_split(redist_layout_1d(redist_block(24, 2)), 0, 4);
+  redist_shape s;
+  test_case(redist_layout_shape(&whole, 1, &s) == 1 && s.count[0] == 6 && s.count[1] == 4 &&
+                s.count[2] == 5 && s.first[2] == 5 && s.stride[0] == -20 && s.stride[1] == -5 &&
+                s.stride[2] == 1 && s.origin == 23 * 5 && s.allocated[2] == 5,
+            "the shape of 24 reversed and split, 10 on 2 ranks");
+  test_case(redist_layout_shape(&dealt, 1, &s) == -1, "a split axis on 2 ranks has no shape");
+}
+
+/* A schedule has each pair that exchanges anything in one step. */
+static void check_schedule(test_model *m, int number) {
+  redist_schedule *s = NULL;
+  int met[WORLD][WORLD] = {{0}}, k, rank, to = -1, from, good;
+  good = redist_schedule_create(&m[0].layout, &m[1].layout, 0, &s) == REDIST_OK;
+  for (k = 0; good && k < redist_schedule_steps(s); k++)
+    for (rank = 0; rank < WORLD; rank++) {
+      good &= redist_schedule_step(s, rank, k, &to, &from) == REDIST_OK;
+      if (to >= 0) met[rank][to]++;
+    }
+  for (rank = 0; rank < WORLD; rank++)
+    for (to = 0; to < WORLD; to++)
+      good &= met[rank][to] == (test_volume(&m[0].layout, rank, &m[1].layout, to) > 0);
+  test_case(good, "the schedule of reshaped pair %d", number);
+  redist_schedule_free(&s);
+}
+
+/* Renumbering keeps at least what the current numbering does, and its ranks are as many. */
+static void check_relabelling(test_model *m, int number) {
+  redist_traffic before, after;
+  int ranks[TEST_PLACES], code = redist_relabel(&m[0].layout, &m[1].layout, 0, ranks);
+  redist_layout to = redist_on_ranks(m[1].layout, ranks);
+  int good = code == REDIST_OK;
+  good = good && redist_traffic_between(&m[0].layout, &m[1].layout, 0, &before) == REDIST_OK &&
+         redist_traffic_between(&m[0].layout, &to, 0, &after) == REDIST_OK;
+  test_case(good && after.local >= before.local && after.total == before.total,
+            "the renumbering of reshaped pair %d: code %d", number, code);
+}
+
+int main(void) {
+  test_model *m = (test_model *)malloc(2 * sizeof *m);
+  int k;
+  check_builders();
+  check_inverse();
+  check_pairs_of_views();
+  check_shape();
+  for (k = 0; k < 300; k++) {
+    test_random r = {(uint64_t)k};
+    test_draw_pair(&r, WORLD, TEST_RESHAPES, TEST_SMALL, &m[0].array, &m[1].array);
+    test_build(&m[0]);
+    test_build(&m[1]);
+    check_schedule(m, k);
+    check_relabelling(m, k);
+  }
+  free(m);
+  return test_report("reshaped");
+}
