@@ -5724,7 +5724,7 @@ REDIST_PRIV_COLD void redist_priv_divide_replicas(const redist_layout *x, int *p
 
 /* Cuts each coordinate of an axis into parts: its blocks are dealt out or, if they are too few, cut
    themselves. Returns whether part j of coordinate c is coordinate c + j procs, else c parts + j. */
-REDIST_PRIV_COLD int redist_priv_cut_axis(redist_axis *x, int parts) {
+REDIST_PRIV_COLD int redist_priv_deal_axis(redist_axis *x, int parts) {
   const int procs = x->procs;
   if (parts == 1) return 0;
   if (procs == 1) {
@@ -5748,7 +5748,7 @@ REDIST_PRIV_COLD redist_layout redist_priv_product_blocks(const redist_layout *x
   redist_priv_divide_replicas(x, parts);
   redist_priv_copy_to(&blocks, x, 0);
   for (d = 0; d < x->ndim; d++) {
-    dealt[d] = redist_priv_cut_axis(&blocks.dim[d].axis, parts[d]);
+    dealt[d] = redist_priv_deal_axis(&blocks.dim[d].axis, parts[d]);
     blocks.dim[d].low = blocks.dim[d].high = blocks.dim[d].allocated = 0;
   }
   blocks.copies = 1;
@@ -5824,7 +5824,9 @@ REDIST_PRIV_COLD int redist_priv_find_blocks(redist_plan *p, const redist_priv_n
   int code;
   *gain = 0;
   *lists = NULL;
-  if (!p->scheduled || redist_priv_replicas(p)->copies == 1) return REDIST_OK;
+  if (!p->scheduled || redist_priv_replicas(p)->copies == 1 || p->part->from->joined != NULL ||
+      p->part->to->joined != NULL)
+    return REDIST_OK;
   code = redist_priv_may_block(p) ? redist_priv_make_blocks(redist_priv_replicas(p), blocks, lists)
                                   : REDIST_ERR_ARGUMENT;
   code = redist_priv_worst(p->comm, code);
