@@ -5632,14 +5632,12 @@ REDIST_PRIV_COLD const redist_layout *redist_priv_replicas(const redist_plan *p)
 /* Whether blocks may take part on this rank. The function must be associative and commutative, so
    only an operation of MPI's is; elements are rounded once; unless all replicas of the source
    contribute, each destination reads one that redist_replicated names; what no source place owns
-   may not arrive. Blocks are boxes of intervals, or products of blocks of cyclic axes; views are not
-   reshaped. */
+   may not arrive. Blocks are boxes of intervals, or products of blocks of cyclic axes. */
 REDIST_PRIV_COLD int redist_priv_may_block(const redist_plan *p) {
   const redist_layout *x = redist_priv_replicas(p);
   const int exact = p->options.wire == REDIST_WIRE_EXACT;
   const redist_op *op = (const redist_op *)p->part->policy.context;
   int d, may = 1;
-  if (p->part->from->joined != NULL || p->part->to->joined != NULL) return 0;
   if (p->combines)
     may = p->part->policy.function == redist_combine_op && exact && !p->options.in_place &&
           !redist_priv_has_ghosts(x) && MPI_Op_commutative(op->op, &may) == MPI_SUCCESS && may;
