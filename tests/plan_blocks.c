@@ -162,8 +162,8 @@ static int check_random(const replicated *pair, int number, int kind) {
                             MPI_UINT64_T, &options, &plan);
   through = code == REDIST_OK && stats_of(plan).phases == 2;
   test_case_all(code == REDIST_OK && arrives(plan, pair, kind, options.in_place),
-                "pair %d, kind %d, %d to %d replicas, %d and %d boxes, %d phases: code %d %s", number,
-                kind, sources, pair->side[1].array.replicas, pair->side[0].array.boxes,
+                "pair %d, kind %d, %d to %d replicas, %d and %d boxes, %d phases: code %d %s",
+                number, kind, sources, pair->side[1].array.replicas, pair->side[0].array.boxes,
                 pair->side[1].array.boxes, 1 + through, code, message);
   redist_plan_free(&plan);
   return through;
@@ -172,7 +172,8 @@ static int check_random(const replicated *pair, int number, int kind) {
 /* ---- the order of a sum ---- */
 
 /* Whether a result is `sum` and the terms that are left, in any order, and then `old`. */
-static int is_sum(double result, double old, const double *terms, int n, unsigned used, double sum) {
+static int is_sum(double result, double old, const double *terms, int n, unsigned used,
+                  double sum) {
   int k, found = used == (1u << n) - 1 && sum + old == result;
   for (k = 0; k < n && !found; k++)
     if (!(used >> k & 1))
@@ -247,8 +248,7 @@ static void check_refusals(void) {
   const redist_box half = {{0}, {LARGE / 2}};
   const int64_t extent = LARGE;
   const redist_layout one = redist_layout_1d(redist_whole(LARGE)),
-                      all = redist_replicated(one, test_size()),
-                      two = redist_replicated(one, 2),
+                      all = redist_replicated(one, test_size()), two = redist_replicated(one, 2),
                       part = redist_partial(redist_layout_boxes(1, &extent, 1, &half));
   redist_options fills = options_of(REDIST_MULTIPHASE, NULL),
                  adds = options_of(REDIST_MULTIPHASE, &sum_of_doubles), rest = adds;
