@@ -1706,6 +1706,8 @@ REDIST_PRIV_COLD void redist_priv_forget_sets(redist_layout *copy) {
     if (sets != NULL) REDIST_FREE(sets->stretch);
     REDIST_FREE(sets);
     copy->dim[d].axis.sets = NULL;
+    copy->dim[d].axis.owner = NULL; /* the caller's, who may free them now */
+    copy->dim[d].axis.index = NULL;
   }
 }
 
@@ -7544,6 +7546,7 @@ REDIST_PRIV_COLD int redist_priv_write_stop(const redist_priv_route *route,
   stop->truncated = 0; /* the caller may go on building */
   memset(&stop->view, 0, sizeof stop->view);
   stop->error = redist_priv_no_error(-1);
+  stop->view.axes = 0;
   for (d = 0; d < stop->ndim; d++) {
     const redist_axis *y = &route->to->dim[d].axis;
     const int64_t procs = redist_priv_size_on_way(&way[d], 0), *left = way[d].left;

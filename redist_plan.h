@@ -1697,7 +1697,8 @@ REDIST_PRIV_COLD const void *redist_priv_keep_list(char **room, size_t *used, co
 }
 
 /* Copies a layout's lists behind `copy`, which lies at `room`; NULL: only counts. Returns the bytes
-   of all. */
+   of all. Those of scattered axes, of which there may be millions, are read during creation only,
+   and remain the caller's. */
 REDIST_PRIV_COLD size_t redist_priv_keep_lists(char *room, const redist_layout *layout,
                                                redist_layout *copy) {
   const size_t places = (size_t)redist_layout_places(layout);
@@ -1710,7 +1711,9 @@ REDIST_PRIV_COLD size_t redist_priv_keep_lists(char *room, const redist_layout *
   for (d = 0; d < layout->ndim; d++) {
     redist_priv_axis_list list[2];
     const void *kept[2] = {NULL, NULL};
-    const int lists = redist_priv_lists_of(&layout->dim[d].axis, list);
+    const int lists = redist_priv_is_scattered(&layout->dim[d].axis)
+                          ? 0
+                          : redist_priv_lists_of(&layout->dim[d].axis, list);
     for (k = 0; k < lists; k++)
       kept[k] =
           redist_priv_keep_list(&room, &used, list[k].entry, (size_t)list[k].n * list[k].bytes);

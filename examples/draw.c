@@ -89,6 +89,14 @@ static void draw_rank(const story *s, rectangle r, int rank) {
 
 /* ---- arrays ---- */
 
+static int is_reshaped(const redist_layout *x) { return x->view.axes > 0; }
+
+static int axes_in(const redist_layout *x) { return is_reshaped(x) ? x->view.axes : x->ndim; }
+
+static int64_t length_of(const redist_layout *x, int axis) {
+  return is_reshaped(x) ? x->view.axis[axis].count : x->dim[axis].axis.count;
+}
+
 /* The axis of a layout that is drawn down (0) or across (1); an array of one axis has one row. */
 static const redist_axis *axis_of(const story *s, int layout, int across) {
   return s->axes == 1 && !across ? NULL
@@ -96,8 +104,8 @@ static const redist_axis *axis_of(const story *s, int layout, int across) {
 }
 
 static int64_t extent_of(const story *s, int across) {
-  const redist_axis *x = axis_of(s, BEFORE, across);
-  return x == NULL ? 1 : x->count;
+  if (s->axes == 1 && !across) return 1;
+  return length_of(&s->layout[BEFORE], s->axis[s->axes == 1 ? 0 : across]);
 }
 
 static int64_t whole_index(const redist_axis *x, int64_t i) { return x->start + i * x->step; }
@@ -107,8 +115,11 @@ static int in_box(const redist_axis *x, int box, int64_t g) {
 }
 
 /* Whether index i may belong to another coordinate, or to other boxes, than the one before. */
-static int changes_at(const redist_axis *x, int64_t i) {
+static int changes_at(const story *s, int layout, int across, int64_t i) {
+  const int reshaped = is_reshaped(&s->layout[layout]);
+  const redist_axis *x = reshaped ? NULL : axis_of(s, layout, across);
   int k;
+  if (reshaped) return s->axes == 2 || across;
   if (x == NULL || x->begin == NULL) return redist_axis_owner(x, i) != redist_axis_owner(x, i - 1);
   for (k = 0; k < x->procs; k++)
     if (in_box(x, k, whole_index(x, i)) != in_box(x, k, whole_index(x, i - 1))) return 1;
@@ -118,12 +129,11 @@ static int changes_at(const redist_axis *x, int64_t i) {
 /* Cuts an axis wherever the owner changes in one of two layouts. Returns the number of blocks;
    block k is edge[k] <= i < edge[k + 1]. */
 static int cut(const story *s, int layout, int other, int across, int64_t *edge) {
-  const redist_axis *x = axis_of(s, layout, across), *y = axis_of(s, other, across);
   int64_t i, n = extent_of(s, across);
   int blocks = 0, changes;
   if (n > MAX_ELEMENTS) fail("too many elements to draw: draw a section");
   for (i = 0; i < n; i++) {
-    changes = i == 0 || changes_at(x, i) || changes_at(y, i);
+    changes = i == 0 || changes_at(s, layout, across, i) || changes_at(s, other, across, i);
     if (changes && blocks == MAX_BLOCKS) fail("too many blocks to draw: draw a section");
     if (changes) edge[blocks++] = i;
   }
@@ -343,7 +353,8 @@ static int shown_ranges(const redist_axis *x, int coord, int64_t (*range)[2]) {
 
 static int has_ghosts(const story *s, int layout) {
   int a, ghosts = 0;
-  for (a = 0; a < s->axes; a++) ghosts |= s->layout[layout].dim[s->axis[a]].axis.ghosts;
+  for (a = 0; a < s->axes && !is_reshaped(&s->layout[layout]); a++)
+    ghosts |= s->layout[layout].dim[s->axis[a]].axis.ghosts;
   return ghosts;
 }
 
@@ -701,11 +712,11 @@ static void list_ranks(story *s) {
 static void check_plane(story *s) {
   const redist_layout *first = &s->layout[BEFORE];
   int d, bad = 0;
-  if (s->axes == 0) s->axes = first->ndim > 1 ? 2 : 1;
-  for (d = 0; d < s->axes; d++) bad |= s->axis[d] < 0 || s->axis[d] >= first->ndim;
+  if (s->axes == 0) s->axes = axes_in(first) > 1 ? 2 : 1;
+  for (d = 0; d < s->axes; d++) bad |= s->axis[d] < 0 || s->axis[d] >= axes_in(first);
   if (bad || (s->axes == 2 && s->axis[0] == s->axis[1]))
     fail("--axes needs one or two different axes of the array");
-  for (d = 0; d < first->ndim; d++) bad |= s->at[d] < 0 || s->at[d] >= first->dim[d].axis.count;
+  for (d = 0; d < axes_in(first); d++) bad |= s->at[d] < 0 || s->at[d] >= length_of(first, d);
   if (bad) fail("the index of --at lies outside the array, or the array is empty");
 }
 

@@ -375,6 +375,7 @@ test_draw() {
     picture 35 ' 48 stay, 96 move in 6 messages, .*; 3 steps' "$rows" "$columns"
     picture 109 '72 of 288 elements stay' --relabel --array '18x16: block@3, block@4' '18x16: cyclic(3)@3, cyclic(2)@4'
     picture 109 '24 of 288 elements stay' --relabel --array '18x16: block@3, block@4' '18x16: cyclic(3)@3, cyclic(2)@4'
+    picture 27 '9 of 24 elements stay' --array '24: block@3; reshaped 4x6' '4x6: *, block@2'
     picture 49 '12 of 36 elements stay' '36: cyclic@4' --array '36: CYCLIC(3) @ 4'
     picture 106 '>99</text>' '300: cyclic(3)@200 [0:300 of 600]'
     picture 7 '^<text .*>9</text>' --axes 2,0 --at 0,1,0 '4x2x6: block@2, block@2, block@5; from rank 2'

@@ -136,14 +136,14 @@ redist_layout redist_f_section(const redist_layout *layout, int axis, int64_t st
 
 redist_layout redist_f_permuted(const redist_layout *layout, const int *axes) {
   int from_zero[REDIST_MAX_DIMS] = {0}, d;
-  for (d = 0; d < layout->ndim && d < REDIST_MAX_DIMS; d++) from_zero[d] = axes[d] - 1;
+  for (d = 0; d < redist_priv_axes(layout); d++) from_zero[d] = axes[d] - 1;
   return redist_permuted(*layout, from_zero);
 }
 
 static const int64_t *from_zero(const redist_layout *layout, const int64_t *index,
                                 int64_t *shifted) {
   int d;
-  for (d = 0; d < layout->ndim && d < REDIST_MAX_DIMS; d++) shifted[d] = index[d] - 1;
+  for (d = 0; d < redist_priv_axes(layout); d++) shifted[d] = index[d] - 1;
   return shifted;
 }
 
@@ -160,7 +160,7 @@ int64_t redist_f_layout_offset(const redist_layout *layout, const int64_t *index
 static int from_one(const redist_layout *layout, int holds, redist_shape *shape) {
   int d;
   if (holds == 1) shape->origin++;
-  for (d = 0; holds == 1 && d < layout->ndim; d++) shape->first[d]++;
+  for (d = 0; holds == 1 && d < redist_priv_axes(layout); d++) shape->first[d]++;
   return holds;
 }
 
