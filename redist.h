@@ -7544,7 +7544,6 @@ REDIST_PRIV_COLD int redist_priv_write_stop(const redist_priv_route *route,
   if (places > redist_layout_places(base)) return 0;
   redist_priv_copy_to(stop, base, 1);
   stop->truncated = 0; /* the caller may go on building */
-  memset(&stop->view, 0, sizeof stop->view);
   stop->error = redist_priv_no_error(-1);
   stop->view.axes = 0;
   for (d = 0; d < stop->ndim; d++) {
