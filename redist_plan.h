@@ -5635,18 +5635,19 @@ REDIST_PRIV_COLD const redist_layout *redist_priv_replicas(const redist_plan *p)
 /* Whether blocks may take part on this rank. The function must be associative and commutative, so
    only an operation of MPI's is; elements are rounded once; unless all replicas of the source
    contribute, each destination reads one that redist_replicated names; what no source place owns
-   may not arrive. Blocks are boxes of intervals, or products of blocks of cyclic axes. */
+   may not arrive. Blocks are boxes of intervals, or products of blocks of cyclic axes, which axes
+   that a reshaped view joins are not. */
 REDIST_PRIV_COLD int redist_priv_may_block(const redist_plan *p) {
   const redist_layout *x = redist_priv_replicas(p);
   const int exact = p->options.wire == REDIST_WIRE_EXACT;
   const redist_op *op = (const redist_op *)p->part->policy.context;
   int d, may = 1;
+  if (p->part->from->joined != NULL || p->part->to->joined != NULL) return 0;
   if (p->combines)
     may = p->part->policy.function == redist_combine_op && exact && !p->options.in_place &&
           !redist_priv_has_ghosts(x) && MPI_Op_commutative(op->op, &may) == MPI_SUCCESS && may;
   else
-    may = p->part->from->copies == 1 && !p->part->from->partial &&
-          (exact || !p->options.in_place);
+    may = p->part->from->copies == 1 && !p->part->from->partial && (exact || !p->options.in_place);
   for (d = 0; d < x->ndim; d++)
     may &= redist_priv_is_interval(&x->dim[d].axis) || x->dim[d].axis.kind == REDIST_PRIV_CYCLIC;
   return may;
@@ -5781,8 +5782,7 @@ REDIST_PRIV_COLD int redist_priv_make_blocks(const redist_layout *x, redist_layo
   *lists = box;
   if (box == NULL) return REDIST_ERR_MEMORY;
   for (d = 0; d < x->ndim; d++) boxes &= redist_priv_is_interval(&x->dim[d].axis);
-  *blocks =
-      boxes ? redist_priv_box_blocks(x, box, ranks) : redist_priv_product_blocks(x, ranks);
+  *blocks = boxes ? redist_priv_box_blocks(x, box, ranks) : redist_priv_product_blocks(x, ranks);
   return REDIST_OK;
 }
 
@@ -5812,8 +5812,8 @@ REDIST_PRIV_COLD double redist_priv_by_blocks(const redist_plan *p, const redist
     const double copies = end[side]->copies, owned = (double)redist_priv_most_owned(end[side]);
     const double others = end[side] == x ? (copies - 1) / copies : 1; /* its own part stays */
     const double most = owned > block * copies ? owned : block * copies;
-    seconds += redist_priv_transfer(
-        n, end[side] == x ? copies - 1 : (double)p->agreed.peers, most * others * bytes);
+    seconds += redist_priv_transfer(n, end[side] == x ? copies - 1 : (double)p->agreed.peers,
+                                    most * others * bytes);
   }
   return seconds;
 }
@@ -5827,9 +5827,7 @@ REDIST_PRIV_COLD int redist_priv_find_blocks(redist_plan *p, const redist_priv_n
   int code;
   *gain = 0;
   *lists = NULL;
-  if (!p->scheduled || redist_priv_replicas(p)->copies == 1 || p->part->from->joined != NULL ||
-      p->part->to->joined != NULL)
-    return REDIST_OK;
+  if (!p->scheduled || redist_priv_replicas(p)->copies == 1) return REDIST_OK;
   code = redist_priv_may_block(p) ? redist_priv_make_blocks(redist_priv_replicas(p), blocks, lists)
                                   : REDIST_ERR_ARGUMENT;
   code = redist_priv_worst(p->comm, code);
@@ -5974,9 +5972,8 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p) {
 REDIST_PRIV_COLD void redist_priv_predict_blocks(redist_plan *p, double best, double creation) {
   const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
   int known;
-  const redist_priv_network network = p->node == 0 && p->predicted[REDIST_SHARED] > 0
-                                          ? rings
-                                          : redist_priv_charged(p, &known);
+  const redist_priv_network network =
+      p->node == 0 && p->predicted[REDIST_SHARED] > 0 ? rings : redist_priv_charged(p, &known);
   redist_layout blocks;
   void *lists;
   double gain;
