@@ -2859,8 +2859,8 @@ REDIST_PRIV_COLD void redist_priv_close_pair(redist_layout *pair) {
 REDIST_PRIV_COLD void redist_priv_check_views(const redist_layout *from, const redist_layout *to,
                                               redist_priv_error *v);
 
-/* Joins the axes of copies of two layouts of the same shape if either is reshaped. On failure
-   nothing is changed. REDIST_ERR_MEMORY, REDIST_ERR_LAYOUT. */
+/* Joins the axes of copies of two layouts of the same shape if either is reshaped. Close them even
+   on failure. REDIST_ERR_MEMORY, REDIST_ERR_OVERFLOW. */
 REDIST_PRIV_COLD int redist_priv_join(const redist_layout *const *given,
                                       redist_layout *const *copy);
 #endif
@@ -3810,8 +3810,8 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
 
 /* A reshaped view splits axes into digits and merges digits into axes. What a place owns of a split
    axis that is distributed need not be a product over its digits, and what two places share of a
-   merged axis none over its parts. For example, BLOCK of 24 elements on 2 processes, cut 14 + 10
-   here, split into 4 x 6, from a matrix of 4 x 6 whose rows are dealt out to 2 processes:
+   merged axis none over its parts. For example, the rows of a matrix of 4 x 6 are dealt out to 2
+   processes, and become a line of 24 elements, cut 14 + 10 and split into 4 x 6:
 
        source        destination         joined: one axis of 24 indices, 4 stretches by 2
        0 0 0 0 0 0   0 0 0 0 0 0           source       000000111111000000111111

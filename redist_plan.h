@@ -204,8 +204,9 @@
 #define REDIST_PRIV_NEARER 8 /* the latency between nodes over that inside one; bench/simulate.sh */
 /* how much faster a chain, or another method than estimated, must be; bench/simulate.sh */
 #define REDIST_PRIV_MARGIN 1.1
-#define REDIST_PRIV_MOST_PHASES 8 /* of a chain; chosen */
-#define REDIST_PRIV_GRAIN 8       /* indices of an axis per block that is cut from it; chosen */
+#define REDIST_PRIV_WITHIN_MARGIN 1.8 /* the same inside a node, for blocks; build/replicas */
+#define REDIST_PRIV_MOST_PHASES 8     /* of a chain; chosen */
+#define REDIST_PRIV_GRAIN 8           /* indices of an axis per block that is cut from it; chosen */
 
 /* Measuring the network, by bursts of messages, and the methods: */
 #define REDIST_PRIV_OFTEN 10 /* the network is measured from so many executions on; chosen */
@@ -5754,7 +5755,7 @@ REDIST_PRIV_COLD int redist_priv_deal_axis(redist_axis *x, int parts) {
 REDIST_PRIV_COLD redist_layout redist_priv_product_blocks(const redist_layout *x, int *ranks) {
   const int places = redist_layout_places(x), grid = places / x->copies;
   redist_layout blocks;
-  int parts[REDIST_MAX_DIMS], dealt[REDIST_MAX_DIMS], coords[REDIST_MAX_DIMS], d, k, replica;
+  int parts[REDIST_MAX_DIMS], dealt[REDIST_MAX_DIMS] = {0}, coords[REDIST_MAX_DIMS], d, k, replica;
   redist_priv_divide_replicas(x, parts);
   redist_priv_copy_to(&blocks, x, 0);
   for (d = 0; d < x->ndim; d++) {
@@ -5816,7 +5817,7 @@ REDIST_PRIV_COLD double redist_priv_by_blocks(const redist_plan *p, const redist
   int side;
   for (side = 0; side < 2; side++) {
     const double copies = end[side]->copies, owned = (double)redist_priv_most_owned(end[side]);
-    const double others = end[side] == x ? (copies - 1) / copies : 1; /* its own part stays */
+    const double others = copies > 1 ? (copies - 1) / copies : 1; /* its own part stays */
     const double most = owned > block * copies ? owned : block * copies;
     seconds += redist_priv_transfer(n, end[side] == x ? copies - 1 : (double)p->agreed.peers,
                                     most * others * bytes);
@@ -5877,7 +5878,8 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *betwe
   *lists = NULL;
   if (code != REDIST_OK) return code;
   code = redist_priv_find_blocks(p, &p->network, between, lists, gain);
-  if (code != REDIST_OK || *gain > 1) return code;
+  /* REDIST_AUTO has predicted, perhaps with shared memory, that blocks pay */
+  if (code != REDIST_OK || *gain > (p->options.method == REDIST_AUTO ? 0 : 1)) return code;
   c->sums = 0;
   code = redist_priv_phases(p->part->from, p->part->to, (size_t)(p->part->packed_bytes * p->arrays),
                             &p->network.cost, p->network.latency, most, between, &stops);
@@ -5977,9 +5979,10 @@ REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p) {
    and phases are no chains. Collective. */
 REDIST_PRIV_COLD void redist_priv_predict_blocks(redist_plan *p, double best, double creation) {
   const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
+  const int within = p->node == 0 && p->predicted[REDIST_SHARED] > 0;
   int known;
-  const redist_priv_network network =
-      p->node == 0 && p->predicted[REDIST_SHARED] > 0 ? rings : redist_priv_charged(p, &known);
+  const redist_priv_network network = within ? rings : redist_priv_charged(p, &known);
+  const double margin = within ? REDIST_PRIV_WITHIN_MARGIN : REDIST_PRIV_MARGIN;
   redist_layout blocks;
   void *lists;
   double gain;
@@ -5987,7 +5990,7 @@ REDIST_PRIV_COLD void redist_priv_predict_blocks(redist_plan *p, double best, do
       (p->node == 0 && p->options.arena != NULL && !p->combines))
     return;
   if (redist_priv_find_blocks(p, &network, &blocks, &lists, &gain) == REDIST_OK && gain > 0)
-    p->predicted[REDIST_MULTIPHASE] = REDIST_PRIV_MARGIN * best / gain + 2 * creation;
+    p->predicted[REDIST_MULTIPHASE] = margin * best / gain + 2 * creation;
   REDIST_FREE(lists);
   memset(&p->state, 0, sizeof p->state);
 }

@@ -22,7 +22,7 @@
     X(Alltoallw_init, 0) X(Comm_idup, 0) X(Comm_free, 0) X(Group_free, 0) X(Type_free, 0)         \
     X(Request_free, 0) X(Cancel, 0) X(Request_get_status, 0) X(Iallreduce, 1) X(Ibcast, 1)        \
     X(Test, 1) X(Testsome, 1) X(Iprobe, 1) X(Start, 1) X(Startall, 1) X(Isend, 1) X(Irecv, 1)     \
-    X(Ialltoallv, 1) X(Ialltoallw, 1) X(Reduce_local, 0) X(Iallgather, 1)
+    X(Ialltoallv, 1) X(Ialltoallw, 1) X(Reduce_local, 0) X(Iallgather, 1) X(Op_commutative, 0)
 /* clang-format on */
 
 #define FAILING_NUMBER(name, spreads) CALL_##name,
@@ -120,6 +120,7 @@ FAILING_LOCAL(Group_translate_ranks, (MPI_Group a, int n, const int *from, MPI_G
               (a, n, from, b, to))
 FAILING_LOCAL(Get_processor_name, (char *name, int *length), (name, length))
 FAILING_LOCAL(Query_thread, (int *level), (level))
+FAILING_LOCAL(Op_commutative, (MPI_Op op, int *commutes), (op, commutes))
 FAILING_LOCAL(Type_size, (MPI_Datatype type, int *size), (type, size))
 FAILING_LOCAL(Type_get_extent, (MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent),
               (type, lower, extent))

@@ -1,0 +1,169 @@
+/* Replicas beside MPI's collectives: one to all, all to one, all to all. MIT licence, see LICENSE.
+
+   From one rank to a replica on each: MPI_Bcast. From a summand on each to one rank: MPI_Reduce, and
+   to all: MPI_Allreduce. All contestants of a size run alternately, each execution between two
+   barriers. Times are lower quartiles of the slowest rank's. Sums start from zero, as MPI's do:
+   redist adds to what the destination holds, so that it is cleared, which counts. */
+#include <string.h>
+
+#include "bench.h"
+#include "redist_plan.h"
+
+enum { FILL, SUM, SUM_EVERYWHERE, CASES, CONTESTANTS = 4, MOST_SAMPLES = 1000 };
+
+typedef struct {
+  int rank, ranks;
+  int64_t samples, node_ranks;
+  double seconds; /* for each line */
+} bench;
+
+typedef struct {
+  const bench *bench;
+  int kind, holds, from_all; /* whether this rank has a destination; whether each has a source */
+  int64_t n;
+  redist_plan *plan[3];
+  double *from, *to;
+} problem;
+
+static const char *const names[CASES][2] = {{"one to all", "MPI_Bcast"},
+                                            {"all to one", "MPI_Reduce"},
+                                            {"all to all", "MPI_Allreduce"}};
+
+static redist_plan *plan_for(const problem *p, redist_method method) {
+  static redist_op sum;
+  const redist_layout one = redist_layout_1d(redist_whole(p->n)),
+                      all = redist_replicated(one, p->bench->ranks);
+  redist_options options;
+  redist_plan *plan;
+  int code;
+  memset(&options, 0, sizeof options);
+  sum.op = MPI_SUM;
+  sum.type = MPI_DOUBLE;
+  options.method = method;
+  options.node_ranks = (int)p->bench->node_ranks;
+  options.combine = p->kind == FILL ? NULL : redist_combine_op;
+  options.context = p->kind == FILL ? NULL : &sum;
+  code = redist_plan_create(MPI_COMM_WORLD, p->from_all ? &all : &one, p->kind == SUM ? &one : &all,
+                            MPI_DOUBLE, &options, &plan);
+  if (code != REDIST_OK) give_up("%s", redist_strerror(code));
+  return plan;
+}
+
+/* Blocking: these are the calls that libraries tune. */
+static void run_mpi(const problem *p, redist_plan *plan) {
+  const int n = (int)p->n;
+  (void)plan;
+  if (p->kind == FILL) {
+    if (p->bench->rank == 0) memcpy(p->to, p->from, (size_t)n * sizeof *p->to);
+    MPI_Bcast(p->to, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  } else if (p->kind == SUM) {
+    MPI_Reduce(p->from, p->to, n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  } else {
+    MPI_Allreduce(p->from, p->to, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
+
+static void run_redist(const problem *p, redist_plan *plan) {
+  int code;
+  if (p->kind != FILL && p->holds) memset(p->to, 0, (size_t)p->n * sizeof *p->to);
+  code = redist_execute(plan, p->from_all || p->bench->rank == 0 ? p->from : NULL,
+                        p->holds ? p->to : NULL);
+  if (code != REDIST_OK) give_up("%s", redist_strerror(code));
+}
+
+static double time_once(const problem *p, redist_plan *plan) {
+  double time;
+  barrier();
+  time = MPI_Wtime();
+  (plan != NULL ? run_redist : run_mpi)(p, plan);
+  time = MPI_Wtime() - time;
+  maxima(&time, 1);
+  return time;
+}
+
+static void report(const problem *p, double times[CONTESTANTS][MOST_SAMPLES], int64_t samples) {
+  const char *const contestants[CONTESTANTS] = {names[p->kind][1], "auto", "shared",
+                                                "point to point"};
+  const int64_t bytes = p->n * (int64_t)sizeof *p->to;
+  redist_stats stats;
+  double mpi = 0;
+  int k;
+  redist_plan_stats(p->plan[0], &stats);
+  if (p->bench->rank == 0)
+    printf("%-11s %5d %10lld %4d:%d", names[p->kind][0], p->bench->ranks, (long long)bytes,
+           (int)stats.method, stats.phases);
+  for (k = 0; k < CONTESTANTS; k++) {
+    const double time = lower_quartile(times[k], samples);
+    mpi = k == 0 ? time : mpi;
+    figure(names[p->kind][0], p->bench->ranks, bytes, contestants[k], samples, time, times[k][0],
+           time / mpi);
+    if (p->bench->rank == 0 && k == 0) printf(" %11.1f", 1e6 * time);
+    if (p->bench->rank == 0 && k > 0) printf(" %9.2f", time / mpi);
+  }
+  if (p->bench->rank == 0) printf("\n");
+}
+
+static void measure(const bench *b, int kind, int64_t n) {
+  static double times[CONTESTANTS][MOST_SAMPLES];
+  const size_t bytes = (size_t)n * sizeof(double);
+  problem p = {.bench = b, .kind = kind, .n = n, .from_all = kind != FILL};
+  double begin, spent = 0;
+  int64_t s;
+  int k;
+  p.holds = kind != SUM || b->rank == 0;
+  p.from = memset(allocate(bytes), 0, bytes);
+  p.to = memset(allocate(bytes), 0, bytes);
+  p.plan[0] = plan_for(&p, REDIST_AUTO);
+  p.plan[1] = plan_for(&p, REDIST_SHARED);
+  p.plan[2] = plan_for(&p, REDIST_POINT_TO_POINT);
+  for (k = 0; k < CONTESTANTS; k++) time_once(&p, k == 0 ? NULL : p.plan[k - 1]);
+  begin = MPI_Wtime();
+  for (s = 0; s < b->samples && (s < 3 || spent < b->seconds); s++) {
+    for (k = 0; k < CONTESTANTS; k++) times[k][s] = time_once(&p, k == 0 ? NULL : p.plan[k - 1]);
+    spent = MPI_Wtime() - begin;
+    maxima(&spent, 1);
+  }
+  report(&p, times, s);
+  for (k = 0; k < CONTESTANTS - 1; k++) redist_plan_free(&p.plan[k]);
+  free(p.from);
+  free(p.to);
+}
+
+int main(int argc, char **argv) {
+  static const int64_t sizes[] = {1000, 8000, 125000, 1000000};
+  bench b = {.samples = 200, .seconds = 1};
+  const char *csv = NULL;
+  const option table[] = {
+      {.name = "--samples",
+       .argument = "K",
+       .integer = &b.samples,
+       .least = 1,
+       .most = MOST_SAMPLES,
+       .help = "of each size at most (default 200)"},
+      {.name = "--node-ranks",
+       .argument = "R",
+       .integer = &b.node_ranks,
+       .most = 1000000,
+       .help = "ranks that share memory (default 0: as MPI finds them)"},
+      {.name = "--seconds",
+       .argument = "S",
+       .real = &b.seconds,
+       .most = 3600,
+       .help = "for each line (default 1)"},
+      {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
+      {.name = NULL}};
+  int status = start(table, argc, argv, &b.rank, &b.ranks, "replicas",
+                     "Replicas beside MPI_Bcast, MPI_Reduce and MPI_Allreduce.");
+  if (status < 0) {
+    figures_open(csv, b.rank, FIGURE_COLUMNS);
+    if (b.rank == 0)
+      printf("us of MPI's collective, and times as long: redist's (auto's method: phases)\n"
+             "%-11s %5s %10s %6s %11s %9s %9s %9s\n",
+             "", "ranks", "bytes", "auto", "MPI, us", "auto", "shared", "messages");
+    for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
+      for (int kind = 0; kind < CASES; kind++) measure(&b, kind, sizes[n]);
+    figures_close();
+  }
+  MPI_Finalize();
+  return status < 0 ? 0 : status;
+}
