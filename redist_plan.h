@@ -243,7 +243,8 @@ typedef enum {
   /* shared memory inside a node; between nodes as REDIST_SCHEDULED or, for short messages (600
      bytes), REDIST_POINT_TO_POINT; from REDIST_AUTO the faster one */
   REDIST_SHARED,
-  /* a chain of plans through intermediate layouts (redist_phases): tiny messages */
+  /* a chain of plans through intermediate layouts: those of redist_phases, for tiny messages, or
+     blocks of replicas, for broadcasts and for sums over replicas by commutative MPI_Ops */
   REDIST_MULTIPHASE,
   /* what the ranks of a node send to another node goes in one message, or in a few, gathered and
      handed out through shared memory; inside a node as REDIST_SHARED: short messages between nodes
@@ -387,6 +388,10 @@ REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_p
 
        axis 0     low   high  -     low   high  -     low   high      -: past neither end
        axis 1     -     -     low   low   low   high  high  high
+
+   Sums over replicas through blocks (REDIST_MULTIPHASE) begin with what the rank of an element's
+   block contributes, then come those of the other ranks in that order, and all of it is combined
+   with what the destination holds.
 
    With one method, the same arrays give the same bits. Arenas, sizes of pieces, when ranks start
    and which plan progresses first do not matter. But the function's results must not depend on how
