@@ -243,8 +243,8 @@ typedef enum {
   /* shared memory inside a node; between nodes as REDIST_SCHEDULED or, for short messages (600
      bytes), REDIST_POINT_TO_POINT; from REDIST_AUTO the faster one */
   REDIST_SHARED,
-  /* a chain of plans through intermediate layouts: those of redist_phases for tiny messages; where
-     replicas are filled from one, or reduced, blocks of which each replica holds one */
+  /* a chain of plans through intermediate layouts: those of redist_phases, for tiny messages, or
+     blocks of replicas, for broadcasts and for sums over replicas by commutative MPI_Ops */
   REDIST_MULTIPHASE,
   /* what the ranks of a node send to another node goes in one message, or in a few, gathered and
      handed out through shared memory; inside a node as REDIST_SHARED: short messages between nodes
@@ -389,10 +389,9 @@ REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_p
        axis 0     low   high  -     low   high  -     low   high      -: past neither end
        axis 1     -     -     low   low   low   high  high  high
 
-   A chain through blocks (REDIST_MULTIPHASE, which REDIST_AUTO may choose), where replicas
-   contribute by redist_combine_op with an operation that commutes, adds up the contributions in
-   this order, beginning with those of the block's rank, and combines the result once with what
-   the destination holds. All replicas of a destination receive the same bits.
+   Sums over replicas through blocks (REDIST_MULTIPHASE) begin with what the rank of an element's
+   block contributes, then come those of the other ranks in that order, and all of it is combined
+   with what the destination holds.
 
    With one method, the same arrays give the same bits. Arenas, sizes of pieces, when ranks start
    and which plan progresses first do not matter. But the function's results must not depend on how
