@@ -5732,8 +5732,8 @@ REDIST_PRIV_COLD void redist_priv_divide_replicas(const redist_layout *x, int *p
   }
 }
 
-/* Cuts each coordinate of an axis into parts: its blocks are dealt out or, if they are too few, cut
-   themselves. Returns whether part j of coordinate c is coordinate c + j procs, else c parts + j. */
+/* Cuts each coordinate of an axis into parts: its blocks are dealt out or, if too few, cut. Returns
+   whether part j of coordinate c is coordinate c + j procs, else c parts + j. */
 REDIST_PRIV_COLD int redist_priv_deal_axis(redist_axis *x, int parts) {
   const int procs = x->procs;
   if (parts == 1) return 0;
