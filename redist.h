@@ -549,13 +549,12 @@ REDIST_PRIV_BUILDER redist_layout redist_with_halo(redist_layout layout, int axi
    indices. Past an end of the axis, REDIST_PERIODIC continues at the other end; with REDIST_CLOSED,
    cells there hold nothing. A destination receives its ghost cells, too. Those of a source are
    ignored, unless the plan combines (redist_plan.h): then they are combined into their owners'
-   elements. Ghost cells of several axes form their product, so corners are included
-   (but see redist_without_corners). Every
-   coordinate must own one interval of the axis (block, balanced, cuts, whole, boxes), of any
-   length. The halo, at least 1 on one side, may reach over several neighbours, on either side at
-   most the length of the axis; ghost cells of a coordinate that owns nothing lie around where its
-   interval would begin. To fill an array's ghost cells (a halo exchange), redistribute in place
-   from its layout to the same with ghosts. */
+   elements. Ghost cells of several axes form their product, so corners are included, unless
+   redist_without_corners follows. Every coordinate must own one interval of the axis (block,
+   balanced, cuts, whole, boxes), of any length. The halo, at least 1 on one side, may reach over
+   several neighbours, on either side at most the length of the axis; ghost cells of a coordinate
+   that owns nothing lie around where its interval would begin. To fill an array's ghost cells (a
+   halo exchange), redistribute in place from its layout to the same with ghosts. */
 REDIST_PRIV_BUILDER redist_layout redist_with_ghosts(redist_layout layout, int axis,
                                                      redist_edge edge);
 /* Of the ghost cells of redist_with_ghosts, only the nearest `low` and `high` in memory hold
@@ -565,11 +564,10 @@ REDIST_PRIV_BUILDER redist_layout redist_with_ghosts(redist_layout layout, int a
 REDIST_PRIV_BUILDER redist_layout redist_ghost_depth(redist_layout layout, int axis, int64_t low,
                                                      int64_t high);
 /* Of the ghost cells that redist_with_ghosts gave several axes, only those beyond one axis hold
-   elements (faces), as stencils without diagonals need them; corners, and edges in 3-D, are storage.
-   Neighbours that share only these exchange no message. Where one axis has ghosts, nothing changes.
-   Call it after redist_with_ghosts for at least one axis, else REDIST_ERR_LAYOUT; it then holds for
-   all axes, also those to which redist_with_ghosts, redist_with_halo or redist_ghost_depth is
-   applied later. */
+   elements (faces), as stencils without diagonals need them; corners, and edges of bricks, are
+   storage. Neighbours that share nothing else exchange no message. Where one axis has ghosts,
+   nothing changes. Call it after redist_with_ghosts of at least one axis, else REDIST_ERR_LAYOUT;
+   it then applies to all axes, also to those that a later redist_with_ghosts gives ghosts. */
 REDIST_PRIV_BUILDER redist_layout redist_without_corners(redist_layout layout);
 /* Allows elements of a layout of boxes (of others: REDIST_ERR_LAYOUT) to lie in no box. No rank
    owns such elements; where this layout is the source, their destinations are left unchanged. So a
@@ -3256,8 +3254,8 @@ REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p) {
   p->tracks--;
 }
 
-/* The images of an interval with its ghost cells, as bits: what it owns, what ghost cells show inside
-   the axis, and what they show past the low and the high end of a periodic axis. */
+/* The images of an interval with its ghost cells, as bits: what it owns, what ghost cells show
+   inside the axis, and what they show past the low and the high end of a periodic axis. */
 enum {
   REDIST_PRIV_OWNED = 1,
   REDIST_PRIV_INSIDE = 2,
@@ -3787,14 +3785,13 @@ REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pat
   return code;
 }
 
-/* How many elements a coordinate holds; one that it holds several times counts each time. */
-REDIST_PRIV int64_t redist_priv_held(const redist_axis *x, int coord) {
+/* How many elements a coordinate holds in some images; one that several show counts each time. */
+REDIST_PRIV int64_t redist_priv_held(const redist_axis *x, int coord, int images) {
   redist_priv_track track[REDIST_PRIV_IMAGES];
   int64_t held = 0;
   int t;
   if (x->ghosts == 0) return redist_axis_count(x, coord);
-  for (t = redist_priv_holdings(x, coord, REDIST_PRIV_ALL_IMAGES, track) - 1; t >= 0; t--)
-    held += track[t].length;
+  for (t = redist_priv_holdings(x, coord, images, track) - 1; t >= 0; t--) held += track[t].length;
   return held;
 }
 
@@ -3862,8 +3859,9 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
   int d;
   for (d = 0; d < layout->ndim; d++) {
     const redist_axis *x = &layout->dim[d].axis;
-    v = redist_priv_times(v, faces, faces ? redist_axis_count(x, coords[d]) : 0,
-                          redist_priv_held(x, coords[d]), REDIST_PRIV_MAX_ELEMENTS);
+    const int64_t owned = faces ? redist_priv_held(x, coords[d], REDIST_PRIV_OWNED) : 0;
+    v = redist_priv_times(v, faces, owned, redist_priv_held(x, coords[d], REDIST_PRIV_ALL_IMAGES),
+                          REDIST_PRIV_MAX_ELEMENTS);
   }
   return v.held;
 }
@@ -4442,8 +4440,9 @@ typedef struct {
   redist_priv_runs *decoded; /* decoded[ndim]: of joined axes; NULL: none */
 } redist_priv_message;
 
-/* How the images of an axis are told apart: each has blocks of its own. Those of a source's periodic
-   axis may show an element several times; without corners, owned elements and ghost cells differ. */
+/* How the images of an axis are told apart: each has blocks of its own. Those of a source's
+   periodic axis may show an element several times; without corners, what is owned is apart from
+   ghost cells. */
 typedef struct {
   unsigned char n, image[REDIST_PRIV_IMAGES];
 } redist_priv_image_kind;
@@ -4684,7 +4683,8 @@ REDIST_PRIV int redist_priv_blocks_of(const redist_priv_place_peers *n) {
   return blocks;
 }
 
-/* Whether a block has elements: on a side without corners, at most one axis is in its ghost cells. */
+/* Whether a block may have elements: on a side without corners, at most one axis is in its ghost
+   cells. */
 REDIST_PRIV int redist_priv_is_block(const redist_priv_place_peers *n, int block) {
   int d, side, ghosts[2] = {0, 0};
   for (d = 0; d < n->ndim && n->faces != 0; block /= n->axis[d++].images)
@@ -6943,7 +6943,8 @@ REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to) {
     int64_t held = counted ? 0 : x->count;
     for (c = 0; counted && c < x->procs && held <= REDIST_PRIV_MAX_ELEMENTS; c++) {
       redist_priv_coords_of_place(to, c, coords);
-      held += boxes ? redist_priv_held_at(to, coords) : redist_priv_held(x, c);
+      held +=
+          boxes ? redist_priv_held_at(to, coords) : redist_priv_held(x, c, REDIST_PRIV_ALL_IMAGES);
     }
     v = redist_priv_times(v, faces, x->count, held, REDIST_PRIV_MAX_ELEMENTS + 1);
   }
