@@ -400,6 +400,7 @@ typedef struct {
   int boxes;  /* box[boxes]: what each place owns; 0: places own products over their coordinates */
   const redist_box *box;
   int partial;   /* elements may lie in no box */
+  int faces;     /* without corners: a ghost cell beyond several axes holds no element */
   int truncated; /* a valid copy that ends with dim[ndim]: those of plans */
   /* of a reshaped layout in one of the library's own copies, whose axes are joined; else NULL */
   struct redist_priv_joined *joined;
@@ -548,12 +549,12 @@ REDIST_PRIV_BUILDER redist_layout redist_with_halo(redist_layout layout, int axi
    indices. Past an end of the axis, REDIST_PERIODIC continues at the other end; with REDIST_CLOSED,
    cells there hold nothing. A destination receives its ghost cells, too. Those of a source are
    ignored, unless the plan combines (redist_plan.h): then they are combined into their owners'
-   elements. Ghost cells of several axes form their product, so corners are included. Every
-   coordinate must own one interval of the axis (block, balanced, cuts, whole, boxes), of any
-   length. The halo, at least 1 on one side, may reach over several neighbours, on either side at
-   most the length of the axis; ghost cells of a coordinate that owns nothing lie around where its
-   interval would begin. To fill an array's ghost cells (a halo exchange), redistribute in place
-   from its layout to the same with ghosts. */
+   elements. Ghost cells of several axes form their product, so corners are included, unless
+   redist_without_corners follows. Every coordinate must own one interval of the axis (block,
+   balanced, cuts, whole, boxes), of any length. The halo, at least 1 on one side, may reach over
+   several neighbours, on either side at most the length of the axis; ghost cells of a coordinate
+   that owns nothing lie around where its interval would begin. To fill an array's ghost cells (a
+   halo exchange), redistribute in place from its layout to the same with ghosts. */
 REDIST_PRIV_BUILDER redist_layout redist_with_ghosts(redist_layout layout, int axis,
                                                      redist_edge edge);
 /* Of the ghost cells of redist_with_ghosts, only the nearest `low` and `high` in memory hold
@@ -562,6 +563,12 @@ REDIST_PRIV_BUILDER redist_layout redist_with_ghosts(redist_layout layout, int a
    later redist_with_ghosts or redist_with_halo restores the whole halo. */
 REDIST_PRIV_BUILDER redist_layout redist_ghost_depth(redist_layout layout, int axis, int64_t low,
                                                      int64_t high);
+/* Of the ghost cells that redist_with_ghosts gave several axes, only those beyond one axis hold
+   elements (faces), as stencils without diagonals need them; corners, and edges of bricks, are
+   storage. Neighbours that share nothing else exchange no message. Where one axis has ghosts,
+   nothing changes. Call it after redist_with_ghosts of at least one axis, else REDIST_ERR_LAYOUT;
+   it then applies to all axes, also to those that a later redist_with_ghosts gives ghosts. */
+REDIST_PRIV_BUILDER redist_layout redist_without_corners(redist_layout layout);
 /* Allows elements of a layout of boxes (of others: REDIST_ERR_LAYOUT) to lie in no box. No rank
    owns such elements; where this layout is the source, their destinations are left unchanged. So a
    halo exchange fills only those ghost cells that lie in other boxes. */
@@ -908,6 +915,7 @@ REDIST_API int redist_advise(double here, double there, double in, double out, i
                  replicas number                redist_replicated
                  boxes low:high x ..., ...      redist_layout_boxes; all axes are `box`
                  partial                        redist_partial
+                 without corners                redist_without_corners
                  reshaped length x length ...   redist_merged and redist_split, to these lengths
 
    White space may stand between any two of these; case does not matter; no clause comes twice. */
@@ -2008,6 +2016,17 @@ REDIST_API redist_layout redist_ghost_depth(redist_layout layout, int axis, int6
   return layout;
 }
 
+REDIST_API redist_layout redist_without_corners(redist_layout layout) {
+  int d, ghosts = 0;
+  for (d = 0; d < layout.ndim; d++) ghosts |= layout.dim[d].axis.ghosts;
+  if (ghosts == 0)
+    redist_priv_fail(&layout.error, REDIST_ERR_LAYOUT,
+                     "no axis has ghost cells, but redist_with_ghosts comes before "
+                     "redist_without_corners");
+  layout.faces = 1;
+  return layout;
+}
+
 REDIST_API redist_layout redist_partial(redist_layout layout) {
   if (layout.boxes == 0)
     redist_priv_fail(&layout.error, REDIST_ERR_LAYOUT, "only boxes may be partial");
@@ -2827,6 +2846,7 @@ REDIST_PRIV_COLD redist_layout *redist_priv_drop_ghosts(redist_layout *copy) {
   int d;
   for (d = 0; d < copy->ndim; d++)
     copy->dim[d].axis.ghosts = 0, copy->dim[d].axis.low = copy->dim[d].axis.high = 0;
+  copy->faces = 0;
   return copy;
 }
 
@@ -3034,7 +3054,7 @@ typedef struct {
   int scattered; /* the axis is */
   int64_t tracks, room;
   redist_priv_track *track;
-  redist_priv_track few[3]; /* those of an axis of intervals: at most REDIST_PRIV_IMAGES */
+  redist_priv_track few[4]; /* those of an axis of intervals: at most REDIST_PRIV_IMAGES */
 } redist_priv_pattern;
 
 /* A run, a loop nest along one axis: n[0] elements, repeated n[1] times, and all that n[2] times.
@@ -3234,26 +3254,40 @@ REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p) {
   p->tracks--;
 }
 
-/* The images of an interval with its ghost cells: 0 is what lies inside the axis, 1 and 2 are what
-   its ghost cells show past the low and the high end of a periodic axis. */
-enum { REDIST_PRIV_IMAGES = 3, REDIST_PRIV_ALL_IMAGES = -1 };
+/* The images of an interval with its ghost cells, as bits: what it owns, what ghost cells show
+   inside the axis, and what they show past the low and the high end of a periodic axis. */
+enum {
+  REDIST_PRIV_OWNED = 1,
+  REDIST_PRIV_INSIDE = 2,
+  REDIST_PRIV_PAST_LOW = 4,
+  REDIST_PRIV_PAST_HIGH = 8,
+  REDIST_PRIV_ALL_IMAGES = 15,
+  REDIST_PRIV_IMAGES = 4
+};
 
-/* Writes to track[REDIST_PRIV_IMAGES] what a coordinate of an axis of intervals holds, ghost cells
-   included, in one image or in all; two tracks may show the same index. Returns their number. */
-REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, int only,
+/* Writes to track[REDIST_PRIV_IMAGES] what a coordinate of an axis of intervals holds in some
+   images; two tracks may show the same index only if the images include others than OWNED and
+   INSIDE. Returns their number. */
+REDIST_PRIV int redist_priv_holdings(const redist_axis *x, int coord, int images,
                                      redist_priv_track *track) {
+  static const int bits[3] = {REDIST_PRIV_PAST_LOW, REDIST_PRIV_OWNED | REDIST_PRIV_INSIDE,
+                              REDIST_PRIV_PAST_HIGH};
   const int around = x->ghosts == 1 + (int)REDIST_PERIODIC;
   int64_t begin, end, first, last;
-  int image, tracks = 0;
+  int turn, half, tracks = 0;
   redist_priv_interval(x, coord, &begin, &end);
-  for (image = -around; image <= around; image++) {
-    const int64_t shift = image * x->extent;
-    if (only != REDIST_PRIV_ALL_IMAGES && only != (REDIST_PRIV_IMAGES - image) % REDIST_PRIV_IMAGES)
-      continue;
-    first = redist_priv_max(begin - x->low, shift);
-    last = redist_priv_min(end + x->high, shift + x->extent);
-    track[tracks] = redist_priv_track_of(x, first - shift, last - shift, first - begin, 1);
-    tracks += track[tracks].length > 0;
+  for (turn = -around; turn <= around; turn++) {
+    const int64_t shift = turn * x->extent;
+    const int wanted = images & bits[1 + turn], ghosts = (wanted & ~REDIST_PRIV_OWNED) != 0,
+              halves = wanted == REDIST_PRIV_INSIDE ? 2 : wanted != 0;
+    for (half = 0; half < halves; half++) {
+      first = half == 1 ? end : ghosts ? begin - x->low : begin;
+      last = half + 1 < halves ? begin : ghosts ? end + x->high : end;
+      first = redist_priv_max(first, shift);
+      last = redist_priv_min(last, shift + x->extent);
+      track[tracks] = redist_priv_track_of(x, first - shift, last - shift, first - begin, 1);
+      tracks += track[tracks].length > 0;
+    }
   }
   return tracks;
 }
@@ -3280,9 +3314,9 @@ REDIST_PRIV int redist_priv_add_tracks(const redist_axis *x, int coord, redist_p
   return code;
 }
 
-/* The pattern of a coordinate, in one image or in all. REDIST_ERR_MEMORY. Free it, even on
+/* The pattern of a coordinate, in some images or in all. REDIST_ERR_MEMORY. Free it, even on
    failure. */
-REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int image,
+REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int images,
                                        redist_priv_pattern *p) {
   int64_t i = 0, skip;
   redist_priv_cursor cursor = {0, 0};
@@ -3294,7 +3328,7 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int imag
   if (p->scattered) return redist_priv_add_tracks(x, coord, p);
   if (redist_priv_is_interval(x)) {
     p->track = p->few;
-    p->tracks = redist_priv_holdings(x, coord, image, p->track);
+    p->tracks = redist_priv_holdings(x, coord, images, p->track);
     return REDIST_OK;
   }
   while (i < p->period && (skip = redist_priv_distance(x, coord, i)) >= 0 && i + skip < p->period) {
@@ -3751,14 +3785,13 @@ REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pat
   return code;
 }
 
-/* How many elements a coordinate holds; one that it holds several times counts each time. */
-REDIST_PRIV int64_t redist_priv_held(const redist_axis *x, int coord) {
+/* How many elements a coordinate holds in some images; one that several show counts each time. */
+REDIST_PRIV int64_t redist_priv_held(const redist_axis *x, int coord, int images) {
   redist_priv_track track[REDIST_PRIV_IMAGES];
   int64_t held = 0;
   int t;
   if (x->ghosts == 0) return redist_axis_count(x, coord);
-  for (t = redist_priv_holdings(x, coord, REDIST_PRIV_ALL_IMAGES, track) - 1; t >= 0; t--)
-    held += track[t].length;
+  for (t = redist_priv_holdings(x, coord, images, track) - 1; t >= 0; t--) held += track[t].length;
   return held;
 }
 
@@ -3796,14 +3829,41 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
   return code;
 }
 
+/* Whether ghost cells of several axes hold no element where they meet. */
+REDIST_PRIV int redist_priv_is_without_corners(const redist_layout *layout) {
+  int d, axes = 0;
+  for (d = 0; d < layout->ndim && layout->faces; d++) axes += layout->dim[d].axis.ghosts != 0;
+  return axes > 1;
+}
+
+/* The elements of a product of axes: of what they own, and of what they hold. */
+typedef struct {
+  int64_t owned, held;
+} redist_priv_volume;
+
+/* Multiplies by one more axis, up to a limit. faces: without corners, so that at most one axis has
+   ghost cells. */
+REDIST_PRIV redist_priv_volume redist_priv_times(redist_priv_volume v, int faces, int64_t owned,
+                                                 int64_t held, int64_t most) {
+  v.held = redist_priv_multiply(v.held, faces ? owned : held, most);
+  if (faces)
+    v.held += redist_priv_min(redist_priv_multiply(v.owned, held - owned, most), most - v.held);
+  v.owned = redist_priv_multiply(v.owned, owned, most);
+  return v;
+}
+
 /* The elements that a place holds; at most 2^62. */
 REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *coords) {
-  int64_t held = 1;
+  const int faces = redist_priv_is_without_corners(layout);
+  redist_priv_volume v = {1, 1};
   int d;
-  for (d = 0; d < layout->ndim; d++)
-    held = redist_priv_multiply(held, redist_priv_held(&layout->dim[d].axis, coords[d]),
-                                REDIST_PRIV_MAX_ELEMENTS);
-  return held;
+  for (d = 0; d < layout->ndim; d++) {
+    const redist_axis *x = &layout->dim[d].axis;
+    const int64_t owned = faces ? redist_priv_held(x, coords[d], REDIST_PRIV_OWNED) : 0;
+    v = redist_priv_times(v, faces, owned, redist_priv_held(x, coords[d], REDIST_PRIV_ALL_IMAGES),
+                          REDIST_PRIV_MAX_ELEMENTS);
+  }
+  return v.held;
 }
 
 /* ----------------------------------------------------------------- joined axes: reshaped views */
@@ -4351,10 +4411,10 @@ REDIST_PRIV int redist_priv_place_after(const redist_priv_directory *x, int rank
 /* The peers of a coordinate on the other side of its axis, and the runs shared with each. */
 typedef struct {
   int64_t peers;
-  int *coord; /* ascending */
-  /* of the source's coordinates: 1, or REDIST_PRIV_IMAGES of a periodic axis with ghosts */
-  int images;
-  redist_priv_runs *runs; /* runs[k * images + i]: what image i shares with coord[k] */
+  int *coord;             /* ascending */
+  int images;             /* choices of images of the source and of the destination */
+  unsigned char kind[2];  /* redist_priv_image_kinds of both sides */
+  redist_priv_runs *runs; /* runs[k * images + i]: what is shared with coord[k] in choice i */
 } redist_priv_axis_peers;
 
 /* Everything one place sends, or receives: the product of its axes' peers. own: its side. */
@@ -4362,7 +4422,9 @@ typedef struct {
   int own, ndim;
   /* the other side has boxes: message k is exchanged with peer k of every axis, a box's number */
   int boxes;
+  int faces;        /* bit 1 << side: that side is without corners */
   int64_t messages; /* places of one replica that it shares elements with */
+  int64_t *meeting; /* without corners: which of the products of peers these are; else NULL */
   redist_priv_axis_peers axis[REDIST_MAX_DIMS];
 } redist_priv_place_peers;
 
@@ -4378,37 +4440,78 @@ typedef struct {
   redist_priv_runs *decoded; /* decoded[ndim]: of joined axes; NULL: none */
 } redist_priv_message;
 
+/* How the images of an axis are told apart: each has blocks of its own. Those of a source's
+   periodic axis may show an element several times; without corners, what is owned is apart from
+   ghost cells. */
+typedef struct {
+  unsigned char n, image[REDIST_PRIV_IMAGES];
+} redist_priv_image_kind;
+enum redist_priv_image_kinds {
+  REDIST_PRIV_ALL_AT_ONCE,
+  REDIST_PRIV_BY_TURN,  /* of a source's periodic axis */
+  REDIST_PRIV_BY_OWNER, /* without corners: of a source's closed axis, or a destination's */
+  REDIST_PRIV_BY_BOTH,  /* of a source's periodic axis */
+  REDIST_PRIV_IMAGE_KINDS
+};
+
+REDIST_PRIV const redist_priv_image_kind *redist_priv_image_kind_at(int kind) {
+  static const redist_priv_image_kind kinds[REDIST_PRIV_IMAGE_KINDS] = {
+      {1, {REDIST_PRIV_ALL_IMAGES, 0, 0, 0}},
+      {3, {REDIST_PRIV_OWNED | REDIST_PRIV_INSIDE, REDIST_PRIV_PAST_LOW, REDIST_PRIV_PAST_HIGH, 0}},
+      {2, {REDIST_PRIV_OWNED, REDIST_PRIV_ALL_IMAGES - REDIST_PRIV_OWNED, 0, 0}},
+      {4, {REDIST_PRIV_OWNED, REDIST_PRIV_INSIDE, REDIST_PRIV_PAST_LOW, REDIST_PRIV_PAST_HIGH}}};
+  return &kinds[kind];
+}
+
+REDIST_PRIV unsigned char redist_priv_image_kind_of(const redist_axis *x, int side, int faces) {
+  const int around = side == REDIST_PRIV_FROM && x->ghosts == 1 + (int)REDIST_PERIODIC;
+  faces = faces && x->ghosts != 0;
+  return (unsigned char)(faces && around ? REDIST_PRIV_BY_BOTH
+                         : faces         ? REDIST_PRIV_BY_OWNER
+                         : around        ? REDIST_PRIV_BY_TURN
+                                         : REDIST_PRIV_ALL_AT_ONCE);
+}
+
+/* The images of a side in one of an axis's choices. */
+REDIST_PRIV int redist_priv_images_in(const redist_priv_axis_peers *p, int choice, int side) {
+  const redist_priv_image_kind *from = redist_priv_image_kind_at(p->kind[REDIST_PRIV_FROM]);
+  return side == REDIST_PRIV_FROM
+             ? from->image[choice % from->n]
+             : redist_priv_image_kind_at(p->kind[REDIST_PRIV_TO])->image[choice / from->n];
+}
+
+/* A coordinate of an axis, in some images. */
+typedef struct {
+  const redist_axis *axis;
+  int coord, images;
+} redist_priv_holder;
+
 /* The same where an axis is scattered: sweeps the side that is not, or has ghosts. */
-REDIST_PRIV int redist_priv_sweep_coords(const redist_axis *from, int from_coord, int image,
-                                         const redist_axis *to, int to_coord,
-                                         redist_priv_runs *list) {
-  const int own = redist_priv_is_scattered(from) && !redist_priv_is_scattered(to);
-  redist_priv_sink sink = {NULL, own ? from_coord : to_coord, 0, 1, 0, 0, list};
+REDIST_PRIV int redist_priv_sweep_coords(const redist_priv_holder *holder, redist_priv_runs *list) {
+  const int own = redist_priv_is_scattered(holder[REDIST_PRIV_FROM].axis) &&
+                  !redist_priv_is_scattered(holder[REDIST_PRIV_TO].axis);
+  const redist_priv_holder *x = &holder[own], *other = &holder[!own];
+  redist_priv_sink sink = {NULL, other->coord, 0, 1, 0, 0, list};
   redist_priv_pattern mine;
-  int code = redist_priv_pattern_of(own ? to : from, own ? to_coord : from_coord,
-                                    own ? (int)REDIST_PRIV_ALL_IMAGES : image, &mine);
-  if (code == REDIST_OK) code = redist_priv_sweep(&mine, own, own ? from : to, 0, &sink);
+  int code = redist_priv_pattern_of(x->axis, x->coord, x->images, &mine);
+  if (code == REDIST_OK) code = redist_priv_sweep(&mine, own, other->axis, 0, &sink);
   redist_priv_pattern_free(&mine);
   return code == REDIST_OK ? redist_priv_compress(list) : code;
 }
 
-/* What a coordinate of the source's axis, in one image or in all, shares with one of the
-   destination's. REDIST_ERR_MEMORY. */
-REDIST_PRIV int redist_priv_meet_coords(const redist_axis *from, int from_coord, int image,
-                                        const redist_axis *to, int to_coord,
-                                        redist_priv_runs *list) {
-  redist_priv_pattern theirs, mine;
-  int code;
+/* What two coordinates, holder[FROM] and holder[TO], share. REDIST_ERR_MEMORY. */
+REDIST_PRIV int redist_priv_meet_coords(const redist_priv_holder *holder, redist_priv_runs *list) {
+  redist_priv_pattern pattern[2];
+  int side, code = REDIST_OK;
   memset(list, 0, sizeof *list);
-  if (redist_priv_is_scattered(from) || redist_priv_is_scattered(to))
-    return redist_priv_sweep_coords(from, from_coord, image, to, to_coord, list);
-  code = redist_priv_pattern_of(from, from_coord, image, &mine);
-  if (code == REDIST_OK) {
-    code = redist_priv_pattern_of(to, to_coord, REDIST_PRIV_ALL_IMAGES, &theirs);
-    if (code == REDIST_OK) code = redist_priv_meet(&mine, &theirs, list);
-    redist_priv_pattern_free(&theirs);
-  }
-  redist_priv_pattern_free(&mine);
+  if (redist_priv_is_scattered(holder[0].axis) || redist_priv_is_scattered(holder[1].axis))
+    return redist_priv_sweep_coords(holder, list);
+  for (side = 0; side < 2; side++) pattern[side].track = NULL;
+  for (side = 0; side < 2 && code == REDIST_OK; side++)
+    code = redist_priv_pattern_of(holder[side].axis, holder[side].coord, holder[side].images,
+                                  &pattern[side]);
+  if (code == REDIST_OK) code = redist_priv_meet(&pattern[0], &pattern[1], list);
+  for (side = 0; side < 2; side++) redist_priv_pattern_free(&pattern[side]);
   return code;
 }
 
@@ -4431,8 +4534,7 @@ REDIST_PRIV int redist_priv_sweep_peers(const redist_axis *x, int coord, int own
   int c, image, code = sink.slot == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   if (code == REDIST_OK) memset(sink.slot, -1, (size_t)other->procs * sizeof *sink.slot);
   for (image = 0; image < p->images && code == REDIST_OK; image++) {
-    code = redist_priv_pattern_of(x, coord, p->images > 1 ? image : (int)REDIST_PRIV_ALL_IMAGES,
-                                  &mine);
+    code = redist_priv_pattern_of(x, coord, redist_priv_images_in(p, image, own), &mine);
     if (code == REDIST_OK) code = redist_priv_sweep(&mine, own, other, image, &sink);
     redist_priv_pattern_free(&mine);
   }
@@ -4455,29 +4557,21 @@ REDIST_PRIV int redist_priv_sweep_peers(const redist_axis *x, int coord, int own
 /* The runs of the peers found for a coordinate of x, on side `own`. REDIST_ERR_MEMORY. */
 REDIST_PRIV int redist_priv_meet_peers(const redist_axis *x, int coord, int own,
                                        const redist_axis *other, redist_priv_axis_peers *p) {
-  const redist_axis *axis[2];
+  redist_priv_holder holder[2];
   int64_t k;
-  int code = REDIST_OK;
-  axis[own] = x;
-  axis[!own] = other;
+  int side, code = REDIST_OK;
+  holder[own].axis = x;
+  holder[own].coord = coord;
+  holder[!own].axis = other;
   p->runs = REDIST_PRIV_ZEROED(redist_priv_runs, p->peers * p->images);
   if (p->runs == NULL) return REDIST_ERR_MEMORY;
   for (k = 0; code == REDIST_OK && k < p->peers * p->images; k++) {
-    const int theirs = p->coord[k / p->images],
-              image = p->images > 1 ? (int)(k % p->images) : REDIST_PRIV_ALL_IMAGES;
-    code = redist_priv_meet_coords(axis[REDIST_PRIV_FROM], own == REDIST_PRIV_FROM ? coord : theirs,
-                                   image, axis[REDIST_PRIV_TO],
-                                   own == REDIST_PRIV_FROM ? theirs : coord, &p->runs[k]);
+    holder[!own].coord = p->coord[k / p->images];
+    for (side = 0; side < 2; side++)
+      holder[side].images = redist_priv_images_in(p, (int)(k % p->images), side);
+    code = redist_priv_meet_coords(holder, &p->runs[k]);
   }
   return code;
-}
-
-/* The elements that a coordinate shares with its k-th peer, in all images. */
-REDIST_PRIV int64_t redist_priv_peer_elements(const redist_priv_axis_peers *p, int64_t k) {
-  int64_t elements = 0;
-  int i;
-  for (i = 0; i < p->images; i++) elements += p->runs[k * p->images + i].elements;
-  return elements;
 }
 
 /* Lists the boxes of `other` that share elements with a place of these patterns, for all axes
@@ -4525,6 +4619,7 @@ REDIST_PRIV void redist_priv_place_peers_free(redist_priv_place_peers *n) {
     REDIST_FREE(p->runs);
     REDIST_FREE(n->boxes && d > 0 ? NULL : p->coord); /* boxes: shared by all axes */
   }
+  REDIST_FREE(n->meeting);
   memset(n, 0, sizeof *n);
 }
 
@@ -4568,42 +4663,110 @@ REDIST_PRIV_COLD void redist_priv_decode_peers(const redist_layout *mine, const 
         redist_priv_decode_runs(mine->joined, d, &storage, n->own, &n->axis[d].runs[k]);
 }
 
+/* Which peer of each axis the k-th message is with, 0 <= k < messages. */
+REDIST_PRIV void redist_priv_peers_at(const redist_priv_place_peers *n, int64_t k, int64_t *peer) {
+  int d;
+  REDIST_ASSERT(k >= 0 && k < n->messages);
+  k = n->meeting == NULL ? k : n->meeting[k];
+  for (d = n->ndim - 1; d >= 0; d--) {
+    peer[d] = k % n->axis[d].peers;
+    k /= n->boxes ? 1 : n->axis[d].peers;
+  }
+}
+
+/* How many blocks a message has: one for each choice of images of all axes. An element that several
+   images of the source show comes once in each block, so the order of blocks is the order of its
+   contributions: first the owned element, then its images along axis 0, ... Blocks may be empty. */
+REDIST_PRIV int redist_priv_blocks_of(const redist_priv_place_peers *n) {
+  int d, blocks = 1;
+  for (d = 0; d < n->ndim; d++) blocks *= n->axis[d].images;
+  return blocks;
+}
+
+/* Whether a block may have elements: on a side without corners, at most one axis is in its ghost
+   cells. */
+REDIST_PRIV int redist_priv_is_block(const redist_priv_place_peers *n, int block) {
+  int d, side, ghosts[2] = {0, 0};
+  for (d = 0; d < n->ndim && n->faces != 0; block /= n->axis[d++].images)
+    for (side = 0; side < 2; side++)
+      ghosts[side] += (n->faces >> side & 1) &&
+                      !(redist_priv_images_in(&n->axis[d], block % n->axis[d].images, side) &
+                        REDIST_PRIV_OWNED);
+  return ghosts[0] <= 1 && ghosts[1] <= 1;
+}
+
+/* The elements of a block, or, with corners, those of all blocks for block -1. */
+REDIST_PRIV int64_t redist_priv_block_elements(const redist_priv_place_peers *n,
+                                               const int64_t *peer, int block) {
+  int64_t elements = block < 0 || redist_priv_is_block(n, block), sum;
+  int d, i;
+  for (d = 0; d < n->ndim; d++) {
+    const redist_priv_axis_peers *p = &n->axis[d];
+    const redist_priv_runs *runs = &p->runs[peer[d] * p->images];
+    sum = block < 0 ? 0 : runs[block % p->images].elements;
+    for (i = 0; i < p->images && block < 0; i++) sum += runs[i].elements;
+    block = block < 0 ? block : block / p->images;
+    elements *= sum;
+  }
+  return elements;
+}
+
+/* The elements of the k-th message, whose runs are known. */
+REDIST_PRIV int64_t redist_priv_elements_of(const redist_priv_place_peers *n, int64_t k) {
+  const int blocks = redist_priv_blocks_of(n);
+  int64_t peer[REDIST_MAX_DIMS], elements = 0;
+  int block;
+  redist_priv_peers_at(n, k, peer);
+  if (n->faces == 0) return redist_priv_block_elements(n, peer, -1);
+  for (block = 0; block < blocks; block++) elements += redist_priv_block_elements(n, peer, block);
+  return elements;
+}
+
+/* Leaves out messages without elements: with places that only corners show. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_drop_corners(redist_priv_place_peers *n) {
+  int64_t *meeting = REDIST_PRIV_ALLOC(int64_t, n->messages), k, meetings = 0;
+  if (meeting == NULL) return REDIST_ERR_MEMORY;
+  for (k = 0; k < n->messages; k++)
+    if (redist_priv_elements_of(n, k) > 0) meeting[meetings++] = k;
+  n->meeting = meeting;
+  n->messages = meetings;
+  return REDIST_OK;
+}
+
 /* The peers of the place at coords of layout `mine`, which is side `own` of the exchange, with or
    without the runs that it shares with them. except: the boxes of this rank may be left out; or -1.
    REDIST_ERR_MEMORY; free with redist_priv_place_peers_free even on failure. */
 REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coords, int own,
                                        const redist_priv_directory *other, int runs, int except,
                                        redist_priv_place_peers *n) {
-  int d, code = REDIST_OK;
+  int d, side, code = REDIST_OK;
   memset(n, 0, sizeof *n);
   n->own = own;
   n->ndim = mine->ndim;
   n->boxes = other->layout->boxes > 0;
   n->messages = 1;
+  n->faces = redist_priv_is_without_corners(mine) << own |
+             redist_priv_is_without_corners(other->layout) << !own;
+  runs |= n->faces;
   if (n->boxes) code = redist_priv_find_box_peers(mine, coords, other, except, n);
   for (d = 0; d < n->ndim && code == REDIST_OK; d++) {
     const redist_axis *x = &mine->dim[d].axis, *y = &other->layout->dim[d].axis;
-    const redist_axis *from = own == REDIST_PRIV_FROM ? x : y;
-    n->axis[d].images = from->ghosts == 1 + (int)REDIST_PERIODIC ? REDIST_PRIV_IMAGES : 1;
+    redist_priv_axis_peers *p = &n->axis[d];
+    p->images = 1;
+    for (side = 0; side < 2; side++) {
+      p->kind[side] = redist_priv_image_kind_of(side == own ? x : y, side, n->faces >> side & 1);
+      p->images *= redist_priv_image_kind_at(p->kind[side])->n;
+    }
     if (!n->boxes)
-      code = redist_priv_find_axis_peers(x, coords[d], own, y, runs, &n->axis[d]);
+      code = redist_priv_find_axis_peers(x, coords[d], own, y, runs, p);
     else if (runs)
-      code = redist_priv_meet_peers(x, coords[d], own, y, &n->axis[d]);
-    n->messages *= n->boxes ? 1 : n->axis[d].peers;
+      code = redist_priv_meet_peers(x, coords[d], own, y, p);
+    n->messages *= n->boxes ? 1 : p->peers;
   }
+  if (n->faces != 0 && code == REDIST_OK) code = redist_priv_drop_corners(n);
   if (REDIST_PRIV_SCATTERS && mine->joined != NULL && runs && code == REDIST_OK)
     redist_priv_decode_peers(mine, coords, n);
   return code;
-}
-
-/* Which peer of each axis the k-th message is with, 0 <= k < messages. */
-REDIST_PRIV void redist_priv_peers_at(const redist_priv_place_peers *n, int64_t k, int64_t *peer) {
-  int d;
-  REDIST_ASSERT(k >= 0 && k < n->messages);
-  for (d = n->ndim - 1; d >= 0; d--) {
-    peer[d] = k % n->axis[d].peers;
-    k /= n->boxes ? 1 : n->axis[d].peers;
-  }
 }
 
 /* The coordinates of the other place of the k-th message; messages ascend by them. */
@@ -4627,15 +4790,6 @@ REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_l
   }
 }
 
-/* How many blocks a message has: one for each choice of images of the source's axes. An element
-   that several images show comes once in each block, so the order of blocks is the order of its
-   contributions: first the owned element, then its images along axis 0, ... Blocks may be empty. */
-REDIST_PRIV int redist_priv_blocks_of(const redist_priv_place_peers *n) {
-  int d, blocks = 1;
-  for (d = 0; d < n->ndim; d++) blocks *= n->axis[d].images;
-  return blocks;
-}
-
 /* A block of the k-th message of a place, 0 <= k < messages, with the place or places at
    redist_priv_peer_coords, packed as redist_priv_pack_densely has it, which both sides know. The
    caller sets the strides and origins of FROM and TO. */
@@ -4643,17 +4797,18 @@ REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_place_p
                                                        int block, const redist_layout *from) {
   redist_priv_message m;
   int64_t peer[REDIST_MAX_DIMS];
-  int d;
+  int d, rest = block;
   REDIST_ASSERT(block >= 0 && block < redist_priv_blocks_of(n));
   memset(&m, 0, sizeof m);
   m.ndim = n->ndim;
   redist_priv_peers_at(n, k, peer);
   for (d = 0; d < n->ndim; d++) {
     const int images = n->axis[d].images;
-    m.axis[d] = &n->axis[d].runs[peer[d] * images + block % images];
-    block /= images;
+    m.axis[d] = &n->axis[d].runs[peer[d] * images + rest % images];
+    rest /= images;
   }
   redist_priv_pack_densely(&m, from);
+  if (!redist_priv_is_block(n, block)) m.elements = 0;
   return m;
 }
 
@@ -6266,7 +6421,7 @@ REDIST_PRIV_COLD int64_t redist_priv_receiver_number(redist_priv_pairs *p, int p
   const redist_layout *from = p->side[REDIST_PRIV_FROM]->layout,
                       *to = p->side[REDIST_PRIV_TO]->layout;
   redist_priv_place_peers receivers;
-  int64_t number = receiver / p->grid[REDIST_PRIV_TO], at;
+  int64_t number = 0, at;
   int d, coords[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
   redist_priv_coords_of_place(from, place, coords);
   redist_priv_coords_of_place(to, receiver, own);
@@ -6278,6 +6433,9 @@ REDIST_PRIV_COLD int64_t redist_priv_receiver_number(redist_priv_pairs *p, int p
     REDIST_ASSERT(at < receivers.axis[d].peers && receivers.axis[d].coord[at] == own[d]);
     number = number * receivers.axis[d].peers + at;
   }
+  for (at = 0; receivers.meeting != NULL && receivers.meeting[at] != number;) at++;
+  number = receivers.meeting == NULL ? number : at;
+  number += receiver / p->grid[REDIST_PRIV_TO] * receivers.messages;
   redist_priv_place_peers_free(&receivers);
   return number;
 }
@@ -6315,16 +6473,6 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p) {
     p->rank[side] = redist_priv_rank_at(p->side[side]->layout, p->place[side]);
   p->at++;
   return p->code == REDIST_OK;
-}
-
-/* The elements of a pair's message, whose runs are known. */
-REDIST_PRIV_COLD int64_t redist_priv_elements_of(const redist_priv_pairs *pair) {
-  int64_t peer[REDIST_MAX_DIMS], elements = 1;
-  int d;
-  redist_priv_peers_at(pair->n, pair->message, peer);
-  for (d = 0; d < pair->n->ndim; d++)
-    elements *= redist_priv_peer_elements(&pair->n->axis[d], peer[d]);
-  return elements;
 }
 
 /* Called for each pair. Returns a code, of which the first that is not REDIST_OK ends the visit. */
@@ -6378,7 +6526,7 @@ REDIST_PRIV_COLD int redist_priv_note_flow(void *context, const redist_priv_pair
   redist_priv_flow flow;
   flow.rank[0] = list->by_place ? pair->place[1] : pair->rank[0];
   flow.rank[1] = list->by_place ? pair->rank[0] : pair->rank[1];
-  flow.elements = redist_priv_elements_of(pair);
+  flow.elements = redist_priv_elements_of(pair->n, pair->message);
   return flow.elements > 0 ? REDIST_PRIV_APPEND(list->flow, list->flows, list->room, flow)
                            : REDIST_OK;
 }
@@ -6623,24 +6771,38 @@ REDIST_PRIV_COLD int redist_priv_most_peers(const redist_axis *const *x, int64_t
 
 /* ------------------------------------------------------------------- traffic, on paper (bodies) */
 
-/* The elements that two places share; -1 when memory is exhausted. */
+/* The elements that two coordinates share; -1 when memory is exhausted. */
+REDIST_PRIV_COLD int64_t redist_priv_shared_on(const redist_priv_holder *holder) {
+  redist_priv_runs list;
+  const int code = redist_priv_meet_coords(holder, &list);
+  const int64_t elements = code == REDIST_OK ? list.elements : -1;
+  redist_priv_runs_free(&list);
+  return elements;
+}
+
+/* The elements that two places share, of a source without ghosts; -1 when memory is exhausted. */
 REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int from_place,
                                                const redist_layout *to, int to_place) {
-  int from_coords[REDIST_MAX_DIMS], to_coords[REDIST_MAX_DIMS];
-  redist_priv_runs list;
-  int64_t volume = 1;
-  int d, code;
-  redist_priv_coords_of_place(from, from_place, from_coords);
-  redist_priv_coords_of_place(to, to_place, to_coords);
-  for (d = 0; d < from->ndim && volume > 0; d++) {
-    code = redist_priv_meet_coords(&from->dim[d].axis, from_coords[d], REDIST_PRIV_ALL_IMAGES,
-                                   &to->dim[d].axis, to_coords[d], &list);
-    volume = code == REDIST_OK
-                 ? redist_priv_multiply(volume, list.elements, REDIST_PRIV_MAX_ELEMENTS)
-                 : -1;
-    redist_priv_runs_free(&list);
+  const int faces = redist_priv_is_without_corners(to);
+  int coords[2][REDIST_MAX_DIMS];
+  redist_priv_volume v = {1, 1};
+  int d;
+  redist_priv_coords_of_place(from, from_place, coords[REDIST_PRIV_FROM]);
+  redist_priv_coords_of_place(to, to_place, coords[REDIST_PRIV_TO]);
+  for (d = 0; d < from->ndim && v.held > 0; d++) {
+    redist_priv_holder holder[2] = {{&from->dim[d].axis, coords[REDIST_PRIV_FROM][d],
+                                     REDIST_PRIV_ALL_IMAGES},
+                                    {&to->dim[d].axis, coords[REDIST_PRIV_TO][d],
+                                     REDIST_PRIV_ALL_IMAGES}};
+    const int64_t held = redist_priv_shared_on(holder);
+    int64_t owned = 0;
+    if (faces && to->dim[d].axis.ghosts == 0) owned = held;
+    holder[REDIST_PRIV_TO].images = REDIST_PRIV_OWNED;
+    if (faces && to->dim[d].axis.ghosts != 0) owned = redist_priv_shared_on(holder);
+    if (held < 0 || owned < 0) return -1;
+    v = redist_priv_times(v, faces, owned, held, REDIST_PRIV_MAX_ELEMENTS);
   }
-  return volume;
+  return v.held;
 }
 
 /* The elements that one place sends another; 0 where another replica does; -1 without memory. */
@@ -6783,8 +6945,10 @@ REDIST_PRIV_COLD void redist_priv_sum_flows(redist_priv_flows *list, redist_traf
 
 /* The elements that all holders of a destination receive; -1 above 2^62. */
 REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to) {
-  const int boxes = to->boxes > 0, axes = boxes ? 1 : to->ndim;
-  int64_t elements = to->copies;
+  const int boxes = to->boxes > 0, axes = boxes ? 1 : to->ndim,
+            faces = !boxes && redist_priv_is_without_corners(to);
+  redist_priv_volume v = {1, 1};
+  int64_t elements;
   int d, c, coords[REDIST_MAX_DIMS];
   for (d = 0; d < axes; d++) {
     const redist_axis *x = &to->dim[d].axis;
@@ -6792,10 +6956,12 @@ REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to) {
     int64_t held = counted ? 0 : x->count;
     for (c = 0; counted && c < x->procs && held <= REDIST_PRIV_MAX_ELEMENTS; c++) {
       redist_priv_coords_of_place(to, c, coords);
-      held += boxes ? redist_priv_held_at(to, coords) : redist_priv_held(x, c);
+      held +=
+          boxes ? redist_priv_held_at(to, coords) : redist_priv_held(x, c, REDIST_PRIV_ALL_IMAGES);
     }
-    elements = redist_priv_multiply(elements, held, REDIST_PRIV_MAX_ELEMENTS + 1);
+    v = redist_priv_times(v, faces, x->count, held, REDIST_PRIV_MAX_ELEMENTS + 1);
   }
+  elements = redist_priv_multiply(v.held, to->copies, REDIST_PRIV_MAX_ELEMENTS + 1);
   return elements > REDIST_PRIV_MAX_ELEMENTS ? -1 : elements;
 }
 
@@ -8239,6 +8405,7 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
                                 : "; boxes ",
                         layout->box[k].low[d], layout->box[k].high[d]);
   if (layout->partial) redist_priv_print(w, "; partial");
+  if (layout->faces) redist_priv_print(w, "; without corners");
   for (k = 0; layout->ranks != NULL && k < redist_layout_places(layout); k++)
     redist_priv_print(w, "%s%d", k == 0 ? "; ranks " : ",", layout->ranks[k]);
   for (k = 0; layout->offsets != NULL && k < redist_layout_places(layout); k++)
@@ -8297,7 +8464,7 @@ typedef struct {
   int64_t last_cut;      /* of an axis; or how many owners it lists */
   int64_t counted[2];    /* ranks, and offsets, that are listed */
   const char *counted_at[2];
-  int box_axes, boxes, partial;
+  int box_axes, boxes, partial, faces;
   const redist_box *box;
 } redist_priv_reader;
 
@@ -8665,12 +8832,15 @@ REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r) {
     r->boxes = (int)r->listed;
   } else if (redist_priv_parse_begins(r, "partial", 64))
     r->partial = 1;
-  else if (REDIST_PRIV_SCATTERS && redist_priv_parse_begins(r, "reshaped", 256))
+  else if (redist_priv_parse_begins(r, "without", 512)) {
+    redist_priv_parse_expect(r, "corners", "'corners'");
+    r->faces = 1;
+  } else if (REDIST_PRIV_SCATTERS && redist_priv_parse_begins(r, "reshaped", 256))
     redist_priv_parse_lengths(r);
   else
     redist_priv_parse_unexpected(r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', "
                                     "'ranks', 'on', 'offsets', 'replicas', 'boxes', 'partial', "
-                                    "'reshaped'");
+                                    "'without', 'reshaped'");
 }
 
 REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r) {
@@ -8694,6 +8864,7 @@ REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r) {
   }
   if (r->partial) r->layout = redist_partial(r->layout);
   redist_priv_store_axes(r);
+  if (r->faces) r->layout = redist_without_corners(r->layout);
 #ifndef REDIST_NO_LISTS
   if (r->lengths > 0) r->layout = redist_priv_reshaped(r->layout, r->lengths, r->length);
 #endif

@@ -1564,13 +1564,14 @@ REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side,
                                               const redist_layout *layout) {
   static const char *const name[] = {"number of axes",     "grid order",      "memory order",
                                      "number of replicas", "number of boxes", "partial",
-                                     "a list of ranks"};
+                                     "without corners",    "a list of ranks"};
   const int64_t value[] = {layout->ndim,
                            (int64_t)layout->grid_order,
                            (int64_t)layout->memory_order,
                            layout->copies,
                            layout->boxes,
                            layout->partial,
+                           layout->faces,
                            layout->ranks != NULL};
   int k;
   w->side = side;
@@ -1762,9 +1763,10 @@ REDIST_PRIV_COLD int redist_priv_compare_cells(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Returns how many there are. */
+/* only: the axis whose ghost cells hold elements; -1: those of all axes do. Returns how many cells
+   there are. */
 REDIST_PRIV_COLD int64_t redist_priv_cells_of(const redist_layout *layout,
-                                              const redist_priv_held_place *held,
+                                              const redist_priv_held_place *held, int only,
                                               redist_priv_cells *cells) {
   int64_t begin, end, low, n = 1;
   int k, coords[REDIST_MAX_DIMS], axes[REDIST_MAX_DIMS];
@@ -1776,14 +1778,15 @@ REDIST_PRIV_COLD int64_t redist_priv_cells_of(const redist_layout *layout,
   cells->first = held->storage.origin;
   for (k = 0; k < layout->ndim; k++) {
     const redist_axis *x = &layout->dim[axes[k]].axis;
-    const int closed = x->ghosts != 1 + (int)REDIST_PERIODIC;
+    const int closed = x->ghosts != 1 + (int)REDIST_PERIODIC,
+              ghosts = x->ghosts != 0 && (only < 0 || only == axes[k]);
     redist_priv_interval(x, coords[axes[k]], &begin, &end);
-    low = closed ? redist_priv_min(x->low, begin) : x->low;
+    low = !ghosts ? 0 : closed ? redist_priv_min(x->low, begin) : x->low;
     cells->stride[k] = held->storage.stride[axes[k]];
     cells->count[k] = low + redist_priv_size(x, coords[axes[k]]) +
-                      (x->ghosts == 0 ? 0
-                       : closed       ? redist_priv_min(x->high, x->extent - end)
-                                      : x->high);
+                      (!ghosts  ? 0
+                       : closed ? redist_priv_min(x->high, x->extent - end)
+                                : x->high);
     cells->first -= low * cells->stride[k];
     n *= cells->count[k];
   }
@@ -1832,21 +1835,24 @@ REDIST_PRIV_COLD int redist_priv_cells_meet(const redist_priv_cells *a,
 /* Checks that this rank's places share no cells. layout: the plan's copy. */
 REDIST_PRIV_COLD void redist_priv_check_apart(const redist_layout *layout, int side, int rank,
                                               redist_priv_error *v) {
-  const int places = layout->offsets == NULL ? 0 : redist_layout_on_rank(layout, rank, 0, NULL);
+  const int places = layout->offsets == NULL ? 0 : redist_layout_on_rank(layout, rank, 0, NULL),
+            faces = redist_priv_is_without_corners(layout), each = faces ? layout->ndim : 1;
   redist_priv_cells *cells;
   redist_priv_held_place held = redist_priv_before_first();
-  int a, b, n = 0;
+  int64_t a, b, n = 0;
+  int d;
   if (places < 2) return;
-  cells = REDIST_PRIV_ALLOC(redist_priv_cells, places);
+  cells = REDIST_PRIV_ALLOC(redist_priv_cells, (int64_t)places * each);
   redist_priv_fail(v, cells == NULL ? REDIST_ERR_MEMORY : REDIST_OK, "no memory for a plan");
   while (cells != NULL && redist_priv_next_held(layout, rank, &held))
-    n += redist_priv_cells_of(layout, &held, &cells[n]) > 0;
+    for (d = 0; d < each; d++)
+      n += redist_priv_cells_of(layout, &held, faces ? d : -1, &cells[n]) > 0;
   if (n > 0) qsort(cells, (size_t)n, sizeof *cells, redist_priv_compare_cells);
   for (a = 0; a < n; a++)
     for (b = a + 1; b < n && v->code == REDIST_OK &&
                     cells[b].first <= cells[a].first + redist_priv_cells_span(&cells[a]);
          b++)
-      if (redist_priv_cells_meet(&cells[a], &cells[b]))
+      if (cells[a].place != cells[b].place && redist_priv_cells_meet(&cells[a], &cells[b]))
         redist_priv_fail(v, REDIST_ERR_LAYOUT,
                          "%s: places %d and %d overlap in the array, at offsets %" PRId64
                          " and %" PRId64,

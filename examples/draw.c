@@ -333,14 +333,18 @@ static int shows(const redist_axis *x, const int64_t *owned, int64_t i) {
 
 enum { MAX_SHOWN = 8 };
 
-/* The intervals of the view that a coordinate holds, ghost cells included. Returns how many. */
-static int shown_ranges(const redist_axis *x, int coord, int64_t (*range)[2]) {
+/* The intervals of the view that a coordinate holds, with or without ghost cells. Returns how
+   many. */
+static int shown_ranges(const redist_axis *axis, int coord, int ghosts, int64_t (*range)[2]) {
+  redist_axis copy, *x = NULL;
   int64_t owned[2], i;
   int n = 0, inside = 0, was;
-  if (x == NULL) {
+  if (axis == NULL) {
     range[0][0] = 0, range[0][1] = 1;
     return 1;
   }
+  copy = *axis, x = &copy;
+  if (!ghosts) copy.ghosts = 0;
   if (!owned_range(x, coord, owned)) return 0;
   for (i = 0; i < x->count && n < MAX_SHOWN; i++) {
     was = inside;
@@ -358,18 +362,19 @@ static int has_ghosts(const story *s, int layout) {
   return ghosts;
 }
 
-/* A dashed line in its rank's colour around what each process of the grid holds. */
+/* A dashed line in its rank's colour around what each process of the grid holds; without corners,
+   around what it holds along either axis. */
 static void draw_ghosts(const story *s, const part *p, double x, double y) {
   const redist_layout *layout = &s->layout[p->layout];
   const redist_axis *down = axis_of(s, p->layout, 0), *across = axis_of(s, p->layout, 1);
   const int places = redist_layout_places(layout) / layout->copies;
   int64_t rows[MAX_SHOWN][2], columns[MAX_SHOWN][2], c;
   int k, a, b, n, m, rank, coords[REDIST_MAX_DIMS];
-  for (k = 0; k < places && has_ghosts(s, p->layout); k++) {
-    rank = process_at(layout, k, coords);
+  for (k = 0; k < places * (1 + layout->faces) && has_ghosts(s, p->layout); k++) {
+    rank = process_at(layout, k % places, coords);
     if (!owns_plane(s, p->layout, coords)) continue;
-    n = shown_ranges(down, coords[s->axis[0]], rows);
-    m = shown_ranges(across, coords[s->axis[s->axes - 1]], columns);
+    n = shown_ranges(down, coords[s->axis[0]], !layout->faces || k < places, rows);
+    m = shown_ranges(across, coords[s->axis[s->axes - 1]], !layout->faces || k >= places, columns);
     printf("<path fill=\"none\" stroke=\"#%06x\" stroke-width=\"2\" stroke-dasharray=\"5 3\" d=\"",
            mix(rank_colour(s, rank), 0, 0.45));
     for (a = 0; a < n; a++)

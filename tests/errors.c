@@ -307,6 +307,10 @@ static void expect_bad_ghosts(void) {
          "high ghost cells is 2, must be at least 0 and at most 1");
   expect("low depth -1", redist_ghost_depth(full, 1, -1, 0), REDIST_ERR_LAYOUT, 1, "-1");
   expect("high depth -5", redist_ghost_depth(full, 1, 0, -5), REDIST_ERR_LAYOUT, 1, "-5");
+  expect("no corners without ghosts", redist_without_corners(bare), REDIST_ERR_LAYOUT, NOT_SAID,
+         "redist_with_ghosts comes before redist_without_corners");
+  shallow = redist_without_corners(full); /* of one axis: allowed, and nothing changes */
+  test_case(redist_layout_check(&shallow) == REDIST_OK, "one axis without corners");
   expect("no boxes, partial", redist_partial(fine()), REDIST_ERR_LAYOUT, NOT_SAID, "boxes");
 }
 

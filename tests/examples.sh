@@ -144,10 +144,14 @@ test_bad_pictures() {
 test_stencil() {
     for options in '1 --n 1' '2 --n 5' '4 --n 12 --halo 3' '7 --n 9 --halo 1'; do
         for fields in one staggered; do
-            expect 0 'rounding .*: right' ${options%% *} stencil --steps 7 --fields $fields \
-                $(echo "$options" | cut -d ' ' -f 2-)
+            for stencil in box star; do
+                expect 0 'rounding .*: right' ${options%% *} stencil --steps 7 --fields $fields \
+                    --stencil $stencil $(echo "$options" | cut -d ' ' -f 2-)
+            done
         done
     done
+    expect 0 'faces  *2 messages and 1024 bytes from rank 0' 4 stencil --n 8 --steps 3 --stencil star
+    expect 0 'with corners  *3 messages and 1600 bytes from rank 0' 4 stencil --n 8 --steps 3 --stencil star
     expect 0 '3 messages from rank 0, of three fields' 4 stencil --fields staggered
     expect 0 'copying  *[0-9.e-]* s in 9 executions on the mean' 2 stencil --steps 9
     expect 2 'stencil: --n needs an integer' 2 stencil --n 0
@@ -387,6 +391,8 @@ test_draw() {
         '6x8x8: box, box, box; boxes 0:6x0:4x0:8, 0:3x4:8x0:8, 3:6x4:8x0:8' --axes 1,2 --at 4
     picture 5 'dasharray="5 3" d="M22 95h192v192h-192zM330 95h24v192h-24zM22 403h192v24h-192zM330 403h24v24h-24z"' \
         '12x12: block@2 halo(1) periodic, block@2 halo(1) periodic'
+    picture 5 'dasharray="5 3" d="M22 95h136v108h-136z"' \
+        '8x8: block@2 halo(1) closed, block@2 halo(1) closed; without corners'
     picture 5 'dashed: with ghost cells' '20: block@4 halo(2) closed'
     picture 9 '>7</text>' --array '2x9: block@2, cuts(0,1,9); ranks 7,200,0,3' \
         '2x9: block@2, cuts(0,1,9); ranks 7,200,0,3'

@@ -374,6 +374,26 @@ static void check_large_boxes(void) {
             "large boxes with ghosts");
 }
 
+/* A place of 2 replicas that 5 places of a destination without corners read, itself and its
+   neighbours along the axes: neither replica sends to more than 3 of them, nor to the corners. */
+static void check_shared_faces(void) {
+  const redist_axis quarters = redist_block(8, 4);
+  const redist_layout from = redist_replicated(redist_layout_2d(quarters, quarters), 2);
+  redist_layout to = redist_from_rank(redist_layout_2d(quarters, quarters), 32);
+  int d, place, replica, most = 0, all = 0;
+  for (d = 0; d < 2; d++)
+    to = redist_with_ghosts(redist_with_halo(to, d, 1, 1), d, REDIST_PERIODIC);
+  to = redist_without_corners(to);
+  for (replica = 0; replica < 2; replica++) {
+    int sends = 0;
+    for (place = 0; place < 16; place++)
+      sends += test_volume(&from, 5 + 16 * replica, &to, 32 + place) > 0;
+    most = sends > most ? sends : most;
+    all += sends;
+  }
+  test_case(all == 5 && most == 3, "faces of 2 replicas: %d messages, %d from one", all, most);
+}
+
 int main(void) {
   static pair p;
   test_random r = {20261121};
@@ -383,5 +403,6 @@ int main(void) {
   check_even_sections();
   check_listed_shapes();
   check_large_boxes();
+  check_shared_faces();
   return test_report("ghosts");
 }

@@ -135,7 +135,8 @@ typedef struct {
    c of place k. */
 typedef struct {
   int ndim, boxes, partial, replicas, operations, listed, first_rank, ranks[TEST_PLACES];
-  int bare; /* as with ghosts, but no ghost cell holds an element */
+  int bare;  /* as with ghosts, but no ghost cell holds an element */
+  int faces; /* no ghost cell beyond several axes holds an element; 2: said after each axis */
   test_axis axes[TEST_DIMS];
   redist_box box[TEST_PLACES];
   test_operation list[TEST_OPERATIONS];
@@ -579,6 +580,7 @@ static inline void test_draw(test_random *r, int world, int flags, int ndim, con
   if (reshaped) array->ndim = test_draw_tail(r, array, ndim, before);
   if (reshaped) flags &= ~(TEST_GHOSTS | TEST_BOXES);
   test_draw_operations(r, flags, array, before);
+  array->faces = flags & TEST_GHOSTS && test_one_in(r, 2) ? (int)test_between(r, 1, 2) : 0;
   test_draw_axes(r, boxed ? 1 : world / array->replicas, flags, before, array);
   if (boxed) test_draw_boxes(r, (int)test_between(r, 1, world / array->replicas), array);
   places = array->replicas * test_places(array);
@@ -754,6 +756,12 @@ static inline int64_t test_index(const test_table *t, int a, int coord, int64_t 
   return i >= 0 && i < n ? i : -1;
 }
 
+/* Whether a position of a coordinate's memory is before or after what it owns of axis a. */
+static inline int test_is_beyond(const test_table *t, int a, int coord, int64_t position) {
+  const int64_t local = position - t->halo[a]->low;
+  return local < 0 || local >= t->deals[a].count[coord];
+}
+
 /* How many cells a coordinate of axis a has along it, and with `least` how many it cannot do
    without. */
 static inline int64_t test_need(const test_table *t, int a, int coord, int least) {
@@ -797,7 +805,7 @@ static inline void test_positions(const test_table *t, int place, int64_t cell, 
 /* The element in a cell of a place's array; -1 where none is. ghosts: also as a ghost cell. */
 static inline int64_t test_element(const test_table *t, int place, int64_t cell, int ghosts) {
   int64_t position[TEST_DIMS], element = 0, i;
-  int d;
+  int d, beyond = 0;
   if (cell >= t->alloc[place]) return -1;
   test_positions(t, place, cell, position);
   for (d = 0; d < t->array->ndim; d++) {
@@ -806,7 +814,9 @@ static inline int64_t test_element(const test_table *t, int place, int64_t cell,
     i = i < 0 ? -1 : t->seen[a][i];
     if (i < 0) return -1;
     element = element * t->whole[d] + i;
+    beyond += test_is_beyond(t, a, t->coords[place][a], position[a]);
   }
+  if (t->array->faces && beyond > 1) return -1;
   return t->array->tails > 0 ? t->after[element] : element;
 }
 
@@ -948,6 +958,7 @@ static inline redist_layout test_library_halo(const test_table *t, int a, int d,
   layout = redist_with_halo(layout, d, x->low, x->high);
   if (x->ghosts == TEST_NO_GHOSTS || t->array->bare) return layout;
   layout = redist_with_ghosts(layout, d, x->edge);
+  if (t->array->faces == 2) layout = redist_without_corners(layout);
   if (x->ghosts == TEST_ALL_GHOSTS) return layout;
   return redist_ghost_depth(layout, d, x->depth[0], x->depth[1]);
 }
@@ -973,6 +984,12 @@ static inline redist_layout test_library_operation(const test_table *t, int k, i
     return array->listed ? redist_on_ranks(layout, array->ranks)
                          : redist_from_rank(layout, array->first_rank);
   }
+}
+
+static inline int test_has_ghosts(const test_table *t) {
+  int a, ghosts = 0;
+  for (a = 0; a < t->array->ndim; a++) ghosts |= t->halo[a]->ghosts != TEST_NO_GHOSTS;
+  return ghosts && !t->array->bare;
 }
 
 static inline redist_layout test_library_reshaping(const test_operation *o, redist_layout layout) {
@@ -1003,6 +1020,7 @@ static inline redist_layout test_layout(const test_table *t, int rank) {
   if (array->partial) layout = redist_partial(layout);
   for (k = 0; k < array->operations; k++)
     layout = test_library_operation(t, k, place < 0 ? 0 : place, layout);
+  if (array->faces && test_has_ghosts(t)) layout = redist_without_corners(layout);
   for (k = 0; k < array->tails; k++) layout = test_library_reshaping(&array->tail[k], layout);
   return layout;
 }

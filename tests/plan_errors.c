@@ -349,6 +349,11 @@ static void other_partial(request *q, int odd) {
   q->layouts[1] = odd ? redist_partial(q->layouts[1]) : q->layouts[1];
 }
 
+static void other_corners(request *q, int odd) {
+  q->layouts[1] = redist_with_ghosts(redist_with_halo(q->layouts[1], 1, 2, 3), 1, REDIST_CLOSED);
+  if (odd) q->layouts[1] = redist_without_corners(q->layouts[1]);
+}
+
 /* Layouts of many axes: more numbers than fit in one message. */
 static void deep(request *q, int axes, int64_t high) {
   redist_axis x[REDIST_MAX_DIMS];
@@ -375,6 +380,7 @@ static const struct {
     {odd_cost, "cost.per_byte"},
     {other_depth, "destination axis 1: high depth of the ghost cells is 3, but 2 on rank 0"},
     {other_partial, "destination: partial is 1, but 0 on rank 0"},
+    {other_corners, "destination: without corners is 1, but 0 on rank 0"},
     {last_of_many, "destination axis 7: high halo is 1, but 0 on rank 0"},
     {fewer_axes, "source: number of axes is 1, but 8 on rank 0"},
     {more_axes, "source: number of axes is 8, but 1 on rank 0"},

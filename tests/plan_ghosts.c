@@ -310,6 +310,61 @@ static void check_staggered(int nodes, int64_t depth) {
   redist_plan_free(&plan);
 }
 
+/* The distinct neighbours of this rank along the axes of a periodic grid, in row-major order. */
+static int64_t count_neighbours(int ndim, const int *grid, int64_t *faces) {
+  static char neighbour[64];
+  int d, side, weight = 1;
+  int64_t neighbours = 0;
+  memset(neighbour, 0, sizeof neighbour);
+  for (*faces = 0, d = ndim - 1; d >= 0; weight *= grid[d--])
+    for (side = -1; side <= 1; side += 2) {
+      const int coord = test_rank() / weight % grid[d];
+      const int other = test_rank() + ((coord + side + grid[d]) % grid[d] - coord) * weight;
+      *faces += other != test_rank();
+      neighbours += other != test_rank() && !neighbour[other];
+      neighbour[other] = 1;
+    }
+  return neighbours;
+}
+
+/* Without corners, ranks that only share these are no peers, and messages are faces alone; the
+   other way, faces are combined into their owners' elements. */
+static void check_faces(int ndim, redist_method method) {
+  enum { SIDE = 2 };
+  redist_axis axes[4];
+  redist_layout bare, full;
+  redist_options options;
+  redist_plan *plan[2] = {NULL, NULL};
+  redist_stats stats;
+  int64_t faces, neighbours, bytes = sizeof(int64_t);
+  int d, k, code, grid[4] = {0, 0, 0, 0};
+  MPI_Dims_create(test_size(), ndim, grid);
+  for (d = 0; d < ndim; d++) axes[d] = redist_block(SIDE * grid[d], grid[d]);
+  bare = redist_layout_nd(ndim, axes);
+  for (d = 0; d < ndim; d++) bare = redist_with_halo(bare, d, 1, 1);
+  full = redist_without_corners(redist_with_ghosts(bare, 0, REDIST_PERIODIC));
+  for (d = 1; d < ndim; d++) full = redist_with_ghosts(full, d, REDIST_PERIODIC);
+  for (d = 1; d < ndim; d++) bytes *= SIDE;
+  neighbours = count_neighbours(ndim, grid, &faces);
+  memset(&options, 0, sizeof options);
+  options.in_place = 1;
+  options.method = method;
+  code = redist_plan_create(MPI_COMM_WORLD, &bare, &full, MPI_INT64_T, &options, &plan[0]);
+  options.combine = fold;
+  if (code == REDIST_OK)
+    code = redist_plan_create(MPI_COMM_WORLD, &full, &bare, MPI_INT64_T, &options, &plan[1]);
+  for (k = 0; k < 2 && code == REDIST_OK; k++) {
+    redist_plan_stats(plan[k], &stats);
+    test_case_all(stats.sends == neighbours && stats.receives == neighbours &&
+                      stats.bytes_sent == faces * bytes && stats.bytes_received == faces * bytes,
+                  "faces in %d-D, plan %d, method %d: %d messages of %d bytes, not %d of %d", ndim,
+                  k, (int)method, (int)stats.sends, (int)stats.bytes_sent, (int)neighbours,
+                  (int)(faces * bytes));
+  }
+  test_case_all(code == REDIST_OK, "faces in %d-D, method %d: code %d", ndim, (int)method, code);
+  for (k = 0; k < 2; k++) redist_plan_free(&plan[k]);
+}
+
 /* Two patches with a gap between them, periodic: each fills its ghost cells from the other, and
    from itself around the array; the gap keeps what it had. The whole array, received from patches, keeps
    its gaps too. */
@@ -366,6 +421,10 @@ int main(int argc, char **argv) {
   check_crosswise();
   for (k = 0; k < 8; k++) check_staggered(k / 4, k % 4);
   if (test_size() > 1) check_patches();
+  for (k = 2; k <= 4; k++) {
+    check_faces(k, REDIST_AUTO);
+    check_faces(k, REDIST_POINT_TO_POINT);
+  }
   k = test_report_all("plan_ghosts");
   MPI_Finalize();
   return k;

@@ -766,6 +766,31 @@ static void check_refused(int wanted, const char *sentence, const redist_layout 
   redist_plan_free(&plan);
 }
 
+/* Corners that hold no element are no cells of a place: four places of 2 x 2 on rank 0, stored with
+   their halo in 4 x 4, of which the last begins at an offset in the first. */
+static void check_corners(void) {
+  int64_t offsets[4] = {0, 100, 200, 0};
+  const redist_layout rows = redist_layout_2d(redist_block(4, test_size()), redist_whole(4));
+  redist_layout bare = redist_on_ranks(redist_layout_2d(redist_block(4, 2), redist_block(4, 2)),
+                                       (const int[4]){0, 0, 0, 0}),
+                faces;
+  redist_plan *plan;
+  int d, code;
+  for (d = 0; d < 2; d++)
+    bare = redist_with_ghosts(redist_with_halo(bare, d, 1, 1), d, REDIST_CLOSED);
+  bare = redist_at_offsets(bare, offsets);
+  faces = redist_without_corners(bare);
+  for (offsets[3] = 13; offsets[3] < 16; offsets[3]++) {
+    check_refused(REDIST_ERR_LAYOUT, "destination: places 0 and 3 overlap", &rows, &bare);
+    if (offsets[3] == 13) /* cell (3, 2) of the first is cell (0, 1) of the last */
+      check_refused(REDIST_ERR_LAYOUT, "destination: places 0 and 3 overlap", &rows, &faces);
+    if (offsets[3] == 13) continue;
+    code = redist_plan_create(MPI_COMM_WORLD, &rows, &faces, MPI_INT, NULL, &plan);
+    test_case_all(code == REDIST_OK, "corners at offset %d: code %d", (int)offsets[3], code);
+    redist_plan_free(&plan);
+  }
+}
+
 static void check_bad_input(void) {
   enum { N = 12 };
   const redist_layout rows = redist_layout_1d(redist_block(N, test_size()));
@@ -807,6 +832,7 @@ int main(int argc, char **argv) {
   }
   check_lists();
   check_bad_input();
+  check_corners();
   redist_arena_free(&arena);
   k = test_report_all("plan_places");
   MPI_Finalize();

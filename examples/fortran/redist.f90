@@ -83,7 +83,7 @@ module redist
     end type
     type, bind(c), public :: redist_layout_t
         private
-        integer(c_int64_t) :: word(279) = 0
+        integer(c_int64_t) :: word(280) = 0
     end type
 
     ! For loops over what a rank owns: a(origin + (i - 1) * stride(1) + (j - 1) * stride(2)), 1 <= i <= count(1), ..., of
@@ -316,6 +316,10 @@ module redist
             import; type(redist_layout_t), value :: layout; integer(c_int64_t), intent(in), target :: offsets(*)
         end function
         pure type(redist_layout_t) function redist_partial(layout) bind(c)
+            import; type(redist_layout_t), value :: layout
+        end function
+        ! After redist_with_ghosts: no ghost cell beyond several axes holds an element.
+        pure type(redist_layout_t) function redist_without_corners(layout) bind(c)
             import; type(redist_layout_t), value :: layout
         end function
         pure type(redist_layout_t) function redist_replicated(layout, replicas) bind(c)
@@ -654,7 +658,7 @@ module redist
     public :: redist_layout, redist_layout_nd, redist_layout_boxes, redist_from_scalapack, redist_grid_order, &
         redist_memory_order, redist_from_rank, redist_on_ranks, redist_replicated, redist_transposed, redist_rotated, &
         redist_with_halo, redist_with_ghosts, redist_ghost_depth, redist_with_allocated, redist_flipped, redist_section, &
-        redist_permuted, redist_split, redist_merged, redist_partial, redist_at_offsets
+        redist_permuted, redist_split, redist_merged, redist_partial, redist_without_corners, redist_at_offsets
     public :: redist_layout_places, redist_layout_rank, redist_layout_coords, redist_layout_owner, redist_layout_offset, &
         redist_layout_local_size, redist_layout_shape, redist_layout_place_shape, redist_layout_on_rank, &
         redist_layout_next_place, redist_layout_place_coords, redist_layout_check, redist_layout_explain, &

@@ -7,7 +7,7 @@
 /* redist.f90 stores axes, layouts and contexts for combining as arrays of 8-byte words, and copies
    these. */
 typedef char redist_f_axis_fits[sizeof(redist_axis) == 8 * 16 ? 1 : -1];
-typedef char redist_f_layout_fits[sizeof(redist_layout) == 8 * 279 ? 1 : -1];
+typedef char redist_f_layout_fits[sizeof(redist_layout) == 8 * 280 ? 1 : -1];
 typedef char redist_f_op_fits[sizeof(redist_op) <= 8 * 2 ? 1 : -1];
 
 /* A handle in Fortran is an int here, as in redist.f90 (c_int). MPI 5 converts ints; its standard ABI

@@ -112,12 +112,13 @@ class Layout(str):
         shape = shape[0] if len(shape) == 1 and numpy.iterable(shape[0]) else shape
         return Layout(self.split("; reshaped ")[0] + "; reshaped " + "x".join(map(str, shape)))
 
-    def with_ghosts(self, periodic=False):
-        """With ghost cells that hold elements. periodic: they wrap around the ends; a list for the axes."""
+    def with_ghosts(self, periodic=False, corners=True):
+        """With ghost cells that hold elements. periodic: they wrap around the ends; a list for the axes.
+        corners: also ghost cells beyond several axes do."""
         view = self
         for axis, wraps in enumerate(_each(periodic, len(self.shape))):
             view = Layout(view, 3, axis, bool(wraps), 0, 0)
-        return view
+        return view if corners else Layout(view, 4, 0, 0, 0, 0)
 
     def local_shape(self, rank):
         """Of the rank's array, by axis of the view, halo included; flat if the rank holds several places."""

@@ -28,7 +28,7 @@ typedef struct {
 } redist_python_part;
 
 /* What redist_python_layout makes of a layout. */
-enum { SAME, TRANSPOSED, SECTION, GHOSTS };
+enum { SAME, TRANSPOSED, SECTION, GHOSTS, FACES };
 
 /* 1 if `world`, an MPI_COMM_WORLD, is that of this library's MPI, and structs have these sizes, else
    0. */
@@ -36,6 +36,7 @@ REDIST_API int redist_python_fits(MPI_Comm world, size_t local, size_t part, siz
                                   size_t options);
 /* Makes a view of a layout. SECTION: axis, start, count and step are as for redist_section. GHOSTS:
    axis and start are the axis and the edge of redist_with_ghosts; without a halo nothing changes.
+   FACES: redist_without_corners.
    Writes the new layout's text, or the sentence of an error, to result[size]. */
 REDIST_API int redist_python_layout(const char *text, int64_t view, int64_t axis, int64_t start,
                                     int64_t count, int64_t step, char *result, size_t size);
@@ -73,6 +74,7 @@ int redist_python_layout(const char *text, int64_t view, int64_t axis, int64_t s
     if (view == SECTION) layout = redist_section(layout, (int)axis, start, count, step);
     if (view == GHOSTS && layout.dim[axis].low + layout.dim[axis].high > 0)
       layout = redist_with_ghosts(layout, (int)axis, (redist_edge)start);
+    if (view == FACES) layout = redist_without_corners(layout);
     code = redist_layout_explain(&layout, result, size);
   }
   if (code == REDIST_OK && redist_layout_format(&layout, result, size) >= (int64_t)size)

@@ -446,6 +446,10 @@ contains
         call redist_plan_free(fill, ierr)
         call redist_plan_free(add, ierr)
         call check(ierr == REDIST_OK, 'freeing a plan with an operation')
+        ghosts = redist_without_corners(redist_with_ghosts(redist_with_halo(ghosts, 2, 1, 1), 2, REDIST_CLOSED))
+        call check(redist_layout_check(ghosts) == REDIST_OK .and. &
+            index(redist_layout_format(ghosts), 'without corners') > 0, redist_layout_format(ghosts))
+        call check(redist_layout_check(redist_without_corners(plain)) == REDIST_ERR_LAYOUT, 'corners without ghost cells')
     end subroutine
 
     ! Two fields of different staggering in one message per neighbour, ghost cells of half their depth, in place.

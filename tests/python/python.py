@@ -190,6 +190,12 @@ def test_ghosts():
         with Plan(bricks, bricks.with_ghosts(periodic), in_place=True) as plan:
             plan(a)
         check((a == wanted).all(), f"ghosts, periodic {periodic}")
+    a[:] = 0
+    a[2:-1, 1:-1] = WHOLE[mine]
+    wanted[:2, :1] = wanted[:2, -1:] = wanted[-1:, :1] = wanted[-1:, -1:] = 0
+    with Plan(bricks, bricks.with_ghosts(periodic, corners=False), in_place=True) as plan:
+        plan(a)
+    check((a == wanted).all(), "ghosts without corners")
     ringless = Layout((N, M), grid=(p, 1), axes=["block", "cyclic"], halo=[1, 0])
     check(ringless.with_ghosts(True).count("periodic") == 1, "an axis without a halo has no ghosts")
 
