@@ -51,6 +51,7 @@ static void draw_storage(test_random *r, copy_case *c, const redist_axis *axes, 
 
 static int draw_message(test_random *r, copy_case *c) {
   redist_axis axes[2][DIMS];
+  redist_priv_holder holder[2];
   int coord[2][DIMS], d, side, fits = 1;
   memset(c, 0, sizeof *c);
   c->m.ndim = (int)test_between(r, 1, DIMS);
@@ -61,8 +62,12 @@ static int draw_message(test_random *r, copy_case *c) {
       axes[side][d] = draw_view(r, n);
       coord[side][d] = (int)test_between(r, 0, axes[side][d].procs - 1);
     }
-    redist_priv_meet_coords(&axes[0][d], coord[0][d], REDIST_PRIV_ALL_IMAGES, &axes[1][d],
-                            coord[1][d], &c->axis[d]);
+    for (side = 0; side < 2; side++) {
+      holder[side].axis = &axes[side][d];
+      holder[side].coord = coord[side][d];
+      holder[side].images = REDIST_PRIV_ALL_IMAGES;
+    }
+    redist_priv_meet_coords(holder, &c->axis[d]);
     c->m.axis[d] = &c->axis[d];
     c->m.elements *= c->axis[d].elements;
   }

@@ -144,6 +144,12 @@ static redist_axis disguise(const redist_axis *x, int lists, int *owner, int64_t
   return lists ? redist_lists(n, begin, index, x->procs) : redist_owners(n, owner, x->procs);
 }
 
+static int meet(const redist_layout *pair, int from, int to, redist_priv_runs *list) {
+  const redist_priv_holder holder[2] = {{&pair[0].dim[0].axis, from, REDIST_PRIV_ALL_IMAGES},
+                                        {&pair[1].dim[0].axis, to, REDIST_PRIV_ALL_IMAGES}};
+  return redist_priv_meet_coords(holder, list) == REDIST_OK;
+}
+
 /* Where block-cyclic axes share few runs, the same axes in disguise do not share more in all: of a
    single pair of coordinates perhaps, as what repeats may begin in the midst of a superblock. */
 static void check_disguised(test_random *r, int number) {
@@ -168,11 +174,8 @@ static void check_disguised(test_random *r, int number) {
   }
   good = redist_priv_open_pair(&hidden[0], &hidden[1], 1, sorted) == REDIST_OK;
   for (c = 0; good && c < procs[0] * procs[1]; c++) {
-    good = redist_priv_meet_coords(&plain[0].dim[0].axis, c / procs[1], REDIST_PRIV_ALL_IMAGES,
-                                   &plain[1].dim[0].axis, c % procs[1], &few) == REDIST_OK &&
-           redist_priv_meet_coords(&sorted[0].dim[0].axis, c / procs[1], REDIST_PRIV_ALL_IMAGES,
-                                   &sorted[1].dim[0].axis, c % procs[1], &same) == REDIST_OK &&
-           same.elements == few.elements;
+    good = meet(plain, c / procs[1], c % procs[1], &few) &&
+           meet(sorted, c / procs[1], c % procs[1], &same) && same.elements == few.elements;
     if (few.runs < FEW) {
       good = good && same.segment == NULL && same.runs <= few.runs + few.runs / 2 + 1;
       all[0] += few.runs;
