@@ -63,6 +63,7 @@ enum { MPI_THREAD_SINGLE = 0, MPI_THREAD_MULTIPLE = 4096 };
 
 MPI_Comm MPI_Comm_fromint(int comm);
 MPI_Datatype MPI_Type_fromint(int datatype);
+int MPI_Op_commutative(MPI_Op op, int *commutes);
 MPI_Op MPI_Op_fromint(int op);
 int MPI_Type_toint(MPI_Datatype datatype);
 
