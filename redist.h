@@ -2169,10 +2169,10 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
    digits that do not fit. */
 REDIST_PRIV_COLD void redist_priv_add_digit(redist_priv_view *view, redist_priv_digit next) {
   redist_priv_view_axis *a = &view->axis[view->axes - 1];
-  redist_priv_digit *last = &view->digit[a->first + a->digits - 1];
+  redist_priv_digit *last = a->digits == 0 ? NULL : &view->digit[a->first + a->digits - 1];
   a->count = a->digits == 0 ? next.count : a->count * next.count;
   if (a->first + a->digits > 2 * REDIST_MAX_DIMS) return;
-  if (a->digits > 0 && last->dim == next.dim &&
+  if (last != NULL && last->dim == next.dim &&
       (last->count == 1 || next.count == 1 || last->step == next.step * next.count)) {
     last->step = next.count == 1 ? last->step : next.step;
     last->count *= next.count;
@@ -2190,8 +2190,9 @@ REDIST_PRIV_COLD void redist_priv_add_digits(redist_priv_view *to, const redist_
 
 /* Adds an axis without digits. */
 REDIST_PRIV_COLD redist_priv_view_axis *redist_priv_add_axis(redist_priv_view *view) {
-  redist_priv_view_axis *a = &view->axis[view->axes], *before = a - 1;
-  a->first = view->axes == 0 ? 0 : before->first + before->digits;
+  redist_priv_view_axis *a = &view->axis[view->axes];
+  const redist_priv_view_axis *before = view->axes == 0 ? NULL : a - 1;
+  a->first = before == NULL ? 0 : before->first + before->digits;
   a->digits = 0;
   a->start = 0;
   a->step = a->count = 1;

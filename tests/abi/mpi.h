@@ -63,7 +63,6 @@ enum { MPI_THREAD_SINGLE = 0, MPI_THREAD_MULTIPLE = 4096 };
 
 MPI_Comm MPI_Comm_fromint(int comm);
 MPI_Datatype MPI_Type_fromint(int datatype);
-int MPI_Op_commutative(MPI_Op op, int *commutes);
 MPI_Op MPI_Op_fromint(int op);
 int MPI_Type_toint(MPI_Datatype datatype);
 
@@ -123,6 +122,7 @@ int MPI_Request_free(MPI_Request *request);
 
 /* ---- collective calls ---- */
 
+int MPI_Op_commutative(MPI_Op op, int *commutes);
 int MPI_Reduce_local(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op);
 int MPI_Ibcast(void *data, int n, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request);
 int MPI_Iallgather(const void *from, int n, MPI_Datatype type, void *to, int m, MPI_Datatype kind,
