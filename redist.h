@@ -8375,6 +8375,17 @@ REDIST_PRIV_COLD void redist_priv_print_view(redist_priv_writer *w, const redist
       redist_priv_print(w, "; axis %d from index %" PRId64 " on", k, layout->dim[k].axis.start);
 }
 
+/* Where the places live. */
+REDIST_PRIV_COLD void redist_priv_print_places(redist_priv_writer *w, const redist_layout *layout) {
+  int k;
+  for (k = 0; layout->ranks != NULL && k < redist_layout_places(layout); k++)
+    redist_priv_print(w, "%s%d", k == 0 ? "; ranks " : ",", layout->ranks[k]);
+  for (k = 0; layout->offsets != NULL && k < redist_layout_places(layout); k++)
+    redist_priv_print(w, "%s%" PRId64, k == 0 ? "; offsets " : ",", layout->offsets[k]);
+  if (layout->ranks == NULL && layout->first_rank != 0)
+    redist_priv_print(w, "; from rank %d", layout->first_rank);
+}
+
 REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redist_layout *layout) {
   const redist_priv_view *view = redist_priv_reshaped_view(layout);
   const int in_order = redist_priv_is_reshaped(layout) && redist_priv_is_in_order(layout);
@@ -8407,12 +8418,7 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
                         layout->box[k].low[d], layout->box[k].high[d]);
   if (layout->partial) redist_priv_print(w, "; partial");
   if (layout->faces) redist_priv_print(w, "; without corners");
-  for (k = 0; layout->ranks != NULL && k < redist_layout_places(layout); k++)
-    redist_priv_print(w, "%s%d", k == 0 ? "; ranks " : ",", layout->ranks[k]);
-  for (k = 0; layout->offsets != NULL && k < redist_layout_places(layout); k++)
-    redist_priv_print(w, "%s%" PRId64, k == 0 ? "; offsets " : ",", layout->offsets[k]);
-  if (layout->ranks == NULL && layout->first_rank != 0)
-    redist_priv_print(w, "; from rank %d", layout->first_rank);
+  redist_priv_print_places(w, layout);
   for (d = 0; in_order && d < view->axes; d++)
     redist_priv_print(w, "%s%" PRId64, d == 0 ? "; reshaped " : "x", view->axis[d].count);
   if (view != NULL && !in_order) redist_priv_print_view(w, layout, view);
@@ -8801,6 +8807,11 @@ REDIST_PRIV_COLD redist_order redist_priv_parse_order(redist_priv_reader *r) {
   return REDIST_ROW_MAJOR;
 }
 
+REDIST_PRIV_COLD int redist_priv_parse_corners(redist_priv_reader *r) {
+  redist_priv_parse_expect(r, "corners", "'corners'");
+  return 1;
+}
+
 REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r) {
   redist_layout *layout = &r->layout;
   if (redist_priv_parse_begins(r, "axes", 1))
@@ -8833,10 +8844,9 @@ REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r) {
     r->boxes = (int)r->listed;
   } else if (redist_priv_parse_begins(r, "partial", 64))
     r->partial = 1;
-  else if (redist_priv_parse_begins(r, "without", 512)) {
-    redist_priv_parse_expect(r, "corners", "'corners'");
-    r->faces = 1;
-  } else if (REDIST_PRIV_SCATTERS && redist_priv_parse_begins(r, "reshaped", 256))
+  else if (redist_priv_parse_begins(r, "without", 512))
+    r->faces = redist_priv_parse_corners(r);
+  else if (REDIST_PRIV_SCATTERS && redist_priv_parse_begins(r, "reshaped", 256))
     redist_priv_parse_lengths(r);
   else
     redist_priv_parse_unexpected(r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', "
