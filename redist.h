@@ -599,20 +599,20 @@ REDIST_PRIV_BUILDER redist_layout redist_rotated(redist_layout layout, int quart
 REDIST_PRIV_BUILDER redist_layout redist_section(redist_layout layout, int axis, int64_t start,
                                                  int64_t count, int64_t step);
 #ifndef REDIST_NO_LISTS
-/* The axis, of length n, becomes two, of n / inner and inner, of which the second varies faster:
-   its index i is (i / inner, i % inner). inner >= 1 divides n; the axis may be distributed in any
-   way. Memory and ownership stay: what a process owns need not be a product of the two axes any
-   more.
-   redist_merged is the inverse: the axis and the next one become one, whose index is i * (length of
-   the next) + j. So splits and merges make every numpy.reshape.
-   Both apply to views of boxes as little as to axes with redist_with_ghosts (REDIST_ERR_LAYOUT).
-   Afterwards axes are numbered as the view has them; those that are split or merged take no
-   redist_with_halo, _with_allocated and _with_ghosts any more, which come before. Coordinates of
-   processes (redist_layout_rank, _coords, _place_coords) remain those of the axes before the first
-   split or merge. A merged axis of which redist_section shows a part, but for reversing it, is not
-   split or merged again.
-   REDIST_ERR_SHAPE: `inner` and the lengths of which the axis was merged do not divide each other;
-   so, too, where a plan's two sides merge by such lengths: 4 x 6 is no view of 3 x 8. */
+/* redist_split: the axis, of length n, becomes two, of lengths n / inner and inner, of which the
+   second varies faster: index i becomes i / inner and i % inner. inner >= 1 divides n; the axis may
+   be distributed in any way. redist_merged is the inverse: the axis and the next one become one,
+   whose index is i * (length of the next) + j. Splits and merges make every numpy.reshape. Memory
+   and ownership stay, so what a process owns need not be a product of the new axes.
+   Call redist_with_halo and redist_with_allocated before: axes that are split or merged refuse them
+   (REDIST_ERR_LAYOUT). Coordinates of processes (redist_layout_rank, _coords, _place_coords) remain
+   those of the axes before the first split or merge.
+   REDIST_ERR_LAYOUT: boxes, or an axis with redist_with_ghosts, are split or merged; or an axis
+   that is a section of a merged one (it may be reversed). In plans and on paper also where one side
+   splits an axis, and the other side has boxes or redist_with_ghosts on the axes that come of it.
+   REDIST_ERR_SHAPE: `inner` and a length by which the axis was merged do not divide each other; in
+   plans and on paper also where both sides merge an axis by such lengths: 4 x 6 is no view of
+   3 x 8. */
 REDIST_PRIV_BUILDER redist_layout redist_split(redist_layout layout, int axis, int64_t inner);
 REDIST_PRIV_BUILDER redist_layout redist_merged(redist_layout layout, int axis);
 #endif
@@ -662,7 +662,7 @@ REDIST_API int64_t redist_layout_local_size(const redist_layout *layout, int ran
    + ...], 0 <= i < count[0], ..., by axis of the view. first: the view index of i = 0 (0 when the
    rank owns nothing); view indices ascend with i, by 1 unless blocks are cyclic (then ask
    redist_axis_global). stride: in elements of memory, negative in a flipped view. allocated: cells
-   that the place's array has along the axis. origin: the first element's offset in the rank's
+   that the place's array has along the axis; of one that redist_split made, its length. origin: the first element's offset in the rank's
    array, ghost cells and places before this one included. */
 typedef struct {
   int64_t first[REDIST_MAX_DIMS], count[REDIST_MAX_DIMS], stride[REDIST_MAX_DIMS];
@@ -671,7 +671,8 @@ typedef struct {
 
 /* Writes the shape of what a rank owns, of its lowest place when it has several. 1 when it holds a
    place, else 0 (shape is not written); -1 when the elements of an axis lie at unequal distances
-   (its stride is 0 then): in sections with steps through cyclic blocks, and in redist_lists. */
+   (its stride is 0 then): in sections with steps through cyclic blocks, in redist_lists, along a
+   merged axis, and along a split one that is distributed. */
 REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape);
 /* Writes the shape of what one place owns, 0 <= place < redist_layout_places(layout). 1; 0 when
    there is no such place (shape is not written); -1 as redist_layout_shape. */
@@ -8807,6 +8808,11 @@ REDIST_PRIV_COLD redist_order redist_priv_parse_order(redist_priv_reader *r) {
   return REDIST_ROW_MAJOR;
 }
 
+REDIST_PRIV_COLD void redist_priv_parse_boxes(redist_priv_reader *r) {
+  r->box = (const redist_box *)redist_priv_parse_list(r, NULL, sizeof *r->box);
+  r->boxes = (int)r->listed;
+}
+
 REDIST_PRIV_COLD int redist_priv_parse_corners(redist_priv_reader *r) {
   redist_priv_parse_expect(r, "corners", "'corners'");
   return 1;
@@ -8839,10 +8845,9 @@ REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r) {
     *layout =
         redist_replicated(*layout, (int)redist_priv_parse_number(r, NULL, "the number of replicas",
                                                                  INT_MAX));
-  else if (redist_priv_parse_begins(r, "boxes", 32)) {
-    r->box = (const redist_box *)redist_priv_parse_list(r, NULL, sizeof *r->box);
-    r->boxes = (int)r->listed;
-  } else if (redist_priv_parse_begins(r, "partial", 64))
+  else if (redist_priv_parse_begins(r, "boxes", 32))
+    redist_priv_parse_boxes(r);
+  else if (redist_priv_parse_begins(r, "partial", 64))
     r->partial = 1;
   else if (redist_priv_parse_begins(r, "without", 512))
     r->faces = redist_priv_parse_corners(r);
