@@ -662,8 +662,8 @@ REDIST_API int64_t redist_layout_local_size(const redist_layout *layout, int ran
    + ...], 0 <= i < count[0], ..., by axis of the view. first: the view index of i = 0 (0 when the
    rank owns nothing); view indices ascend with i, by 1 unless blocks are cyclic (then ask
    redist_axis_global). stride: in elements of memory, negative in a flipped view. allocated: cells
-   that the place's array has along the axis; of one that redist_split made, its length. origin: the first element's offset in the rank's
-   array, ghost cells and places before this one included. */
+   that the place's array has along the axis; of one that redist_split made, its length. origin: the
+   first element's offset in the rank's array, ghost cells and places before this one included. */
 typedef struct {
   int64_t first[REDIST_MAX_DIMS], count[REDIST_MAX_DIMS], stride[REDIST_MAX_DIMS];
   int64_t allocated[REDIST_MAX_DIMS], origin;
