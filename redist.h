@@ -657,6 +657,13 @@ REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64
 /* The elements of a rank's local array, ghost cells and padding of all its places included: what to
    allocate. 0 if it holds no place. */
 REDIST_API int64_t redist_layout_local_size(const redist_layout *layout, int rank);
+/* Returns redist_layout_local_size, and writes where place k begins in the rank's array, in
+   elements, to offsets[k], as redist_at_offsets takes it; those of other ranks' places stay as they
+   are. offsets[redist_layout_places] may be NULL. O(places). With the offsets in the layout,
+   redist_layout_place_shape and redist_layout_offset take O(axes) for a place, else as long as all
+   places before it. */
+REDIST_API int64_t redist_layout_place_offsets(const redist_layout *layout, int rank,
+                                               int64_t *offsets);
 
 /* How to loop over the elements that a rank owns: they are a[origin + i * stride[0] + j * stride[1]
    + ...], 0 <= i < count[0], ..., by axis of the view. first: the view index of i = 0 (0 when the
@@ -2749,12 +2756,12 @@ REDIST_PRIV redist_priv_storage redist_priv_storage_at(const redist_layout *layo
   return storage;
 }
 
-/* A place of a rank, and how it is stored in the rank's array; end: where this place and those
-   before it end there. */
+/* A place of a rank, and how it is stored in the rank's array; begin: where it begins there; end:
+   where it and those before it end. */
 typedef struct {
   int place;
   redist_priv_storage storage;
-  int64_t end;
+  int64_t begin, end;
 } redist_priv_held_place;
 
 REDIST_PRIV_COLD redist_priv_held_place redist_priv_before_first(void) {
@@ -2769,15 +2776,16 @@ REDIST_PRIV_COLD redist_priv_held_place redist_priv_before_first(void) {
 REDIST_PRIV_COLD int redist_priv_next_held(const redist_layout *layout, int rank,
                                            redist_priv_held_place *held) {
   int coords[REDIST_MAX_DIMS];
-  int64_t begin;
   held->place = redist_priv_next_place(layout, NULL, rank, held->place);
   if (held->place < 0) return 0;
   redist_priv_coords_of_place(layout, held->place, coords);
   held->storage = redist_priv_storage_at(layout, coords);
-  begin = redist_priv_clamp(layout->offsets == NULL ? held->end : layout->offsets[held->place], 0,
-                            REDIST_PRIV_MAX_ELEMENTS);
-  held->storage.origin += begin;
-  if (held->storage.size > 0) held->end = redist_priv_max(held->end, begin + held->storage.size);
+  held->begin =
+      redist_priv_clamp(layout->offsets == NULL ? held->end : layout->offsets[held->place], 0,
+                        REDIST_PRIV_MAX_ELEMENTS);
+  held->storage.origin += held->begin;
+  if (held->storage.size > 0)
+    held->end = redist_priv_max(held->end, held->begin + held->storage.size);
   return 1;
 }
 
@@ -2832,10 +2840,16 @@ REDIST_API int64_t redist_layout_offset(const redist_layout *layout, const int64
   return offset;
 }
 
-REDIST_API int64_t redist_layout_local_size(const redist_layout *layout, int rank) {
+REDIST_API int64_t redist_layout_place_offsets(const redist_layout *layout, int rank,
+                                               int64_t *offsets) {
   redist_priv_held_place held = redist_priv_before_first();
-  while (redist_layout_places(layout) > 0 && redist_priv_next_held(layout, rank, &held)) continue;
+  while (redist_layout_places(layout) > 0 && redist_priv_next_held(layout, rank, &held))
+    if (offsets != NULL) offsets[held.place] = held.begin;
   return held.end;
+}
+
+REDIST_API int64_t redist_layout_local_size(const redist_layout *layout, int rank) {
+  return redist_layout_place_offsets(layout, rank, NULL);
 }
 
 /* Bytes of a layout up to its last axis: a plan's layouts have no room for more. */

@@ -455,6 +455,23 @@ static int shape_is_right(const side *s, int place) {
   return test_element(t, place, shape.origin - s->begin[place], 0) == left;
 }
 
+/* Whether redist_layout_place_offsets writes this rank's offsets, and no others. */
+static int offsets_are_right(const side *s) {
+  const test_table *t = &s->m.table;
+  int64_t offsets[TEST_PLACES], end = 0;
+  int k, right;
+  for (k = 0; k < t->places; k++) {
+    offsets[k] = -7;
+    if (t->ranks[k] == test_rank() && t->alloc[k] > 0 && end < s->begin[k] + t->alloc[k])
+      end = s->begin[k] + t->alloc[k];
+  }
+  right = redist_layout_place_offsets(&s->m.layout, test_rank(), offsets) == end &&
+          redist_layout_place_offsets(&s->m.layout, test_rank(), NULL) == end;
+  for (k = 0; k < t->places; k++)
+    right = right && offsets[k] == (t->ranks[k] == test_rank() ? s->begin[k] : -7);
+  return right;
+}
+
 static void check_queries(const side *s, int number) {
   const test_table *t = &s->m.table;
   int places[TEST_PLACES], k, n, rank, good = 1;
@@ -481,6 +498,7 @@ static void check_queries(const side *s, int number) {
   for (k = 0, good = 1; k < t->places; k++)
     good = good && (t->ranks[k] != test_rank() || shape_is_right(s, k));
   test_case(good, "case %d: shapes of places", number);
+  test_case(offsets_are_right(s), "case %d: offsets of places", number);
 }
 
 static void check_text(const side *s, int number) {

@@ -402,6 +402,12 @@ module redist
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: place
             type(redist_shape_t), intent(inout) :: shape
         end function
+        ! redist_layout_local_size, and where each of a rank's places begins, for redist_at_offsets: elements before place k
+        ! in offsets(k + 1); those of other ranks' places stay.
+        integer(c_int64_t) function redist_layout_place_offsets(layout, rank, offsets) bind(c)
+            import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank
+            integer(c_int64_t), intent(inout) :: offsets(*)
+        end function
         ! How many places a rank holds; places receives the first `most` of them, which count from 0.
         integer(c_int) function redist_layout_on_rank(layout, rank, most, places) bind(c)
             import; type(redist_layout_t), intent(in) :: layout; integer(c_int), value :: rank, most
@@ -661,6 +667,7 @@ module redist
         redist_permuted, redist_split, redist_merged, redist_partial, redist_without_corners, redist_at_offsets
     public :: redist_layout_places, redist_layout_rank, redist_layout_coords, redist_layout_owner, redist_layout_offset, &
         redist_layout_local_size, redist_layout_shape, redist_layout_place_shape, redist_layout_on_rank, &
+        redist_layout_place_offsets, &
         redist_layout_next_place, redist_layout_place_coords, redist_layout_check, redist_layout_explain, &
         redist_layout_format, redist_layout_parse_size, redist_layout_print, redist_layout_types, redist_strerror, &
         redist_version
