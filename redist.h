@@ -2512,8 +2512,19 @@ REDIST_API int redist_layout_check(const redist_layout *layout) {
   return redist_layout_explain(layout, NULL, 0);
 }
 
-/* The first error of a layout, if any. */
-REDIST_PRIV_COLD redist_priv_error redist_priv_error_of(const redist_layout *layout) {
+/* Whether two layouts have the boxes of one array. */
+REDIST_PRIV_COLD int redist_priv_same_boxes(const redist_layout *a, const redist_layout *b) {
+  int d, same = a->ndim == b->ndim && a->boxes == b->boxes && a->partial == b->partial;
+  for (d = 0; d < a->ndim && same; d++)
+    same = a->dim[d].stored == b->dim[d].stored && a->dim[d].axis.begin == b->dim[d].axis.begin &&
+           a->dim[d].axis.extent == b->dim[d].axis.extent;
+  return same;
+}
+
+/* The first error of a layout, if any. checked: a layout without errors, perhaps of the same boxes;
+   or NULL. */
+REDIST_PRIV_COLD redist_priv_error redist_priv_error_of(const redist_layout *layout,
+                                                        const redist_layout *checked) {
   redist_priv_error error = redist_priv_no_error(-1);
   const uint64_t mark = layout == NULL ? 0 : layout->mark;
   int d;
@@ -2531,13 +2542,15 @@ REDIST_PRIV_COLD redist_priv_error redist_priv_error_of(const redist_layout *lay
     if (layout->dim[d].axis.kind == REDIST_PRIV_OWNERS ||
         layout->dim[d].axis.kind == REDIST_PRIV_INDICES)
       redist_priv_check_sets(&layout->dim[d].axis, d, &error);
-  if (error.code == REDIST_OK && layout->boxes > 0) redist_priv_check_boxes(layout, &error);
+  if (error.code == REDIST_OK && layout->boxes > 0 &&
+      (checked == NULL || !redist_priv_same_boxes(layout, checked)))
+    redist_priv_check_boxes(layout, &error);
   if (error.code == REDIST_OK && layout->ranks != NULL) redist_priv_check_ranks(layout, &error);
   return error;
 }
 
 REDIST_API int redist_layout_explain(const redist_layout *layout, char *text, size_t size) {
-  const redist_priv_error error = redist_priv_error_of(layout);
+  const redist_priv_error error = redist_priv_error_of(layout, NULL);
   return redist_priv_tell(&error, text, size);
 }
 
@@ -3443,9 +3456,14 @@ REDIST_PRIV int redist_priv_add_range(redist_priv_meeting *m, int64_t begin, int
   const redist_priv_track *outer = m->track[m->outer], *inner = m->track[!m->outer];
   const int64_t period = m->pattern[m->outer]->period, p = m->pattern[!m->outer]->period;
   const int64_t window = outer->length + inner->length - 1;
-  int64_t at = outer->start +
-               redist_priv_max(redist_priv_floor_div(begin - outer->start, period), 0) * period;
+  int64_t at = redist_priv_max(outer->start, inner->start), stop;
   int code = REDIST_OK;
+  if (p == m->pattern[REDIST_PRIV_FROM]->count) { /* nothing repeats */
+    stop = redist_priv_min(outer->start + outer->length, inner->start + inner->length);
+    return at < stop ? redist_priv_add_run(m, at, stop - at, 1) : REDIST_OK;
+  }
+  at = outer->start +
+       redist_priv_max(redist_priv_floor_div(begin - outer->start, period), 0) * period;
   for (; code == REDIST_OK && at < end; at += period) {
     const int64_t low = redist_priv_mod(inner->start - (outer->length - 1) - at, p);
     const int64_t skip =
@@ -4260,6 +4278,7 @@ typedef struct {
   int64_t numbers, number_room;
   int64_t *number; /* regions of the leaves */
   int64_t *bounds; /* regions of the nodes */
+  int *rank;       /* of all boxes below a node; -1: of several, or of none */
 } redist_priv_tree;
 
 REDIST_PRIV_COLD int redist_priv_compare_leaves(const void *a, const void *b) {
@@ -4281,13 +4300,14 @@ REDIST_PRIV_COLD uint64_t redist_priv_morton(const redist_layout *layout, const 
 }
 
 /* Sorts the leaves, and finds the regions of all nodes. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_grow_tree(redist_priv_tree *tree) {
+REDIST_PRIV_COLD int redist_priv_grow_tree(const redist_layout *layout, redist_priv_tree *tree) {
   const int n = tree->ndim;
   int64_t k, *here;
   int d;
   for (tree->first = 1; tree->first < tree->leaves; tree->first *= 2) continue;
   tree->bounds = REDIST_PRIV_ALLOC(int64_t, 4 * n * tree->first);
-  if (tree->bounds == NULL) return REDIST_ERR_MEMORY;
+  tree->rank = REDIST_PRIV_ALLOC(int, 2 * tree->first);
+  if (tree->bounds == NULL || tree->rank == NULL) return REDIST_ERR_MEMORY;
   if (tree->leaves > 0)
     qsort(tree->leaf, (size_t)tree->leaves, sizeof *tree->leaf, redist_priv_compare_leaves);
   for (k = 2 * tree->first - 1; k > 0; k--) {
@@ -4296,6 +4316,9 @@ REDIST_PRIV_COLD int redist_priv_grow_tree(redist_priv_tree *tree) {
         leaf >= 0 && leaf < tree->leaves ? tree->number + 2 * n * tree->leaf[leaf].region : NULL;
     const int64_t *halves = tree->bounds + 4 * n * k;
     here = tree->bounds + 2 * n * k;
+    tree->rank[k] = own != NULL ? redist_priv_rank_at(layout, tree->leaf[leaf].box)
+                    : leaf >= 0 || tree->rank[2 * k] != tree->rank[2 * k + 1] ? -1
+                                                                              : tree->rank[2 * k];
     for (d = 0; d < n; d++) {
       here[d] = own != NULL ? own[d]
                 : leaf >= 0 ? INT64_MAX
@@ -4312,6 +4335,7 @@ REDIST_PRIV_COLD void redist_priv_tree_free(redist_priv_tree *tree) {
   REDIST_FREE(tree->leaf);
   REDIST_FREE(tree->number);
   REDIST_FREE(tree->bounds);
+  REDIST_FREE(tree->rank);
 }
 
 /* Adds the leaves of a box, one for each image. REDIST_ERR_MEMORY. */
@@ -4347,21 +4371,25 @@ REDIST_PRIV_COLD int redist_priv_plant(const redist_layout *layout, redist_priv_
   tree->ndim = layout->ndim;
   for (k = 0; k < layout->boxes && code == REDIST_OK; k++)
     code = redist_priv_add_leaves(layout, k, tree);
-  return code == REDIST_OK ? redist_priv_grow_tree(tree) : code;
+  return code == REDIST_OK ? redist_priv_grow_tree(layout, tree) : code;
 }
 
-/* Appends the boxes of the leaves below a node that meet a region; node 1: of all. */
+/* Appends the boxes of the leaves below a node that meet a region; node 1: of all. except: without
+   those of this rank; or -1. */
 REDIST_PRIV_COLD int redist_priv_find_boxes(const redist_priv_tree *tree, int64_t node,
-                                            const int64_t *region, redist_priv_coords *list) {
+                                            const int64_t *region, int except,
+                                            redist_priv_coords *list) {
   const int64_t *bounds = tree->bounds + 2 * tree->ndim * node;
   const int n = tree->ndim;
   int d, code;
+  if (except >= 0 && tree->rank[node] == except) return REDIST_OK;
   for (d = 0; d < n; d++)
     if (bounds[d] >= region[n + d] || bounds[n + d] <= region[d]) return REDIST_OK;
   if (node >= tree->first)
     return redist_priv_append_coord(list, tree->leaf[node - tree->first].box);
-  code = redist_priv_find_boxes(tree, 2 * node, region, list);
-  return code == REDIST_OK ? redist_priv_find_boxes(tree, 2 * node + 1, region, list) : code;
+  code = redist_priv_find_boxes(tree, 2 * node, region, except, list);
+  return code == REDIST_OK ? redist_priv_find_boxes(tree, 2 * node + 1, region, except, list)
+                           : code;
 }
 
 REDIST_PRIV_COLD int redist_priv_find_overlap(const redist_layout *layout, int *pair) {
@@ -4381,8 +4409,8 @@ REDIST_PRIV_COLD int redist_priv_find_overlap(const redist_layout *layout, int *
   for (k = 0; k < tree.leaves && code == REDIST_OK && pair[0] < 0; k++) {
     const int box = tree.leaf[k].box;
     list.n = 0;
-    code =
-        redist_priv_find_boxes(&tree, 1, tree.number + 2 * tree.ndim * tree.leaf[k].region, &list);
+    code = redist_priv_find_boxes(&tree, 1, tree.number + 2 * tree.ndim * tree.leaf[k].region, -1,
+                                  &list);
     REDIST_ASSERT(code != REDIST_OK || list.n > 0); /* at least itself */
     for (i = 0; i < list.n && code == REDIST_OK; i++)
       if (list.coord[i] != box) {
@@ -4570,7 +4598,15 @@ REDIST_PRIV int redist_priv_sweep_peers(const redist_axis *x, int coord, int own
   return code;
 }
 
-/* The runs of the peers found for a coordinate of x, on side `own`. REDIST_ERR_MEMORY. */
+/* Whether two boxes, coordinates of an axis, have one interval. */
+REDIST_PRIV_FAST int redist_priv_is_level(const redist_axis *x, int a, int b) {
+  const int64_t k = redist_priv_first_block(x, a), l = redist_priv_first_block(x, b);
+  return x->kind == REDIST_PRIV_LISTED && x->begin[k * x->apart] == x->begin[l * x->apart] &&
+         x->end[k * x->apart] == x->end[l * x->apart];
+}
+
+/* The runs of the peers found for a coordinate of x, on side `own`: of boxes, there are many that
+   differ from the one before along other axes only. REDIST_ERR_MEMORY. */
 REDIST_PRIV int redist_priv_meet_peers(const redist_axis *x, int coord, int own,
                                        const redist_axis *other, redist_priv_axis_peers *p) {
   redist_priv_holder holder[2];
@@ -4582,10 +4618,17 @@ REDIST_PRIV int redist_priv_meet_peers(const redist_axis *x, int coord, int own,
   p->runs = REDIST_PRIV_ZEROED(redist_priv_runs, p->peers * p->images);
   if (p->runs == NULL) return REDIST_ERR_MEMORY;
   for (k = 0; code == REDIST_OK && k < p->peers * p->images; k++) {
+    const int64_t before = k - p->images;
     holder[!own].coord = p->coord[k / p->images];
     for (side = 0; side < 2; side++)
       holder[side].images = redist_priv_images_in(p, (int)(k % p->images), side);
-    code = redist_priv_meet_coords(holder, &p->runs[k]);
+    if (before >= 0 && p->runs[before].room == 0 &&
+        redist_priv_is_level(other, p->coord[before / p->images], holder[!own].coord)) {
+      p->runs[k] = p->runs[before];
+      if (p->runs[k].runs == 1) p->runs[k].run = &p->runs[k].one;
+    } else {
+      code = redist_priv_meet_coords(holder, &p->runs[k]);
+    }
   }
   return code;
 }
@@ -4607,13 +4650,11 @@ REDIST_PRIV_COLD int redist_priv_list_boxes(const redist_priv_pattern *mine,
       *high = redist_priv_max(*high, mine[d].track[t].start + mine[d].track[t].length);
     }
   }
-  code = redist_priv_find_boxes(&other->tree, 1, region, &list);
+  code = redist_priv_find_boxes(&other->tree, 1, region, except, &list);
   if (list.n > 0) qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
   for (k = n->messages = 0; k < list.n && code == REDIST_OK; k++) {
     const int box = list.coord[k];
-    if ((n->messages > 0 && box == list.coord[n->messages - 1]) ||
-        redist_priv_rank_at(other->layout, box) == except)
-      continue;
+    if (n->messages > 0 && box == list.coord[n->messages - 1]) continue;
     for (d = 0; d < n->ndim; d++)
       if (!redist_priv_holds_any(&other->layout->dim[d].axis, box, &mine[d])) break;
     if (d == n->ndim) list.coord[n->messages++] = box;
@@ -5521,18 +5562,22 @@ typedef struct {
   int32_t from, to;
 } redist_priv_offset;
 
+enum { REDIST_PRIV_FORMS = 64 }; /* forms of copies that a pool remembers, a power of 2; chosen */
+
 typedef struct {
   int64_t steps, step_room, loops, loop_room, offsets, offset_room;
   redist_priv_step *step;
   redist_priv_loop *loop;
   redist_priv_offset *offset;
+  int32_t latest[REDIST_PRIV_FORMS]; /* by the form of its first step: a copy that may have it */
 } redist_priv_pool;
 
 /* A compiled copy: step[first], ..., of a pool, all begin `from` and `to` bytes further on. */
 typedef struct {
   int64_t first, steps, from, to;
   int64_t bytes; /* that it copies, on the side where they are fewer */
-  int64_t array; /* of a plan's several arrays: which */
+  int array;     /* of a plan's several arrays: which */
+  int when;      /* what is local to a rank is copied only at some times: see redist_priv_local */
 } redist_priv_program;
 
 typedef struct {
@@ -6001,7 +6046,7 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_pool *pool, const redist_pr
   }
   for (k = 0; k < 2; k++) at[k] = m.origin[manner.side[k]] * manner.element[k];
   program->first = pool->steps;
-  program->from = program->to = program->array = 0;
+  program->from = program->to = program->array = program->when = 0;
   program->bytes = m.elements * redist_priv_least_element(&manner);
   c.scattered = REDIST_PRIV_SCATTERS && m.elements > 0
                     ? redist_priv_choose_scattered(&m, manner.side[1])
@@ -6059,14 +6104,28 @@ REDIST_PRIV_COLD int redist_priv_share_steps(redist_priv_pool *pool,
   return 1;
 }
 
-/* Adds a copy that was compiled last to a list; it shares the steps of one of the same form, if
-   that is among the few before it, but not before list->copy[since]. */
+/* A number below REDIST_PRIV_FORMS that steps of the same form have in common. */
+REDIST_PRIV_COLD int redist_priv_form_of(const redist_priv_step *s) {
+  const int64_t form[] = {s->unit,     s->outer.n, s->outer.from, s->outer.to,  s->inner.n,
+                          s->inner.to, s->loops,   s->offsets,    s->inner.from};
+  uint64_t mixed = 0;
+  size_t k;
+  for (k = 0; k < sizeof form / sizeof form[0]; k++)
+    mixed = (mixed ^ (uint64_t)form[k]) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+  return (int)(mixed >> 32) & (REDIST_PRIV_FORMS - 1);
+}
+
+/* Adds a copy that was compiled last to a list; it shares the steps of one of the same form, if the
+   pool remembers one, but not of one before list->copy[since]. */
 REDIST_PRIV_COLD int redist_priv_add_copy(redist_priv_pool *pool, redist_priv_copies *list,
                                           int64_t since, redist_priv_program *copy) {
-  enum { RECENT = 4 };
-  int64_t k;
-  for (k = list->n - 1; k >= since && k >= list->n - RECENT; k--)
-    if (redist_priv_share_steps(pool, &list->copy[k], copy)) break;
+  int32_t *latest;
+  if (copy->steps > 0) {
+    latest = &pool->latest[redist_priv_form_of(pool->step + copy->first)];
+    if (*latest < since || *latest >= list->n ||
+        !redist_priv_share_steps(pool, &list->copy[*latest], copy))
+      *latest = (int32_t)redist_priv_min(list->n, INT32_MAX);
+  }
   return REDIST_PRIV_APPEND(list->copy, list->n, list->room, *copy);
 }
 
@@ -8938,7 +8997,7 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
                             (uint64_t)r.used);
   if (r.error.code == REDIST_OK) {
     *layout = r.layout;
-    r.error = redist_priv_error_of(layout);
+    r.error = redist_priv_error_of(layout, NULL);
   }
   return redist_priv_tell(&r.error, message, message_size);
 }

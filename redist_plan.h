@@ -1103,11 +1103,13 @@ struct redist_arena {
        rows in place    stay               the message of axis 1
        other rows       the message of axis 0 */
 typedef struct {
-  /* for two arrays, and for one: copies to the destination; or, if executions overwrite, to staging
-     memory and from there */
-  redist_priv_copies copies[2][2];
+  /* to the destination; or, if executions overwrite, to staging memory and from there */
+  redist_priv_copies copies[2];
   int64_t bytes; /* of one array of each part, as they lie in staging memory */
 } redist_priv_local;
+
+/* When a local copy is made: where source and destination are two arrays, where they are one. */
+enum { REDIST_PRIV_APART_ONLY = 1, REDIST_PRIV_TOGETHER_ONLY = 2, REDIST_PRIV_ALWAYS = 3 };
 
 /* How elements are copied: from this rank's array to its own; from array to array; into packed
    memory; from there into an array. */
@@ -1242,8 +1244,10 @@ struct redist_plan {
   redist_priv_product *product;
   redist_priv_piece *piece; /* of all messages */
   int64_t peers, peer_room, blocks, block_room, products, product_room, pieces, piece_room;
-  redist_priv_pool pool;     /* of all copies */
-  redist_priv_pool kept;     /* what it had when only what is local was compiled */
+  redist_priv_pool pool; /* of all copies */
+  struct {
+    int64_t steps, loops, offsets;
+  } kept;                    /* what it had when only what is local was compiled */
   redist_priv_copies copies; /* of all messages */
   redist_priv_local local;
   int combines;  /* a part does */
@@ -1674,10 +1678,10 @@ REDIST_PRIV_COLD void redist_priv_check_held(const redist_layout *layout, int ra
 
 REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int64_t element_bytes,
                                                int side, const redist_layout *layout,
-                                               redist_priv_error *v) {
+                                               const redist_layout *checked, redist_priv_error *v) {
   const int64_t limit = INT64_MAX / 4 / redist_priv_max(element_bytes, 1) / p->arrays;
   const char *name = redist_priv_side_name(side);
-  const redist_priv_error error = redist_priv_error_of(layout);
+  const redist_priv_error error = redist_priv_error_of(layout, checked);
   int k;
   redist_priv_fail(v, error.code, "%s%s %s", name, error.axis >= 0 ? "" : ":", error.text);
   if (error.code != REDIST_OK) return;
@@ -2082,30 +2086,26 @@ REDIST_PRIV_COLD redist_priv_manner redist_priv_manner_of(const redist_priv_part
   return manner;
 }
 
-/* Adds the copy of a local message, for two arrays (apart) or in place; if executions overwrite, by
-   way of staging memory, where it begins at element m->origin[REDIST_PRIV_PACKED] of what is local
-   to this message. */
+/* Adds the copy of a local message; if executions overwrite, by way of staging memory, where it
+   begins at element m->origin[REDIST_PRIV_PACKED] of what is local to this message. */
 REDIST_PRIV_COLD int redist_priv_add_local(redist_plan *p, redist_priv_part *part,
-                                           const redist_priv_message *m, int apart, int in_place) {
+                                           const redist_priv_message *m, int when) {
   const int halves = p->overwritten ? 2 : 1;
-  const int wanted[2] = {apart, in_place};
   redist_priv_program copy;
-  int half, k, code = REDIST_OK;
+  int half, code = REDIST_OK;
   for (half = 0; half < halves && code == REDIST_OK; half++) {
     redist_priv_manner manner =
         redist_priv_manner_of(part, half == 0 ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED,
                               half == halves - 1 ? REDIST_PRIV_TO : REDIST_PRIV_PACKED, 0);
     if (part->store[REDIST_PRIV_HERE].function == NULL) manner.combine = 0;
     code = redist_priv_compile(&p->pool, m, part->order, NULL, NULL, manner, &copy);
-    copy.array = part - p->part;
+    copy.array = (int)(part - p->part);
+    copy.when = when;
     copy.from += half > 0 ? p->local.bytes : 0;
     copy.to += half < halves - 1 ? p->local.bytes : 0;
-    for (k = 0; k < 2 && code == REDIST_OK; k++)
-      if (wanted[k])
-        code = redist_priv_add_copy(&p->pool, &p->local.copies[k][half], k && apart ? INT64_MAX : 0,
-                                    &copy);
+    if (code == REDIST_OK) code = redist_priv_add_copy(&p->pool, &p->local.copies[half], 0, &copy);
   }
-  part->rest += in_place ? m->elements : 0;
+  part->rest += when & REDIST_PRIV_TOGETHER_ONLY ? m->elements : 0;
   return code;
 }
 
@@ -2125,7 +2125,7 @@ REDIST_PRIV_COLD int redist_priv_add_moves(redist_plan *p, redist_priv_part *par
     redist_priv_pack_densely(&move, part->from);
     move.origin[REDIST_PRIV_PACKED] = whole.origin[REDIST_PRIV_PACKED];
     whole.origin[REDIST_PRIV_PACKED] += move.elements;
-    if (move.elements > 0) code = redist_priv_add_local(p, part, &move, 0, 1);
+    if (move.elements > 0) code = redist_priv_add_local(p, part, &move, REDIST_PRIV_TOGETHER_ONLY);
   }
   for (d = 0; d < 2 * whole.ndim; d++) redist_priv_runs_free(&half[d]);
   return code;
@@ -2183,15 +2183,15 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
   int64_t base[2][REDIST_MAX_DIMS], low[2], high[2];
   int d, side, apart, same = 1, code;
   part->local += m.elements;
-  if (!p->options.in_place) return redist_priv_add_local(p, part, &m, 1, 0);
+  if (!p->options.in_place) return redist_priv_add_local(p, part, &m, REDIST_PRIV_APART_ONLY);
   for (d = 0; d < m.ndim; d++) same &= m.stride[REDIST_PRIV_FROM][d] == m.stride[REDIST_PRIV_TO][d];
   for (side = 0; side < 2; side++)
     same &= redist_priv_bases(&m, side, layout[side], base[side], &low[side], &high[side]);
   apart = low[0] > high[1] || low[1] > high[0];
   if (!apart && !same && part->policy.function != NULL) return REDIST_ERR_ARGUMENT;
-  if (apart || !same) return redist_priv_add_local(p, part, &m, 1, 1);
+  if (apart || !same) return redist_priv_add_local(p, part, &m, REDIST_PRIV_ALWAYS);
   for (d = 0; d < m.ndim; d++) base[REDIST_PRIV_TO][d] -= base[REDIST_PRIV_FROM][d];
-  code = redist_priv_add_local(p, part, &m, 1, 0);
+  code = redist_priv_add_local(p, part, &m, REDIST_PRIV_APART_ONLY);
   if (code == REDIST_OK) code = redist_priv_add_moves(p, part, m, base[REDIST_PRIV_TO]);
   REDIST_ASSERT(part->rest <= part->local);
   return code;
@@ -2428,9 +2428,11 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
     qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
     redist_priv_measure_side(p, s);
   }
-  for (k = 0; k < 2 && code == REDIST_OK && p->side[REDIST_PRIV_TO].streams; k++)
-    redist_priv_stream_copies(p, &p->local.copies[k][p->overwritten], 0);
-  p->kept = p->pool;
+  if (code == REDIST_OK && p->side[REDIST_PRIV_TO].streams)
+    redist_priv_stream_copies(p, &p->local.copies[p->overwritten], 0);
+  p->kept.steps = p->pool.steps;
+  p->kept.loops = p->pool.loops;
+  p->kept.offsets = p->pool.offsets;
   p->arrival = REDIST_PRIV_ALLOC(int, p->side[REDIST_PRIV_TO].peers + 1);
   if (code == REDIST_OK && p->arrival == NULL) code = REDIST_ERR_MEMORY;
   return code;
@@ -2492,7 +2494,7 @@ REDIST_PRIV void redist_priv_run_copies(const redist_plan *p, const redist_priv_
     if (alike > 1)
       redist_priv_copy_alike(&p->pool, c, alike, from, to);
     else
-      redist_priv_copy(&p->pool, c, &redist_priv_part_of(p, (int)c->array)->store[store],
+      redist_priv_copy(&p->pool, c, &redist_priv_part_of(p, c->array)->store[store],
                        redist_priv_base_of(from, c), redist_priv_base_of(to, c));
   }
 }
@@ -2508,11 +2510,16 @@ REDIST_PRIV redist_priv_base redist_priv_packed(const char *memory) {
   return base;
 }
 
-/* Copies a half of what is local, of those arrays for which source and destination are one, or are
-   not: straight there, or with `packed` into staging memory (half 0) and from there (half 1). */
-REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int together, int half,
-                                             const char *packed) {
-  const redist_priv_copies *list = &p->local.copies[together][half];
+/* Whether a local copy of the a-th array, or of those after it, is made. */
+REDIST_PRIV_FAST int redist_priv_is_due(const redist_plan *p, const redist_priv_program *c, int a) {
+  const void *const *at = p->pointers + a + c->array;
+  return c->when & (at[0] == at[p->arrays] ? REDIST_PRIV_TOGETHER_ONLY : REDIST_PRIV_APART_ONLY);
+}
+
+/* Copies a half of what is local: straight there, or with `packed` into staging memory (half 0) and
+   from there (half 1). */
+REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int half, const char *packed) {
+  const redist_priv_copies *list = &p->local.copies[half];
   const enum redist_priv_stores store = packed == NULL ? REDIST_PRIV_HERE
                                         : half == 0    ? REDIST_PRIV_PACKING
                                                        : REDIST_PRIV_UNPACKING;
@@ -2524,12 +2531,9 @@ REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int together,
     from = half == 1 ? redist_priv_packed(packed) : redist_priv_arrays(p, REDIST_PRIV_FROM, a);
     to = store == REDIST_PRIV_PACKING ? redist_priv_packed(packed)
                                       : redist_priv_arrays(p, REDIST_PRIV_TO, a);
-    for (begin = end = 0; end <= list->n && list->n > 0; end++) {
-      const int64_t array = end < list->n ? a + list->copy[end].array : 0;
-      if (end < list->n && (p->pointers[array] == p->pointers[p->arrays + array]) == together)
-        continue;
+    for (begin = end = 0; begin < list->n; begin = ++end) {
+      while (end < list->n && redist_priv_is_due(p, &list->copy[end], a)) end++;
       redist_priv_run_copies(p, list->copy + begin, end - begin, store, from, to);
-      begin = end + 1;
     }
     if (packed != NULL) packed += p->local.bytes;
   }
@@ -2539,10 +2543,9 @@ REDIST_PRIV void redist_priv_copy_local_half(const redist_plan *p, int together,
 REDIST_PRIV_APART void redist_priv_copy_local(redist_plan *p) {
   const char *packed = p->overwritten ? p->staging[REDIST_PRIV_PACKED].memory : NULL;
   const double began = redist_priv_now(p);
-  int half, together;
+  int half;
   for (half = 0; half < (packed != NULL ? 2 : 1); half++)
-    for (together = 0; together <= (p->options.in_place != 0); together++)
-      redist_priv_copy_local_half(p, together, half, packed);
+    redist_priv_copy_local_half(p, half, packed);
   redist_priv_add_copying(p, began);
   redist_priv_arrive_local(p);
 }
@@ -6565,7 +6568,7 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   if (p->transport != NULL) redist_priv_close_transport(p);
   redist_priv_forget_members(&p->sharing.home);
   for (k = 0; k < p->parts; k++) redist_priv_part_free(&p->part[k]);
-  for (k = 0; k < 4; k++) REDIST_FREE(p->local.copies[k / 2][k % 2].copy);
+  for (k = 0; k < 2; k++) REDIST_FREE(p->local.copies[k].copy);
   REDIST_FREE(p->nodes);
   REDIST_FREE(p->part);
   REDIST_FREE(p->block);
@@ -6691,8 +6694,9 @@ REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *pa
   /* the largest power of 2 in it */
   p->alignment = redist_priv_max(p->alignment, redist_priv_min(size & -size, 16));
   redist_priv_check_combine(part, v);
-  redist_priv_check_layout(p, size, REDIST_PRIV_FROM, given->from, v);
-  redist_priv_check_layout(p, size, REDIST_PRIV_TO, given->to, v);
+  redist_priv_check_layout(p, size, REDIST_PRIV_FROM, given->from, NULL, v);
+  redist_priv_check_layout(p, size, REDIST_PRIV_TO, given->to,
+                           v->code == REDIST_OK ? given->from : NULL, v);
   if (v->code != REDIST_OK) return;
   copy[0] = part->from = redist_priv_keep_layout(given->from, part->policy.function != NULL, v);
   copy[1] = part->to = redist_priv_keep_layout(given->to, 1, v);
