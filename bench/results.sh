@@ -2,8 +2,8 @@
 # Runs the measurements that need one machine, and writes the tables of RESULTS.md between their markers and
 # <!-- end -->. MIT licence, see LICENSE.
 # usage: sh bench/results.sh [SECTION...]     (default all, in 14 minutes; none takes more than 2.5)
-# Sections: cycles methods openmpi small halo fields owners transposes threads fft spectral files ranks memory paper
-# sizes. Where a program or an MPI is missing, a message says so, and the section's tables stay unchanged. The table of
+# Sections: cycles methods openmpi small halo fields boxes owners transposes threads fft spectral files ranks memory
+# paper sizes. Where a program or an MPI is missing, a message says so, and the section's tables stay unchanged. The table of
 # the machine is written each time, with the date of each section.
 # environment: BUILD (where the programs are), MPIEXEC; QUICK=1 tests the script: it measures small arrays and writes
 # BUILD/results/RESULTS.md
@@ -16,11 +16,11 @@ mkdir -p "$work" || exit 1
 # Arguments: those of a real measurement, or with QUICK=1 those of a test.
 methods='--seconds 0.15' cases='--seconds 0.2' samples='' halo='' largest='--most 4096' fft='' threads='--most 64'
 spectral='--to 256'
-memory='' paper='' files='' owners=''
+memory='' paper='' files='' owners='' boxes=''
 cycles='--sizes 64,256,1024,2048 --seconds 0.02'
 if [ -n "$QUICK" ]; then
     methods='--n 128 --seconds 0.001' cases='--n 128 --seconds 0.001' memory='--n 128' paper='--traffic 1000'
-    files='--n 128 --block 8 --samples 2' owners='--n 3000 --samples 2'
+    files='--n 128 --block 8 --samples 2' owners='--n 3000 --samples 2' boxes='--most 10 --samples 2'
     samples='--samples 5 --plans 3 --seconds 0.1'
     halo='--n 256 --rounds 2' largest='--most 128 --seconds 0.001' fft='--from 16 --to 32 --repetitions 2'
     spectral='--from 8 --to 16 --repetitions 2'
@@ -171,6 +171,12 @@ section_fields() {
 redist, arena;creating, malloc;creating, arena" | write patches
 }
 
+section_boxes() {
+    measure default 2 boxes $boxes || return
+    table case contestant time boxes "check;shapes;plan;moving;again;by hand=executed by hand;redist;\
+ratio=redist / by hand;ratio of memory=memory of the plan / of the array" <"$work/figures" | write boxes
+}
+
 section_owners() {
     measure default 2 owners $owners || return
     table case contestant time 'each of two layouts' "lists=lists by hand;plan;by hand=executed by hand;redist;\
@@ -288,7 +294,7 @@ section_sizes() {
     { printf '%s\n' '| file | in all | code | compiled in |' '|---|---|---|---|' && cat "$work/rows"; } | write sizes
 }
 
-all='cycles methods openmpi small halo fields owners transposes threads fft spectral files ranks memory paper sizes'
+all='cycles methods openmpi small halo fields boxes owners transposes threads fft spectral files ranks memory paper sizes'
 for section in ${*:-$all}; do
     case " $all " in *" $section "*) ;; *) echo "results.sh: no section $section; there are $all" >&2 && exit 2 ;; esac
 done
