@@ -6891,13 +6891,34 @@ REDIST_PRIV_COLD int64_t redist_priv_sent_between(redist_priv_pairs *pairs, int 
   return pairs->code != REDIST_OK ? -1 : sender == from_place ? shared : 0;
 }
 
+/* The elements that a place sends to all places of a rank; -1 without memory. */
+REDIST_PRIV_COLD int64_t redist_priv_sent_to(redist_priv_pairs *pairs, int place, int rank) {
+  const redist_priv_directory *to = pairs->side[REDIST_PRIV_TO];
+  const redist_layout *from = pairs->side[REDIST_PRIV_FROM]->layout;
+  const int first = redist_priv_place_after(to, rank, -1);
+  redist_priv_place_peers n;
+  int64_t elements = 0;
+  int coords[REDIST_MAX_DIMS];
+  if (first < 0) return 0;
+  if (redist_priv_place_after(to, rank, first) < 0)
+    return redist_priv_sent_between(pairs, place, first);
+  redist_priv_coords_of_place(from, place, coords);
+  pairs->code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, to, 1, -1, &n);
+  redist_priv_pairs_of(pairs, place, &n);
+  while (pairs->code == REDIST_OK && redist_priv_next_pair(pairs))
+    if (pairs->place[REDIST_PRIV_FROM] == place && pairs->rank[REDIST_PRIV_TO] == rank)
+      elements += redist_priv_elements_of(&n, pairs->message);
+  redist_priv_place_peers_free(&n);
+  return pairs->code == REDIST_OK ? elements : -1;
+}
+
 REDIST_API int redist_volume(const redist_layout *from, int rank_from, const redist_layout *to,
                              int rank_to, int64_t *elements) {
   redist_layout pair[2];
   redist_priv_directory side[2];
   redist_priv_pairs pairs;
   int64_t all = 0, one;
-  int i = -1, k, code;
+  int i = -1, code;
   if (elements == NULL) return REDIST_ERR_ARGUMENT;
   *elements = -1;
   code = redist_priv_open_pair(from, to, 0, pair);
@@ -6905,11 +6926,10 @@ REDIST_API int redist_volume(const redist_layout *from, int rank_from, const red
   if (redist_priv_directory_open(&side[0], &pair[0]) != REDIST_OK) all = -1;
   if (redist_priv_directory_open(&side[1], &pair[1]) != REDIST_OK) all = -1;
   pairs = redist_priv_pairs_between(&side[0], &side[1], 0);
-  while (all >= 0 && (i = redist_priv_place_after(&side[0], rank_from, i)) >= 0)
-    for (k = -1; all >= 0 && (k = redist_priv_place_after(&side[1], rank_to, k)) >= 0;) {
-      one = redist_priv_sent_between(&pairs, i, k);
-      all = one < 0 ? -1 : all + one;
-    }
+  while (all >= 0 && (i = redist_priv_place_after(&side[0], rank_from, i)) >= 0) {
+    one = redist_priv_sent_to(&pairs, i, rank_to);
+    all = one < 0 ? -1 : all + one;
+  }
   redist_priv_directory_close(&side[0]);
   redist_priv_directory_close(&side[1]);
   redist_priv_close_pair(pair);

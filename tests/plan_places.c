@@ -312,11 +312,11 @@ static int64_t volume_of(const exchange *e, int a, int b) {
   return n;
 }
 
-/* A replica on a destination's own rank serves it. */
+/* A replica on a destination's own rank serves it; all together serve each once. */
 static void check_replicas(const exchange *e, int number) {
   const test_table *from = &e->s[0].m.table, *to = &e->s[1].m.table;
-  int64_t kept[RANKS] = {0}, cell, element;
-  int a, i, k, good = 1;
+  int64_t kept[RANKS] = {0}, received[RANKS] = {0}, all, cell, element;
+  int a, b, i, k, good = 1;
   for (k = 0; k < to->places; k++)
     for (i = 0; i < from->places; i++)
       for (cell = 0; cell < to->alloc[k] && from->ranks[i] == to->ranks[k]; cell++) {
@@ -326,6 +326,17 @@ static void check_replicas(const exchange *e, int number) {
   for (a = 0; a < test_size(); a++)
     good = good && test_volume(&e->s[0].m.layout, a, &e->s[1].m.layout, a) == kept[a];
   test_case(good, "case %d: what replicas on the same rank serve", number);
+  for (k = 0; k < to->places; k++)
+    for (cell = 0; cell < to->alloc[k]; cell++) {
+      element = test_element(to, k, cell, 1);
+      received[to->ranks[k]] += element >= 0 && from->place[element] >= 0;
+    }
+  for (b = 0, good = 1; b < test_size(); b++) {
+    for (a = 0, all = 0; a < test_size(); a++)
+      all += test_volume(&e->s[0].m.layout, a, &e->s[1].m.layout, b);
+    good = good && all == received[b];
+  }
+  test_case(good, "case %d: what replicas serve in all", number);
 }
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
