@@ -495,7 +495,7 @@ REDIST_PRIV_BUILDER redist_layout redist_layout_nd(int ndim, const redist_axis *
    element in none (which redist_partial allows).
    box[boxes], boxes >= 1, is kept by reference: it must outlive the layout; extents are copied.
    Boxes form no grid: along every axis, a place's coordinate is its box's number; redist_grid_order
-   has no effect. Finding peers takes O(boxes). */
+   has no effect. A plan sorts the boxes, and finds each one's peers in O(log boxes + peers). */
 REDIST_PRIV_BUILDER redist_layout redist_layout_boxes(int ndim, const int64_t *extents, int boxes,
                                                       const redist_box *box);
 
@@ -619,7 +619,7 @@ REDIST_PRIV_BUILDER redist_layout redist_merged(redist_layout layout, int axis);
 
 /* REDIST_OK, or why the layout is invalid: REDIST_ERR_ARGUMENT (NULL), REDIST_ERR_LAYOUT,
    REDIST_ERR_RANK, REDIST_ERR_OVERFLOW, REDIST_ERR_MEMORY. O(axes); O(places log places) with
-   redist_on_ranks; with boxes also O(pairs that overlap along the array's first axis). */
+   redist_on_ranks; O(boxes log boxes) with boxes. */
 REDIST_API int redist_layout_check(const redist_layout *layout);
 /* Returns what redist_layout_check does, and writes a sentence that names the axis and the value to
    text[size]: cut short to fit, always terminated; empty when all is well; may be NULL when size is
