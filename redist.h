@@ -971,6 +971,48 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
 
 /* ------------------------------------------------------------------ toolbox: numbers and memory */
 
+/* All constants that were tuned or chosen: their unit, what they decide, and the command that
+   measured them (chosen: none did). */
+enum {
+  /* What axes share, which becomes a few runs if these have so many elements on average
+     (build/owners), or are one for so many segments (chosen); segments among which repetitions are
+     sought (chosen). */
+  REDIST_PRIV_LONG_RUN = 64,
+  REDIST_PRIV_FEW_RUNS = 16,
+  REDIST_PRIV_SEARCHED = 131072,
+
+  /* Compiled copies: offsets in a table, of as many superblocks as fit (build/cycles); elements of
+     an axis below which a slower one is made the table (chosen); forms of copies that a pool
+     remembers, a power of 2 (build/boxes). */
+  REDIST_PRIV_TABLE_UNITS = 128,
+  REDIST_PRIV_FEW_ELEMENTS = 32,
+  REDIST_PRIV_FORMS = 64,
+
+  /* Copying, in bytes: a cache line; what lies on the stack while lines are assembled
+     (build/transposes), and how many times as much for strips that are combined (build/halo); what
+     stays in the second-level cache, so that larger tiles are prefetched (chosen); the greatest
+     width of a tile, and that of one whose rows may each lie on a page of their own
+     (build/transposes); the longest row that is not copied by memcpy (build/cycles); the shortest
+     contiguous write that streams (build/transposes). */
+  REDIST_PRIV_LINE = 64,
+  REDIST_PRIV_TILE_BUFFER = 8192,
+  REDIST_PRIV_TILE_BUFFERS = 8,
+  REDIST_PRIV_NEAR = 262144,
+  REDIST_PRIV_PAGE = 4096,
+  REDIST_PRIV_WIDTH = 256,
+  REDIST_PRIV_ROW = 1024,
+  REDIST_PRIV_LONG = 128,
+
+  /* Iterations of a loop that threads share at once (chosen). */
+  REDIST_PRIV_FOR_THREADS = 32,
+
+  /* At most (chosen): phases of a chain, divisors of a number of processes, layouts for which a
+     grid is sought. */
+  REDIST_PRIV_PHASES = 8,
+  REDIST_PRIV_DIVISORS = 1024,
+  REDIST_PRIV_SEQUENCE = 16
+};
+
 #define REDIST_PRIV_MAX_ELEMENTS (INT64_C(1) << 62)
 
 REDIST_PRIV_FAST int64_t redist_priv_min(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -3580,12 +3622,6 @@ REDIST_PRIV int redist_priv_continues(const redist_priv_runs *list, int64_t k, i
   return continues;
 }
 
-enum {
-  REDIST_PRIV_LONG_RUN = 64,    /* elements, on average; build/owners */
-  REDIST_PRIV_FEW_RUNS = 16,    /* or one for so many segments; chosen */
-  REDIST_PRIV_SEARCHED = 131072 /* segments, for what repeats; chosen */
-};
-
 /* Returns how many segments, from `first` on, the list repeats up to its end, and *times how often;
    once, if not so. What repeats its first p segments begins as it ends without them. The longest
    beginning that also ends at segment k, border[k], is found from the earlier ones (Knuth, Morris
@@ -4939,23 +4975,6 @@ typedef struct {
   char *to;
 } redist_priv_plane;
 
-/* Tuned constants. A comment gives the unit, what the constant decides, and the command that
-   measured it (chosen: none did). */
-enum {
-  REDIST_PRIV_LINE = 64, /* bytes of a cache line */
-  /* bytes on the stack in which lines are assembled; build/transposes */
-  REDIST_PRIV_TILE_BUFFER = 8192,
-  REDIST_PRIV_TILE_BUFFERS = 8, /* the larger buffer for strips that are combined; build/halo */
-  /* bytes that stay in the second-level cache: larger tiles are prefetched; chosen */
-  REDIST_PRIV_NEAR = 262144,
-  REDIST_PRIV_PAGE = 4096, /* bytes: the greatest width of a tile */
-  REDIST_PRIV_ROW = 1024,  /* bytes: longer rows are copied by memcpy; build/cycles */
-  /* bytes of the shortest contiguous write that streams; build/transposes */
-  REDIST_PRIV_LONG = 128,
-  /* bytes: the width of a tile whose rows may each lie on a page of their own; build/transposes */
-  REDIST_PRIV_WIDTH = 256
-};
-
 /* Prefetches the cache line `bytes` after `from`; the address need not be valid. */
 #if defined __GNUC__
 #define REDIST_PRIV_PREFETCH(from, bytes) \
@@ -5562,8 +5581,6 @@ typedef struct {
   int32_t from, to;
 } redist_priv_offset;
 
-enum { REDIST_PRIV_FORMS = 64 }; /* forms of copies that a pool remembers, a power of 2; chosen */
-
 typedef struct {
   int64_t steps, step_room, loops, loop_room, offsets, offset_room;
   redist_priv_step *step;
@@ -5591,9 +5608,6 @@ REDIST_PRIV_COLD void redist_priv_pool_free(redist_priv_pool *pool) {
   REDIST_FREE(pool->offset);
   memset(pool, 0, sizeof *pool);
 }
-
-/* offsets in a table: as many superblocks as fit */
-enum { REDIST_PRIV_TABLE_UNITS = 128 };
 
 /* A choice along an axis: a run, or the part of it that lies in the window; or a table of offsets,
    repeated by the first loop. */
@@ -5845,12 +5859,11 @@ REDIST_PRIV int redist_priv_extend_tables(redist_priv_compiler *c, const redist_
 /* The axis whose segments become tables: the fastest of the destination, unless it has few
    elements; -1: no axis has segments. Segments of other axes make a step each. */
 REDIST_PRIV_COLD int redist_priv_choose_scattered(const redist_priv_message *m, int side) {
-  enum { FEW = 32 };
   int d, chosen = -1;
   for (d = 0; d < m->ndim; d++) {
     const int64_t n = m->axis[d]->elements;
     if (!redist_priv_has_segments(m->axis[d])) continue;
-    if (chosen < 0 || (redist_priv_min(n, m->axis[chosen]->elements) < FEW
+    if (chosen < 0 || (redist_priv_min(n, m->axis[chosen]->elements) < REDIST_PRIV_FEW_ELEMENTS
                            ? n > m->axis[chosen]->elements
                            : m->stride[side][d] < m->stride[side][chosen]))
       chosen = d;
@@ -6328,7 +6341,6 @@ REDIST_PRIV int redist_priv_team(int64_t bytes) {
    the one with most; or of contiguous units, by whole lines, and whole elements for a function. */
 REDIST_PRIV void redist_priv_take_share(redist_priv_step *s, redist_priv_loop *loop,
                                         const redist_priv_policy *a, int64_t t, int64_t all) {
-  enum { MANY = 32 };
   const int64_t grain = REDIST_PRIV_LINE * (a->function == NULL ? 1 : a->element);
   const int64_t own = s->offsets > 0 && !s->tiling.stream ? s->offsets : s->unit / REDIST_PRIV_PAGE;
   redist_priv_loop *best = NULL, *l;
@@ -6336,7 +6348,7 @@ REDIST_PRIV void redist_priv_take_share(redist_priv_step *s, redist_priv_loop *l
   int k;
   for (k = 0; k < s->loops + 2; k++) {
     l = k < s->loops ? &loop[k] : k == s->loops ? &s->outer : &s->inner;
-    if (l->n > most && most < MANY) {
+    if (l->n > most && most < REDIST_PRIV_FOR_THREADS) {
       most = l->n;
       best = l;
     }
@@ -7680,7 +7692,6 @@ enum {
   REDIST_PRIV_LONGER,
   REDIST_PRIV_CHANGES
 };
-enum { REDIST_PRIV_PHASES = 8, REDIST_PRIV_DIVISORS = 1024 }; /* both at most */
 
 /* How the factors of Q are split over the phases. EXACT: all of them, as they are. ROUNDED: where
    each process has one block, whose size may be rounded, a factor is rounded down to an n-th power,
@@ -7896,8 +7907,6 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
 }
 
 /* The best grid: every factorization is tried. */
-
-enum { REDIST_PRIV_SEQUENCE = 16 }; /* layouts at most */
 
 typedef struct {
   int grid[REDIST_MAX_DIMS];

@@ -148,6 +148,11 @@
    did). Waiting: */
 /* tests before the processor is yielded; build/small on more ranks than cores */
 #define REDIST_PRIV_TRIES 20
+#define REDIST_PRIV_PROGRESS \
+  64 /* tests of flags alone per call of MPI, for other messages; chosen */
+
+/* A datatype of scattered elements: elements in each of those that it consists of; chosen */
+#define REDIST_PRIV_IN_A_TYPE 1048576
 
 /* REDIST_SHARED: */
 #define REDIST_PRIV_SLOTS 4          /* slots of the ring of a message of several pieces; chosen */
@@ -184,6 +189,12 @@
 #define REDIST_PRIV_ASKED 3
 #define REDIST_PRIV_ANSWER 0.01  /* seconds to wait for an answer: some slices; chosen */
 #define REDIST_PRIV_PROBING 1e-4 /* seconds of a probe, if answers are slow; chosen */
+#define REDIST_PRIV_SPINS 1000   /* looks at a flag before the processor is yielded; chosen */
+/* rounds of the flag that are timed together, and how many times at least and at most; chosen */
+#define REDIST_PRIV_ROUNDS 8
+#define REDIST_PRIV_LEAST_TIMED 3
+#define REDIST_PRIV_MOST_TIMED 16
+#define REDIST_PRIV_SPARE 1048576 /* bytes of shared memory left to others; chosen */
 /* bytes from which messages to cores that share no cache are streamed; build/cycles */
 #define REDIST_PRIV_STREAMED 4096
 
@@ -205,7 +216,6 @@
 /* how much faster a chain, or another method than estimated, must be; bench/simulate.sh */
 #define REDIST_PRIV_MARGIN 1.1
 #define REDIST_PRIV_WITHIN_MARGIN 1.8 /* the same inside a node, for blocks; build/replicas */
-#define REDIST_PRIV_MOST_PHASES 8     /* of a chain; chosen */
 #define REDIST_PRIV_GRAIN 8           /* indices of an axis per block that is cut from it; chosen */
 
 /* Measuring the network, by bursts of messages, and the methods: */
@@ -214,7 +224,9 @@
 /* messages of a burst, and pieces of a long one; bench/simulate.sh */
 #define REDIST_PRIV_BURST 8
 #define REDIST_PRIV_SERIES 3 /* how often a method is timed, first to warm up; chosen */
-#define REDIST_PRIV_MANY 20  /* executions each time, if one takes less than 0.5 ms; chosen */
+/* executions each time, if one takes less than so many seconds; chosen */
+#define REDIST_PRIV_MANY 20
+#define REDIST_PRIV_BRIEF 5e-4
 #elif defined REDIST_YIELD || defined REDIST_MAX_COUNT || defined REDIST_PIECE_BYTES || \
     defined REDIST_RING_BYTES || defined REDIST_FLIGHT_BYTES || defined REDIST_EAGER_BYTES
 #error \
@@ -1206,7 +1218,7 @@ typedef struct {
 typedef struct {
   int phases, at; /* the one in progress */
   int sums;       /* the first one combines, too: replicas into blocks */
-  redist_plan *phase[REDIST_PRIV_MOST_PHASES];
+  redist_plan *phase[REDIST_PRIV_PHASES];
   int64_t most_bytes;  /* staging memory for intermediate arrays, the most of any rank */
   int64_t array_bytes; /* of an intermediate array */
 } redist_priv_chain;
@@ -3198,8 +3210,8 @@ REDIST_PRIV_COLD int redist_priv_follow_elements(MPI_Datatype *type, const redis
 /* Replaces *type by one at every element of segments. */
 REDIST_PRIV_COLD int redist_priv_follow_segments(MPI_Datatype *type, const redist_priv_runs *list,
                                                  int side, int64_t stride) {
-  enum { MANY = 1048576 };
-  const int64_t most = redist_priv_min(redist_priv_min(REDIST_MAX_COUNT, MANY), list->elements);
+  const int64_t most =
+      redist_priv_min(redist_priv_min(REDIST_MAX_COUNT, REDIST_PRIV_IN_A_TYPE), list->elements);
   const int n = (int)redist_priv_ceil_div(list->elements, most);
   MPI_Datatype made = MPI_DATATYPE_NULL, *types = redist_priv_types(n);
   int64_t at = 0;
@@ -3664,7 +3676,8 @@ REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes) {
   if (getrlimit(RLIMIT_FSIZE, &longest) == 0 && (uint64_t)bytes > (uint64_t)longest.rlim_cur)
     return 0;
   return statvfs("/dev/shm", &memory) != 0 ||
-         (uint64_t)bytes + 1048576 <= (uint64_t)memory.f_bavail * (uint64_t)memory.f_frsize;
+         (uint64_t)bytes + REDIST_PRIV_SPARE <=
+             (uint64_t)memory.f_bavail * (uint64_t)memory.f_frsize;
 }
 
 /* Finds by trying which members, which are listed, share memory with this rank. If the system
@@ -4104,12 +4117,11 @@ REDIST_PRIV_COLD void redist_priv_touch_lines(int64_t *lines, int probe, int wri
 /* Waits until a flag has at least this value, and returns it; 0 if it does not come soon. The
    other rank may first have to wait for its processor. */
 REDIST_PRIV_COLD int64_t redist_priv_await_flag(const int64_t *flag, int64_t value) {
-  enum { SPINS = 1000 };
   const double begin = MPI_Wtime();
   int64_t now;
   int tries;
   for (tries = 0; (now = REDIST_PRIV_ACQUIRE(flag)) < value; tries++) {
-    if (tries < SPINS) continue;
+    if (tries < REDIST_PRIV_SPINS) continue;
     if (MPI_Wtime() - begin > REDIST_PRIV_ANSWER) return 0;
     REDIST_YIELD();
   }
@@ -4121,11 +4133,10 @@ REDIST_PRIV_COLD int64_t redist_priv_await_flag(const int64_t *flag, int64_t val
    nanoseconds there and back; 0: no answer. */
 REDIST_PRIV_COLD int64_t redist_priv_ask(redist_priv_notice *own, const redist_priv_notice *other,
                                          int64_t *lines, int probe, int64_t first) {
-  enum { ROUNDS = 8, SERIES = 16, FEW = 3 };
-  const int rounds = probe == REDIST_PRIV_FLAG ? ROUNDS : 1;
+  const int rounds = probe == REDIST_PRIV_FLAG ? REDIST_PRIV_ROUNDS : 1;
   double least = 1, begin = MPI_Wtime(), all = 0, now;
   int64_t k, answer = 1;
-  for (k = 1; k <= rounds * SERIES && answer > 0; k++) {
+  for (k = 1; k <= rounds * REDIST_PRIV_MOST_TIMED && answer > 0; k++) {
     if (probe != REDIST_PRIV_FLAG) redist_priv_touch_lines(lines, probe, 1);
     REDIST_PRIV_RELEASE(&own->flag, first + k);
     answer = redist_priv_await_flag(&other->flag, first + k);
@@ -4134,7 +4145,7 @@ REDIST_PRIV_COLD int64_t redist_priv_ask(redist_priv_notice *own, const redist_p
     least = now - begin < least ? now - begin : least;
     all += now - begin;
     begin = now;
-    if (k >= rounds * FEW && all > REDIST_PRIV_PROBING) break;
+    if (k >= rounds * REDIST_PRIV_LEAST_TIMED && all > REDIST_PRIV_PROBING) break;
   }
   REDIST_PRIV_RELEASE(&own->flag, first + REDIST_PRIV_LAST_ROUND);
   return answer > 0 ? (int64_t)(least * 1e9) / rounds + 1 : 0;
@@ -4371,7 +4382,7 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
 REDIST_PRIV int redist_priv_let_progress(const redist_plan *p) {
   redist_priv_rings *r = p->sharing.rings;
   int flag;
-  if (r == NULL || ++r->polls % 64 != 0) return REDIST_OK;
+  if (r == NULL || ++r->polls % REDIST_PRIV_PROGRESS != 0) return REDIST_OK;
   return MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS
              ? REDIST_OK
              : REDIST_ERR_MPI;
@@ -5879,7 +5890,7 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *betwe
                                             double *gain) {
   /* some elements must not move */
   const int rests = p->options.in_place && p->combines;
-  const int most = rests ? 0 : REDIST_PRIV_MOST_PHASES - 1;
+  const int most = rests ? 0 : REDIST_PRIV_PHASES - 1;
   redist_priv_chain *c = &p->state.chain;
   int k, stops, code = redist_priv_know_network(p);
   double seconds = 0;
@@ -5924,7 +5935,7 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout 
    count as the source's staging memory. Collective. */
 REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p) {
   redist_priv_chain *c = &p->state.chain;
-  redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
+  redist_layout between[REDIST_PRIV_PHASES - 1];
   int64_t most[2], elements = 0; /* codes, bytes */
   double gain;
   void *lists;
@@ -6008,7 +6019,7 @@ REDIST_PRIV_COLD void redist_priv_predict_blocks(redist_plan *p, double best, do
 REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation) {
   const double best = p->predicted[redist_priv_by_messages(p)], bytes = (double)p->agreed.bytes;
   const double again = p->network.latency, shared = p->predicted[REDIST_SHARED];
-  redist_layout between[REDIST_PRIV_MOST_PHASES - 1];
+  redist_layout between[REDIST_PRIV_PHASES - 1];
   void *lists;
   double gain = 0;
   int code;
@@ -6331,7 +6342,7 @@ REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, doub
     seconds = redist_priv_slowest(plan->comm, begin, code) / times;
     if (seconds == 0) return 0;
     least = series < 2 || seconds < least ? seconds : least;
-    times = seconds < 5e-4 ? REDIST_PRIV_MANY : 1;
+    times = seconds < REDIST_PRIV_BRIEF ? REDIST_PRIV_MANY : 1;
   }
   return least;
 }
