@@ -27,7 +27,7 @@
  *         return error;
  *     }
  *
- * Works with any MPI-3.1 library; persistent collectives are used where MPI_VERSION >= 4. A plan
+ * Works with any MPI-3.1 library; persistent collectives are used where there are any. A plan
  * duplicates the communicator, so its messages never match the caller's receives, and owns all its
  * state: there are no static data and no attributes. Different threads may use different plans
  * under MPI_THREAD_MULTIPLE; plans that share an arena are not thread-safe. The library allocates
@@ -137,6 +137,13 @@
 #ifndef REDIST_EAGER_BYTES
 /* REDIST_SCHEDULED, bytes: of a piece; at most what MPI sends eagerly */
 #define REDIST_EAGER_BYTES 16384
+#endif
+
+/* Open MPI 5 says that it is MPI 3.1, but has persistent collectives. */
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+#define REDIST_PRIV_PERSISTS 1
+#else
+#define REDIST_PRIV_PERSISTS 0
 #endif
 
 #ifndef REDIST_PRIV_NODE_OF
@@ -3325,11 +3332,11 @@ REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own) {
 /* Whether a collective's buffers and counts are known when the plan is made, on all ranks. */
 REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p) {
   const int fixed = !p->agreed.unfixed[0] && !p->agreed.unfixed[1];
-  return MPI_VERSION >= 4 && (p->transport->method == REDIST_ALLTOALLV ||
-                              (p->transport->method == REDIST_ALLTOALLW && fixed));
+  return REDIST_PRIV_PERSISTS && (p->transport->method == REDIST_ALLTOALLV ||
+                                  (p->transport->method == REDIST_ALLTOALLW && fixed));
 }
 
-/* Starts a nonblocking collective, or with MPI-4 makes the persistent one. Collective. */
+/* Starts a nonblocking collective, or makes the persistent one. Collective. */
 REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p) {
   redist_priv_collective *c = &p->state.collective;
   const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
@@ -3337,7 +3344,7 @@ REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p) {
   void *to = redist_priv_memory(p, REDIST_PRIV_TO);
   int code;
   if (c->request != MPI_REQUEST_NULL) code = MPI_Start(&c->request);
-#if MPI_VERSION >= 4
+#if REDIST_PRIV_PERSISTS
   else if (c->unit_bytes > 0)
     code = MPI_Alltoallv_init(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets,
                               *t->types, p->comm, MPI_INFO_NULL, &c->request);

@@ -177,7 +177,7 @@ FAILING_PREPARES(Recv_init, 0,
 #define FAILING_W                                                                    \
   const void *from, const int *fn, const int *fat, const MPI_Datatype *ft, void *to, \
       const int *tn, const int *tat, const MPI_Datatype *tt, MPI_Comm comm
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
 FAILING_PREPARES(Alltoallv_init, 1, (FAILING_V, MPI_Info info, MPI_Request *request),
                  (from, fn, fat, ft, to, tn, tat, tt, comm, info, request))
 FAILING_PREPARES(Alltoallw_init, 1, (FAILING_W, MPI_Info info, MPI_Request *request),

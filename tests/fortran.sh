@@ -32,6 +32,8 @@ check_c() { # MPI's C compiler
     parses redist_f.c "$root/examples/fortran/redist_f.c" $flags
     echo '#include "redist_plan.h"' >plan.c
     parses 'redist_plan.h with MPI 5' plan.c -isystem "$tests/abi"
+    printf '%s\n' '#include "redist_plan.h"' '#if !REDIST_PRIV_PERSISTS' '#error no persistent collectives' '#endif' >plan.c
+    parses 'redist_plan.h with Open MPI 5' plan.c -isystem "$tests/abi" -DMPI_VERSION=3 -DOMPI_MAJOR_VERSION=5
     parses 'redist_f.c with MPI 5' "$root/examples/fortran/redist_f.c" -isystem "$tests/abi"
 }
 

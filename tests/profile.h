@@ -205,7 +205,7 @@ int MPI_Ialltoallw(const void *from, const int *counts, const int *at, const MPI
   return code;
 }
 
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
 int MPI_Alltoallv_init(const void *from, const int *counts, const int *at, MPI_Datatype type,
                        void *to, const int *to_counts, const int *to_at, MPI_Datatype to_type,
                        MPI_Comm comm, MPI_Info info, MPI_Request *request) {

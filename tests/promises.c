@@ -445,7 +445,7 @@ static void check_collective(int shape, int variant, redist_method method) {
   redist_options options;
   exchange *e = open_variant(shape, variant, method, &options);
   const int packs = method == REDIST_ALLTOALLV;
-  const int persistent = MPI_VERSION >= 4 && (packs || variant == FIXED);
+  const int persistent = REDIST_PRIV_PERSISTS && (packs || variant == FIXED);
   /* for arrays that it has not seen before */
   const int makes_types = !packs && variant == SEVERAL;
   int round, good = exchange_create_with(e, &options) == REDIST_OK && is_method(e, method);

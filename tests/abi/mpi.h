@@ -6,7 +6,9 @@
 
 #include <stdint.h>
 
+#ifndef MPI_VERSION /* Open MPI 5 says 3, and has what MPI 4 has */
 #define MPI_VERSION 5
+#endif
 #define MPI_SUBVERSION 0
 #define MPI_ABI_VERSION 1
 #define MPI_ABI_SUBVERSION 0
