@@ -432,7 +432,10 @@ typedef struct {
    redist_op. */
 REDIST_API void redist_combine_op(const void *from, void *to, int64_t n, void *context);
 
-/* Moves one array: redist_start, then redist_wait. Collective over the plan's communicator.
+/* Moves one array: redist_start, then redist_wait. Collective over the plan's communicator. Some
+   ranks may call redist_execute where others call those two, except where options.effort is
+   REDIST_MEASURE: REDIST_ALLTOALLV may then be the blocking MPI_Alltoallv, which waits as the MPI
+   library does.
    from, to: local arrays of redist_layout_local_size elements; NULL on ranks that own nothing
        there. They overlap only with options.in_place; where cells may interleave
        (redist_with_allocated, redist_at_offsets), only the caller can tell.
@@ -1248,9 +1251,10 @@ struct redist_plan {
   int tag;     /* of all its messages */
   int borrows; /* the communicator is the arena's */
   int rank, size, arrays, active;
-  int failed;   /* an MPI call failed: messages may stay in flight for ever */
-  int blocking; /* the caller of the last start waits for its end */
-  int parts;    /* part[parts]: array a belongs to part a, or the only one */
+  int failed;      /* an MPI call failed: messages may stay in flight for ever */
+  int blocking;    /* the caller of the last start waits for its end */
+  int synchronous; /* such executions call MPI_Alltoallv, which was measured to be faster */
+  int parts;       /* part[parts]: array a belongs to part a, or the only one */
   redist_priv_part *part;
   const redist_part *given; /* the caller's; valid during creation only */
   int64_t alignment; /* of blocks in messages: enough for every part's elements, at most 16 */
@@ -3336,14 +3340,19 @@ REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p) {
                                   (p->transport->method == REDIST_ALLTOALLW && fixed));
 }
 
-/* Starts a nonblocking collective, or makes the persistent one. Collective. */
+/* Starts a nonblocking collective, or makes the persistent one; or calls the blocking one, which
+   some MPI libraries tune more: then no request is active. Collective. */
 REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p) {
   redist_priv_collective *c = &p->state.collective;
   const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
   const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
   void *to = redist_priv_memory(p, REDIST_PRIV_TO);
   int code;
-  if (c->request != MPI_REQUEST_NULL) code = MPI_Start(&c->request);
+  if (p->synchronous && p->blocking && c->unit_bytes > 0)
+    code = MPI_Alltoallv(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets,
+                         *t->types, p->comm);
+  else if (c->request != MPI_REQUEST_NULL)
+    code = MPI_Start(&c->request);
 #if REDIST_PRIV_PERSISTS
   else if (c->unit_bytes > 0)
     code = MPI_Alltoallv_init(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets,
@@ -6358,11 +6367,13 @@ REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, int parts, const redist_p
                                         const redist_options *options, redist_plan **plan);
 
 /* Times one method; 0 when it is unavailable, so that a fallback or a chain of one phase would run.
-   Adds the time of creation divided by the number of executions. Collective. */
+   Adds the time of creation divided by the number of executions. REDIST_ALLTOALLV is timed with the
+   blocking call, too, unless the plan has an arena: waiting for it then progresses other plans.
+   Collective. */
 REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *options,
                                         char **scratch, double best) {
   const double begin = MPI_Wtime();
-  double creation = 0, *seconds = &p->seconds[options->method];
+  double creation = 0, synchronous, *seconds = &p->seconds[options->method];
   redist_plan *trial;
   redist_stats stats;
   if (redist_priv_create(p->comm, p->parts, p->given, options, &trial) != REDIST_OK) return 0;
@@ -6371,6 +6382,12 @@ REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *op
   redist_plan_stats(trial, &stats);
   if (stats.method == options->method && (stats.method != REDIST_MULTIPHASE || stats.phases > 1))
     *seconds = redist_priv_time(trial, scratch, best);
+  if (*seconds > 0 && options->method == REDIST_ALLTOALLV && options->arena == NULL) {
+    trial->synchronous = 1;
+    synchronous = redist_priv_time(trial, scratch, best);
+    p->synchronous = synchronous > 0 && REDIST_PRIV_MARGIN * synchronous < *seconds;
+    *seconds = p->synchronous ? synchronous : *seconds;
+  }
   redist_plan_free(&trial);
   return *seconds > 0 ? *seconds + creation : 0;
 }
@@ -7194,7 +7211,10 @@ REDIST_PRIV_COLD const char *redist_priv_why(const redist_plan *p) {
   if (p->options.method == REDIST_SHARED && p->transport->method == REDIST_NODES)
     return "between nodes by estimate";
   if (p->options.method != REDIST_AUTO) return "because the method asked for does not work here";
-  return p->options.effort == REDIST_MEASURE ? "the fastest measured" : "by estimate";
+  if (p->options.effort != REDIST_MEASURE) return "by estimate";
+  return p->synchronous && p->transport->method == REDIST_ALLTOALLV
+             ? "the fastest measured, by MPI_Alltoallv in redist_execute"
+             : "the fastest measured";
 }
 
 REDIST_PRIV_COLD void redist_priv_print_cores(const redist_priv_home *h, FILE *file) {

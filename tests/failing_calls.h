@@ -22,7 +22,8 @@
     X(Alltoallw_init, 0) X(Comm_idup, 0) X(Comm_free, 0) X(Group_free, 0) X(Type_free, 0)         \
     X(Request_free, 0) X(Cancel, 0) X(Request_get_status, 0) X(Iallreduce, 1) X(Ibcast, 1)        \
     X(Test, 1) X(Testsome, 1) X(Iprobe, 1) X(Start, 1) X(Startall, 1) X(Isend, 1) X(Irecv, 1)     \
-    X(Ialltoallv, 1) X(Ialltoallw, 1) X(Reduce_local, 0) X(Iallgather, 1) X(Op_commutative, 0)
+    X(Ialltoallv, 1) X(Ialltoallw, 1) X(Reduce_local, 0) X(Iallgather, 1) X(Op_commutative, 0)    \
+    X(Alltoallv, 1)
 /* clang-format on */
 
 #define FAILING_NUMBER(name, spreads) CALL_##name,
@@ -49,17 +50,22 @@ static MPI_Comm hidden[MOST_KEPT];
 static MPI_Request prepared[MOST_KEPT];
 static int hidden_n, prepared_n;
 
-static int fails(int call) {
+/* Whether a failure has spread to this rank. */
+static int is_broken(void) {
   int told = 0;
+  if (injected.spreads && !injected.broken)
+    PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial, injected.telling, &told, MPI_STATUS_IGNORE);
+  injected.broken |= told;
+  return injected.broken;
+}
+
+static int fails(int call) {
   if (!injected.watched) return FINE;
   if (injected.counts[call]++ == injected.at && call == injected.call) {
     injected.hit = 1;
     return FAILS;
   }
-  if (injected.spreads && !injected.broken)
-    PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial, injected.telling, &told, MPI_STATUS_IGNORE);
-  injected.broken |= told;
-  return injected.broken ? IS_BROKEN : FINE;
+  return is_broken() ? IS_BROKEN : FINE;
 }
 
 static void tell(int tag) {
@@ -212,6 +218,18 @@ FAILING_TOGETHER(Iallgather,
                  (const void *from, int n, MPI_Datatype type, void *to, int m, MPI_Datatype kind,
                   MPI_Comm comm, MPI_Request *request),
                  (from, n, type, to, m, kind, comm, request))
+
+int MPI_Alltoallv(FAILING_V) {
+  MPI_Request request;
+  int done = 0;
+  if (fails(CALL_Alltoallv)) return failed();
+  PMPI_Ialltoallv(from, fn, fat, ft, to, tn, tat, tt, comm, &request);
+  while (PMPI_Test(&request, &done, MPI_STATUS_IGNORE), !done) {
+    if (injected.watched && is_broken()) return failed();
+    sched_yield();
+  }
+  return MPI_SUCCESS;
+}
 
 int MPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
   const int state = fails(CALL_Test);

@@ -185,6 +185,14 @@ static profile_post profile_collective(const int *counts, MPI_Datatype type,
   return post;
 }
 
+int MPI_Alltoallv(const void *from, const int *counts, const int *at, MPI_Datatype type, void *to,
+                  const int *to_counts, const int *to_at, MPI_Datatype to_type, MPI_Comm comm) {
+  const profile_post post = profile_collective(counts, type, NULL, comm, 0);
+  profile_note(&post);
+  profile.flying[PROFILE_COLLECTIVE] -= profile.recording;
+  return PMPI_Alltoallv(from, counts, at, type, to, to_counts, to_at, to_type, comm);
+}
+
 int MPI_Ialltoallv(const void *from, const int *counts, const int *at, MPI_Datatype type, void *to,
                    const int *to_counts, const int *to_at, MPI_Datatype to_type, MPI_Comm comm,
                    MPI_Request *request) {

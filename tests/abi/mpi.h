@@ -131,6 +131,8 @@ int MPI_Iallgather(const void *from, int n, MPI_Datatype type, void *to, int m, 
                    MPI_Comm comm, MPI_Request *request);
 int MPI_Iallreduce(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                    MPI_Request *request);
+int MPI_Alltoallv(const void *from, const int *fn, const int *fat, MPI_Datatype ft, void *to,
+                  const int *tn, const int *tat, MPI_Datatype tt, MPI_Comm comm);
 int MPI_Ialltoallv(const void *from, const int *fn, const int *fat, MPI_Datatype ft, void *to,
                    const int *tn, const int *tat, MPI_Datatype tt, MPI_Comm comm,
                    MPI_Request *request);
