@@ -4968,6 +4968,12 @@ enum redist_priv_conversions { REDIST_PRIV_NARROW = 1, REDIST_PRIV_WIDEN, REDIST
 #define REDIST_PRIV_CONVERTS(conversion) (conversion)
 #endif
 
+/* The default store policy: overwrite, elements of so many bytes. */
+REDIST_PRIV_FAST redist_priv_policy redist_priv_replacing(int64_t element_bytes) {
+  const redist_priv_policy policy = {NULL, NULL, element_bytes, element_bytes, 0, 0};
+  return policy;
+}
+
 /* Two nested loops, and where they begin. */
 typedef struct {
   redist_priv_loop outer, inner;
@@ -4994,6 +5000,7 @@ typedef __m128i redist_priv_vector;
 #define REDIST_PRIV_LAST_4(a, b) _mm_unpackhi_epi32(a, b)
 #define REDIST_PRIV_FIRST_8(a, b) _mm_unpacklo_epi64(a, b)
 #define REDIST_PRIV_LAST_8(a, b) _mm_unpackhi_epi64(a, b)
+#define REDIST_PRIV_ROUND_2(v) _mm_castpd_si128(_mm_cvtps_pd(_mm_cvtpd_ps(_mm_castsi128_pd(v))))
 #elif defined REDIST_PRIV_NEON
 typedef uint8x16_t redist_priv_vector;
 #define REDIST_PRIV_VECTORS 1
@@ -5006,19 +5013,24 @@ typedef uint8x16_t redist_priv_vector;
 #define REDIST_PRIV_LAST_4(a, b) REDIST_PRIV_PAIR(vzip2q, 32, a, b)
 #define REDIST_PRIV_FIRST_8(a, b) REDIST_PRIV_PAIR(vzip1q, 64, a, b)
 #define REDIST_PRIV_LAST_8(a, b) REDIST_PRIV_PAIR(vzip2q, 64, a, b)
+#define REDIST_PRIV_ROUND_2(v) \
+  vreinterpretq_u8_f64(vcvt_f64_f32(vcvt_f32_f64(vreinterpretq_f64_u8(v))))
 #endif
 
 #ifdef REDIST_PRIV_VECTORS
 
-/* stream: by a non-temporal store; `to` is then a multiple of 16. */
-REDIST_PRIV_INLINE void redist_priv_store_16(int stream, char *to, redist_priv_vector value) {
+/* How vectors are stored: by non-temporal stores, if `to` is a multiple of 16; as two doubles that
+   are rounded to float. */
+enum redist_priv_storing { REDIST_PRIV_STREAMING = 1, REDIST_PRIV_ROUNDING = 2 };
+
+REDIST_PRIV_INLINE void redist_priv_store_16(int how, char *to, redist_priv_vector value) {
+  if (how & REDIST_PRIV_ROUNDING) value = REDIST_PRIV_ROUND_2(value);
 #ifdef REDIST_PRIV_STREAMS
-  if (stream) {
+  if (how & REDIST_PRIV_STREAMING) {
     _mm_stream_si128((__m128i *)(void *)to, value);
     return;
   }
 #endif
-  (void)stream;
   REDIST_PRIV_STORE(to, value);
 }
 #endif
@@ -5107,287 +5119,6 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *p
   }
 }
 
-/* How the two innermost loops of a step are cut into tiles of wide x tall units, and how a tile is
-   copied: in strips, through a buffer, by non-temporal stores, with lines prefetched (far). */
-typedef struct {
-  int wide, tall;
-  char strips, buffered, stream, far;
-  /* planes are transposed; a function combines (1), or converts (2); the destination's rows have no
-     gaps; tiles use the larger buffer */
-  char turned, combine, contiguous, large;
-} redist_priv_tiling;
-
-/* The kinds of steps. */
-enum redist_priv_kinds {
-  REDIST_PRIV_UNITS,    /* unit by unit */
-  REDIST_PRIV_ROWS,     /* units that are long enough to be streamed or combined one by one */
-  REDIST_PRIV_TILES,    /* two loops in tiles */
-  REDIST_PRIV_OFFSETS,  /* units at the offsets of a table */
-  REDIST_PRIV_CONVERTED /* unit by unit, with a conversion */
-};
-
-/* A step of a copy, in bytes: a unit of contiguous bytes, or a table of offsets of such units, in
-   two loops, and these in others. */
-typedef struct {
-  enum redist_priv_kinds kind;
-  int loops; /* loop[first], ..., of the pool: those around outer, the outermost first */
-  int64_t first, from, to; /* from, to: where it begins */
-  int64_t unit, there;     /* at the source; and at the destination, if a function converts */
-  redist_priv_loop outer, inner;
-  int64_t offset, offsets; /* of a table: offset[offset], ..., of the pool: */
-  int64_t scale[2];        /* in elements of so many bytes at the source and at the destination */
-  int64_t buffered;        /* repetitions of the table that fill a tile without gaps; or 0 */
-  redist_priv_tiling tiling;
-} redist_priv_step;
-
-#ifdef REDIST_PRIV_VECTORS
-
-/* Writes a line of two rows of the destination: the lower halves of each pair of vectors to the
-   first row, then the upper halves to the next. */
-REDIST_PRIV_INLINE void redist_priv_store_halves(int stream, const redist_priv_vector *v, char *to,
-                                                 int64_t to_pitch) {
-  int k;
-  REDIST_PRIV_UNROLL(4)
-  for (k = 0; k < 4; k++)
-    redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_FIRST_8(v[2 * k], v[2 * k + 1]));
-  REDIST_PRIV_UNROLL(4)
-  for (k = 0; k < 4; k++)
-    redist_priv_store_16(stream, to + to_pitch + 16 * k,
-                         REDIST_PRIV_LAST_8(v[2 * k], v[2 * k + 1]));
-}
-
-/* Transposes 16 bytes of as many rows of the source as fill one line of each row of the
-   destination. Lines are written one after another: alternating between incomplete lines takes
-   twice the time. */
-REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int stream, const char *from,
-                                                    int64_t from_pitch, char *to,
-                                                    int64_t to_pitch) {
-  redist_priv_vector first[8], second[8];
-  int k;
-  if (unit == 16) {
-    REDIST_PRIV_UNROLL(4)
-    for (k = 0; k < 4; k++)
-      redist_priv_store_16(stream, to + 16 * k, REDIST_PRIV_LOAD(from + k * from_pitch));
-    return;
-  }
-  REDIST_PRIV_UNROLL(8)
-  for (k = 0; k < 8; k++) {
-    const char *row = from + k * (8 / unit) * from_pitch;
-    const redist_priv_vector a = REDIST_PRIV_LOAD(row),
-                             b = REDIST_PRIV_LOAD(row + (unit == 4 ? from_pitch : 0));
-    first[k] = unit == 4 ? REDIST_PRIV_FIRST_4(a, b) : a;
-    second[k] = REDIST_PRIV_LAST_4(a, b);
-  }
-  redist_priv_store_halves(stream, first, to, to_pitch);
-  if (unit == 4) redist_priv_store_halves(stream, second, to + 2 * to_pitch, to_pitch);
-}
-
-/* Transposes `lines` x `columns` elements in strips of a destination line; ahead: prefetches. */
-REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int stream, int ahead, int64_t lines,
-                                                     int64_t columns, const redist_priv_plane *p) {
-  const int64_t rows = REDIST_PRIV_LINE / unit, side = 16 / unit, from_pitch = p->inner.from,
-                to_pitch = p->outer.to;
-  int64_t i, j;
-  for (i = 0; i < lines; i += rows) {
-    const char *from = p->from + i * from_pitch;
-    char *to = p->to + i * unit;
-    for (j = 0; ahead && j < rows; j++)
-      REDIST_PRIV_PREFETCH(from, j * from_pitch + 2 * REDIST_PRIV_LINE);
-    for (j = 0; j < columns; j += side, from += 16, to += side * to_pitch)
-      redist_priv_transpose_strip(unit, stream, from, from_pitch, to, to_pitch);
-  }
-}
-
-/* Copies `columns` x `lines` units of a plane, from (column, line) on. */
-REDIST_PRIV_APART void redist_priv_copy_edge(int64_t unit, const redist_priv_plane *p,
-                                             int64_t column, int64_t columns, int64_t line,
-                                             int64_t lines) {
-  redist_priv_plane edge = *p;
-  edge.outer.n = columns;
-  edge.inner.n = lines;
-  edge.from += column * p->outer.from + line * p->inner.from;
-  edge.to += column * p->outer.to + line * p->inner.to;
-  redist_priv_copy_units(unit, &edge);
-}
-
-/* Transposes two loops, the outer along contiguous elements of the source, the inner along those of
-   the destination: strips, and the remainder at the two edges. */
-REDIST_PRIV_APART void redist_priv_transpose(int64_t unit, int far, int stream,
-                                             const redist_priv_plane *p) {
-  const int64_t side = 16 / unit, lines = p->inner.n & -(REDIST_PRIV_LINE / unit),
-                columns = p->outer.n & -side;
-  const int ahead = far && columns * unit <= REDIST_PRIV_LINE;
-  if (unit == 4)
-    redist_priv_transpose_strips(4, stream, ahead, lines, columns, p);
-  else if (unit == 8)
-    redist_priv_transpose_strips(8, stream, ahead, lines, columns, p);
-  else
-    redist_priv_transpose_strips(16, stream, ahead, lines, columns, p);
-  if (columns < p->outer.n)
-    redist_priv_copy_edge(unit, p, columns, p->outer.n - columns, 0, p->inner.n);
-  if (lines < p->inner.n) redist_priv_copy_edge(unit, p, 0, columns, lines, p->inner.n - lines);
-}
-
-#else
-#define redist_priv_transpose(unit, far, stream, plane) redist_priv_copy_units(unit, plane)
-#endif
-
-/* The buffer in which a tile is assembled, aligned for numbers of any kind. */
-typedef union {
-  char bytes[REDIST_PRIV_TILE_BUFFER];
-  long double aligned;
-} redist_priv_tile;
-
-/* How many units lead to the next cache line, at most `most`; `most` when `at` begins a line. */
-REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64_t most) {
-  const int64_t head = (int64_t)(-(uintptr_t)at % REDIST_PRIV_LINE) / unit;
-  return head > 0 ? redist_priv_min(head, most) : most;
-}
-
-/* Converts n contiguous elements and streams them, whole lines at a time. */
-REDIST_PRIV_APART void redist_priv_stream_converted(const redist_priv_policy *a, int64_t n,
-                                                    const char *from, char *to) {
-  enum { BYTES = 2048 };
-  char buffer[BYTES];
-  int64_t some = redist_priv_to_line(to, a->there, BYTES / a->there);
-  for (; n > 0; n -= some, some = BYTES / a->there) {
-    some = redist_priv_min(some, n);
-    a->function(from, buffer, some, a->context);
-    redist_priv_stream(to, buffer, some * a->there, 0);
-    from += some * a->element;
-    to += some * a->there;
-  }
-}
-
-/* Writes a row of chunks of `bytes` contiguous bytes. */
-REDIST_PRIV void redist_priv_write(const redist_priv_policy *a, int stream, redist_priv_loop row,
-                                   int64_t bytes, const char *from, char *to) {
-  for (; row.n > 0; row.n--, from += row.from, to += row.to)
-    if (a->function != NULL && !(stream && REDIST_PRIV_CONVERTS(a->converts)))
-      a->function(from, to, bytes / a->element, a->context);
-    else if (a->function != NULL)
-      redist_priv_stream_converted(a, bytes / a->element, from, to);
-    else if (stream)
-      redist_priv_stream(to, from, bytes, row.from);
-    else
-      memcpy(to, from, (size_t)bytes);
-}
-
-/* Chooses tiles so that each cache line of either side is visited once, while it is cached. Strips
-   that fill a whole line of the destination are streamed directly; their tiles are low and wide, so
-   that the processor prefetches the source's rows. Where several strips fill a line, tiles are high
-   and narrow. Anything else that is streamed, or copied unit by unit, is assembled in a buffer and
-   written in long pieces. Strips that are combined, or converted without streaming, use a larger
-   buffer, to access the destination in long pieces, too. */
-REDIST_PRIV_COLD void redist_priv_choose_tiles(redist_priv_step *s, int stream) {
-  const int64_t unit = redist_priv_max(s->unit, s->there), pitch = s->outer.to;
-  const int contiguous = s->inner.to == s->there;
-  redist_priv_tiling *t = &s->tiling;
-  int64_t across;
-  t->contiguous = (char)contiguous;
-  t->strips = t->turned && contiguous && s->outer.from == s->unit &&
-              (s->unit == 4 || s->unit == 8 || s->unit == 16);
-  t->stream = stream && contiguous;
-  t->large = t->strips && (t->combine == 1 || (t->combine && !t->stream));
-  t->buffered =
-      t->combine == 1 || (t->strips ? t->combine || (t->stream && pitch % 16 != 0) : contiguous);
-  t->far |= stream || s->outer.n * s->inner.n * unit > REDIST_PRIV_NEAR;
-  across = !t->turned   ? unit
-           : !t->strips ? (int64_t)REDIST_PRIV_WIDTH
-           : t->large   ? 4 * (int64_t)REDIST_PRIV_WIDTH
-                        : (int64_t)REDIST_PRIV_LINE;
-  t->wide = t->turned ? (int)redist_priv_max(across / unit, 1) : 1;
-  t->tall = (int)((t->large ? REDIST_PRIV_TILE_BUFFERS : 1) * REDIST_PRIV_TILE_BUFFER / across);
-  if (!t->strips || t->buffered) return;
-  if (t->stream && pitch % REDIST_PRIV_LINE != 0) {
-    t->wide = 4; /* no more incomplete lines than the processor holds */
-  } else if (s->outer.n * unit >= 2 * REDIST_PRIV_WIDTH && (t->stream || unit < 16)) {
-    t->wide = 2 * REDIST_PRIV_WIDTH / (int)unit;
-    t->tall = 2 * REDIST_PRIV_LINE / (int)unit;
-  }
-}
-
-/* Decides how a step is copied, by non-temporal stores or not. */
-REDIST_PRIV_COLD void redist_priv_choose_kind(redist_priv_step *s, int stream) {
-  const int combine = s->tiling.combine;
-  const int long_rows =
-      stream && s->inner.to == s->there && s->inner.n * s->there >= REDIST_PRIV_LONG;
-  s->kind = s->offsets > 0                                                 ? REDIST_PRIV_OFFSETS
-            : (combine || stream) && s->unit >= REDIST_PRIV_LONG           ? REDIST_PRIV_ROWS
-            : s->tiling.turned || combine == 1 || long_rows                ? REDIST_PRIV_TILES
-            : !combine                                                     ? REDIST_PRIV_UNITS
-            : redist_priv_max(s->unit, s->there) > 2 * (int)sizeof(double) ? REDIST_PRIV_ROWS
-                                                                           : REDIST_PRIV_CONVERTED;
-  redist_priv_choose_tiles(s, stream);
-  REDIST_ASSERT(s->kind != REDIST_PRIV_TILES || (s->tiling.wide > 0 && s->tiling.tall > 0));
-  if (s->kind == REDIST_PRIV_OFFSETS)
-    s->tiling.stream = (char)(stream && (s->buffered > 0 || s->unit >= REDIST_PRIV_LONG));
-  if (s->kind == REDIST_PRIV_ROWS) s->tiling.stream = stream && s->unit >= REDIST_PRIV_LONG;
-}
-
-/* Combines an assembled tile with a non-contiguous destination, through a second tile. */
-REDIST_PRIV void redist_priv_combine_tile(const redist_priv_policy *a, int64_t unit,
-                                          const redist_priv_plane *p,
-                                          const redist_priv_tile *tile) {
-  const int64_t n = unit / a->element, bytes = n * a->there, row = p->inner.n * bytes;
-  redist_priv_tile there;
-  redist_priv_plane in = {{p->outer.n, p->outer.to, row},
-                          {p->inner.n, p->inner.to, bytes},
-                          p->to,
-                          there.bytes};
-  redist_priv_plane out = {{p->outer.n, row, p->outer.to},
-                           {p->inner.n, bytes, p->inner.to},
-                           there.bytes,
-                           p->to};
-  REDIST_ASSERT(p->outer.n * row <= (int64_t)sizeof there);
-  redist_priv_copy_units(bytes, &in);
-  a->function(tile->bytes, there.bytes, p->outer.n * p->inner.n * n, a->context);
-  redist_priv_copy_units(bytes, &out);
-}
-
-/* Copies a tile, shorter at the edges, through a buffer. */
-REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const redist_priv_policy *a,
-                                           int64_t unit, const redist_priv_plane *p,
-                                           redist_priv_tile *tile) {
-  const int64_t bytes = p->inner.n * unit;
-  char *at = (char *)tile;
-  redist_priv_plane in = {{p->outer.n, p->outer.from, bytes},
-                          {p->inner.n, p->inner.from, unit},
-                          p->from,
-                          at};
-  redist_priv_plane across = {in.inner, in.outer, p->from, at};
-  redist_priv_loop rows = {p->outer.n, bytes, p->outer.to};
-  const int reads = a->function != NULL && !REDIST_PRIV_CONVERTS(a->converts) && t->contiguous;
-  int64_t k, line;
-  for (k = 0; reads && t->far && k < p->outer.n; k++)
-    for (line = 0; line < p->inner.n * p->inner.to; line += REDIST_PRIV_LINE)
-      REDIST_PRIV_PREFETCH(p->to, k * p->outer.to + line);
-  if (t->strips)
-    redist_priv_transpose(unit, t->far, 0, &in);
-  else
-    redist_priv_copy_units(unit, p->outer.n > 1 ? &across : &in);
-  if (t->contiguous)
-    redist_priv_write(a, t->stream, rows, bytes, at, p->to);
-  else
-    redist_priv_combine_tile(a, unit, p, tile);
-}
-
-/* The same with a buffer on the stack, or with the larger one of strips that are combined. */
-REDIST_PRIV_APART void redist_priv_copy_small(const redist_priv_tiling *t,
-                                              const redist_priv_policy *a, int64_t unit,
-                                              const redist_priv_plane *p) {
-  redist_priv_tile tile;
-  REDIST_ASSERT(p->outer.n * p->inner.n * unit <= (int64_t)sizeof tile);
-  redist_priv_copy_buffered(t, a, unit, p, &tile);
-}
-
-REDIST_PRIV_APART void redist_priv_copy_large(const redist_priv_tiling *t,
-                                              const redist_priv_policy *a, int64_t unit,
-                                              const redist_priv_plane *p) {
-  redist_priv_tile tile[REDIST_PRIV_TILE_BUFFERS];
-  redist_priv_copy_buffered(t, a, unit, p, tile);
-}
-
 /* Functions that convert n numbers, of any alignment; where it is known that they are 16, compilers
    make vectors of them. */
 #define REDIST_PRIV_CONVERT(name, source, target)                                     \
@@ -5451,6 +5182,304 @@ REDIST_PRIV_APART void redist_priv_convert_units(const redist_priv_policy *a, in
   REDIST_PRIV_CONVERT_ALL(REDIST_PRIV_CONVERT_UNITS)
 }
 
+/* Copies units, or converts them. */
+REDIST_PRIV_INLINE void redist_priv_copy_or_convert(const redist_priv_policy *a, int64_t unit,
+                                                    const redist_priv_plane *p) {
+  if (REDIST_PRIV_CONVERTS(a->converts))
+    redist_priv_convert_units(a, unit, p);
+  else
+    redist_priv_copy_units(unit, p);
+}
+
+/* How the two innermost loops of a step are cut into tiles of wide x tall units, and how a tile is
+   copied: in strips, through a buffer, by non-temporal stores, with lines prefetched (far). */
+typedef struct {
+  int wide, tall;
+  char strips, buffered, stream, far;
+  /* planes are transposed; as in redist_priv_manner; the destination's rows have no gaps; tiles use
+     the larger buffer */
+  char turned, combine, contiguous, large;
+} redist_priv_tiling;
+
+/* The kinds of steps. */
+enum redist_priv_kinds {
+  REDIST_PRIV_UNITS,    /* unit by unit */
+  REDIST_PRIV_ROWS,     /* units that are long enough to be streamed or combined one by one */
+  REDIST_PRIV_TILES,    /* two loops in tiles */
+  REDIST_PRIV_OFFSETS,  /* units at the offsets of a table */
+  REDIST_PRIV_CONVERTED /* unit by unit, with a conversion */
+};
+
+/* A step of a copy, in bytes: a unit of contiguous bytes, or a table of offsets of such units, in
+   two loops, and these in others. */
+typedef struct {
+  enum redist_priv_kinds kind;
+  int loops; /* loop[first], ..., of the pool: those around outer, the outermost first */
+  int64_t first, from, to; /* from, to: where it begins */
+  int64_t unit, there;     /* at the source; and at the destination, if a function converts */
+  redist_priv_loop outer, inner;
+  int64_t offset, offsets; /* of a table: offset[offset], ..., of the pool: */
+  int64_t scale[2];        /* in elements of so many bytes at the source and at the destination */
+  int64_t buffered;        /* repetitions of the table that fill a tile without gaps; or 0 */
+  redist_priv_tiling tiling;
+} redist_priv_step;
+
+#ifdef REDIST_PRIV_VECTORS
+
+/* Writes a line of two rows of the destination: the lower halves of each pair of vectors to the
+   first row, then the upper halves to the next. */
+REDIST_PRIV_INLINE void redist_priv_store_halves(int how, const redist_priv_vector *v, char *to,
+                                                 int64_t to_pitch) {
+  int k;
+  REDIST_PRIV_UNROLL(4)
+  for (k = 0; k < 4; k++)
+    redist_priv_store_16(how, to + 16 * k, REDIST_PRIV_FIRST_8(v[2 * k], v[2 * k + 1]));
+  REDIST_PRIV_UNROLL(4)
+  for (k = 0; k < 4; k++)
+    redist_priv_store_16(how, to + to_pitch + 16 * k, REDIST_PRIV_LAST_8(v[2 * k], v[2 * k + 1]));
+}
+
+/* Transposes 16 bytes of as many rows of the source as fill one line of each row of the
+   destination. Lines are written one after another: alternating between incomplete lines takes
+   twice the time. */
+REDIST_PRIV_INLINE void redist_priv_transpose_strip(int unit, int how, const char *from,
+                                                    int64_t from_pitch, char *to,
+                                                    int64_t to_pitch) {
+  redist_priv_vector first[8], second[8];
+  int k;
+  if (unit == 16) {
+    REDIST_PRIV_UNROLL(4)
+    for (k = 0; k < 4; k++)
+      redist_priv_store_16(how, to + 16 * k, REDIST_PRIV_LOAD(from + k * from_pitch));
+    return;
+  }
+  REDIST_PRIV_UNROLL(8)
+  for (k = 0; k < 8; k++) {
+    const char *row = from + k * (8 / unit) * from_pitch;
+    const redist_priv_vector a = REDIST_PRIV_LOAD(row),
+                             b = REDIST_PRIV_LOAD(row + (unit == 4 ? from_pitch : 0));
+    first[k] = unit == 4 ? REDIST_PRIV_FIRST_4(a, b) : a;
+    second[k] = REDIST_PRIV_LAST_4(a, b);
+  }
+  redist_priv_store_halves(how, first, to, to_pitch);
+  if (unit == 4) redist_priv_store_halves(how, second, to + 2 * to_pitch, to_pitch);
+}
+
+/* Transposes `lines` x `columns` elements in strips of a destination line; ahead: prefetches. */
+REDIST_PRIV_INLINE void redist_priv_transpose_strips(int unit, int how, int ahead, int64_t lines,
+                                                     int64_t columns, const redist_priv_plane *p) {
+  const int64_t rows = REDIST_PRIV_LINE / unit, side = 16 / unit, from_pitch = p->inner.from,
+                to_pitch = p->outer.to;
+  int64_t i, j;
+  for (i = 0; i < lines; i += rows) {
+    const char *from = p->from + i * from_pitch;
+    char *to = p->to + i * unit;
+    for (j = 0; ahead && j < rows; j++)
+      REDIST_PRIV_PREFETCH(from, j * from_pitch + 2 * REDIST_PRIV_LINE);
+    for (j = 0; j < columns; j += side, from += 16, to += side * to_pitch)
+      redist_priv_transpose_strip(unit, how, from, from_pitch, to, to_pitch);
+  }
+}
+
+/* Copies `columns` x `lines` units of a plane, from (column, line) on. */
+REDIST_PRIV_APART void redist_priv_copy_edge(const redist_priv_policy *a, int64_t unit,
+                                             const redist_priv_plane *p, int64_t column,
+                                             int64_t columns, int64_t line, int64_t lines) {
+  redist_priv_plane edge = *p;
+  edge.outer.n = columns;
+  edge.inner.n = lines;
+  edge.from += column * p->outer.from + line * p->inner.from;
+  edge.to += column * p->outer.to + line * p->inner.to;
+  redist_priv_copy_or_convert(a, unit, &edge);
+}
+
+/* Transposes two loops, the outer along contiguous elements of the source, the inner along those of
+   the destination: strips, and the remainder at the two edges. Overwrites, or rounds. */
+REDIST_PRIV_APART void redist_priv_transpose(const redist_priv_policy *a, int64_t unit, int far,
+                                             int stream, const redist_priv_plane *p) {
+  const int64_t side = 16 / unit, lines = p->inner.n & -(REDIST_PRIV_LINE / unit),
+                columns = p->outer.n & -side;
+  const int ahead = far && columns * unit <= REDIST_PRIV_LINE;
+  const int how = stream ? REDIST_PRIV_STREAMING : 0;
+  if (unit == 4)
+    redist_priv_transpose_strips(4, how, ahead, lines, columns, p);
+  else if (unit == 8 && REDIST_PRIV_CONVERTS(a->converts))
+    redist_priv_transpose_strips(8, how | REDIST_PRIV_ROUNDING, ahead, lines, columns, p);
+  else if (unit == 8)
+    redist_priv_transpose_strips(8, how, ahead, lines, columns, p);
+  else if (REDIST_PRIV_CONVERTS(a->converts))
+    redist_priv_transpose_strips(16, how | REDIST_PRIV_ROUNDING, ahead, lines, columns, p);
+  else
+    redist_priv_transpose_strips(16, how, ahead, lines, columns, p);
+  if (columns < p->outer.n)
+    redist_priv_copy_edge(a, unit, p, columns, p->outer.n - columns, 0, p->inner.n);
+  if (lines < p->inner.n) redist_priv_copy_edge(a, unit, p, 0, columns, lines, p->inner.n - lines);
+}
+
+#else
+#define redist_priv_transpose(a, unit, far, stream, plane) \
+  redist_priv_copy_or_convert(a, unit, plane)
+#endif
+
+/* The buffer in which a tile is assembled, aligned for numbers of any kind. */
+typedef union {
+  char bytes[REDIST_PRIV_TILE_BUFFER];
+  long double aligned;
+} redist_priv_tile;
+
+/* How many units lead to the next cache line, at most `most`; `most` when `at` begins a line. */
+REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64_t most) {
+  const int64_t head = (int64_t)(-(uintptr_t)at % REDIST_PRIV_LINE) / unit;
+  return head > 0 ? redist_priv_min(head, most) : most;
+}
+
+/* Converts n contiguous elements and streams them, whole lines at a time. */
+REDIST_PRIV_APART void redist_priv_stream_converted(const redist_priv_policy *a, int64_t n,
+                                                    const char *from, char *to) {
+  enum { BYTES = 2048 };
+  char buffer[BYTES];
+  int64_t some = redist_priv_to_line(to, a->there, BYTES / a->there);
+  for (; n > 0; n -= some, some = BYTES / a->there) {
+    some = redist_priv_min(some, n);
+    a->function(from, buffer, some, a->context);
+    redist_priv_stream(to, buffer, some * a->there, 0);
+    from += some * a->element;
+    to += some * a->there;
+  }
+}
+
+/* Writes a row of chunks of `bytes` contiguous bytes. */
+REDIST_PRIV void redist_priv_write(const redist_priv_policy *a, int stream, redist_priv_loop row,
+                                   int64_t bytes, const char *from, char *to) {
+  for (; row.n > 0; row.n--, from += row.from, to += row.to)
+    if (a->function != NULL && !(stream && REDIST_PRIV_CONVERTS(a->converts)))
+      a->function(from, to, bytes / a->element, a->context);
+    else if (a->function != NULL)
+      redist_priv_stream_converted(a, bytes / a->element, from, to);
+    else if (stream)
+      redist_priv_stream(to, from, bytes, row.from);
+    else
+      memcpy(to, from, (size_t)bytes);
+}
+
+/* Chooses tiles so that each cache line of either side is visited once, while it is cached. Strips
+   that fill a whole line of the destination are streamed directly; their tiles are low and wide, so
+   that the processor prefetches the source's rows. Where several strips fill a line, tiles are high
+   and narrow. Anything else that is streamed, or copied unit by unit, is assembled in a buffer and
+   written in long pieces. Strips that are combined, or converted without streaming, use a larger
+   buffer, to access the destination in long pieces, too. */
+REDIST_PRIV_COLD void redist_priv_choose_tiles(redist_priv_step *s, int stream) {
+  const int64_t unit = redist_priv_max(s->unit, s->there), pitch = s->outer.to;
+  const int contiguous = s->inner.to == s->there;
+  redist_priv_tiling *t = &s->tiling;
+  int64_t across;
+  int by_function; /* strips are rounded as they are stored */
+  t->contiguous = (char)contiguous;
+  t->strips = t->turned && contiguous && s->outer.from == s->unit &&
+              (s->unit == 4 || s->unit == 8 || s->unit == 16);
+  t->stream = stream && contiguous;
+  by_function = t->strips && t->combine == 1 + REDIST_PRIV_ROUND ? 0 : t->combine;
+  t->large = t->strips && (by_function == 1 || (by_function && !t->stream));
+  t->buffered =
+      by_function == 1 || (t->strips ? by_function || (t->stream && pitch % 16 != 0) : contiguous);
+  t->far |= stream || s->outer.n * s->inner.n * unit > REDIST_PRIV_NEAR;
+  across = !t->turned   ? unit
+           : !t->strips ? (int64_t)REDIST_PRIV_WIDTH
+           : t->large   ? 4 * (int64_t)REDIST_PRIV_WIDTH
+                        : (int64_t)REDIST_PRIV_LINE;
+  t->wide = t->turned ? (int)redist_priv_max(across / unit, 1) : 1;
+  t->tall = (int)((t->large ? REDIST_PRIV_TILE_BUFFERS : 1) * REDIST_PRIV_TILE_BUFFER / across);
+  if (!t->strips || t->buffered) return;
+  if (t->stream && pitch % REDIST_PRIV_LINE != 0) {
+    t->wide = 4; /* no more incomplete lines than the processor holds */
+  } else if (s->outer.n * unit >= 2 * REDIST_PRIV_WIDTH && (t->stream || unit < 16)) {
+    t->wide = 2 * REDIST_PRIV_WIDTH / (int)unit;
+    t->tall = 2 * REDIST_PRIV_LINE / (int)unit;
+  }
+}
+
+/* Decides how a step is copied, by non-temporal stores or not. */
+REDIST_PRIV_COLD void redist_priv_choose_kind(redist_priv_step *s, int stream) {
+  const int combine = s->tiling.combine;
+  const int long_rows =
+      stream && s->inner.to == s->there && s->inner.n * s->there >= REDIST_PRIV_LONG;
+  s->kind = s->offsets > 0                                                 ? REDIST_PRIV_OFFSETS
+            : (combine || stream) && s->unit >= REDIST_PRIV_LONG           ? REDIST_PRIV_ROWS
+            : s->tiling.turned || combine == 1 || long_rows                ? REDIST_PRIV_TILES
+            : !combine                                                     ? REDIST_PRIV_UNITS
+            : redist_priv_max(s->unit, s->there) > 2 * (int)sizeof(double) ? REDIST_PRIV_ROWS
+                                                                           : REDIST_PRIV_CONVERTED;
+  redist_priv_choose_tiles(s, stream);
+  REDIST_ASSERT(s->kind != REDIST_PRIV_TILES || (s->tiling.wide > 0 && s->tiling.tall > 0));
+  if (s->kind == REDIST_PRIV_OFFSETS)
+    s->tiling.stream = (char)(stream && (s->buffered > 0 || s->unit >= REDIST_PRIV_LONG));
+  if (s->kind == REDIST_PRIV_ROWS) s->tiling.stream = stream && s->unit >= REDIST_PRIV_LONG;
+}
+
+/* Combines an assembled tile with a non-contiguous destination, through a second tile. */
+REDIST_PRIV void redist_priv_combine_tile(const redist_priv_policy *a, int64_t unit,
+                                          const redist_priv_plane *p,
+                                          const redist_priv_tile *tile) {
+  const int64_t n = unit / a->element, bytes = n * a->there, row = p->inner.n * bytes;
+  redist_priv_tile there;
+  redist_priv_plane in = {{p->outer.n, p->outer.to, row},
+                          {p->inner.n, p->inner.to, bytes},
+                          p->to,
+                          there.bytes};
+  redist_priv_plane out = {{p->outer.n, row, p->outer.to},
+                           {p->inner.n, bytes, p->inner.to},
+                           there.bytes,
+                           p->to};
+  REDIST_ASSERT(p->outer.n * row <= (int64_t)sizeof there);
+  redist_priv_copy_units(bytes, &in);
+  a->function(tile->bytes, there.bytes, p->outer.n * p->inner.n * n, a->context);
+  redist_priv_copy_units(bytes, &out);
+}
+
+/* Copies a tile, shorter at the edges, through a buffer. */
+REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const redist_priv_policy *a,
+                                           int64_t unit, const redist_priv_plane *p,
+                                           redist_priv_tile *tile) {
+  const redist_priv_policy assembles = redist_priv_replacing(unit);
+  const int64_t bytes = p->inner.n * unit;
+  char *at = (char *)tile;
+  redist_priv_plane in = {{p->outer.n, p->outer.from, bytes},
+                          {p->inner.n, p->inner.from, unit},
+                          p->from,
+                          at};
+  redist_priv_plane across = {in.inner, in.outer, p->from, at};
+  redist_priv_loop rows = {p->outer.n, bytes, p->outer.to};
+  const int reads = a->function != NULL && !REDIST_PRIV_CONVERTS(a->converts) && t->contiguous;
+  int64_t k, line;
+  for (k = 0; reads && t->far && k < p->outer.n; k++)
+    for (line = 0; line < p->inner.n * p->inner.to; line += REDIST_PRIV_LINE)
+      REDIST_PRIV_PREFETCH(p->to, k * p->outer.to + line);
+  if (t->strips)
+    redist_priv_transpose(&assembles, unit, t->far, 0, &in);
+  else
+    redist_priv_copy_units(unit, p->outer.n > 1 ? &across : &in);
+  if (t->contiguous)
+    redist_priv_write(a, t->stream, rows, bytes, at, p->to);
+  else
+    redist_priv_combine_tile(a, unit, p, tile);
+}
+
+/* The same with a buffer on the stack, or with the larger one of strips that are combined. */
+REDIST_PRIV_APART void redist_priv_copy_small(const redist_priv_tiling *t,
+                                              const redist_priv_policy *a, int64_t unit,
+                                              const redist_priv_plane *p) {
+  redist_priv_tile tile;
+  REDIST_ASSERT(p->outer.n * p->inner.n * unit <= (int64_t)sizeof tile);
+  redist_priv_copy_buffered(t, a, unit, p, &tile);
+}
+
+REDIST_PRIV_APART void redist_priv_copy_large(const redist_priv_tiling *t,
+                                              const redist_priv_policy *a, int64_t unit,
+                                              const redist_priv_plane *p) {
+  redist_priv_tile tile[REDIST_PRIV_TILE_BUFFERS];
+  redist_priv_copy_buffered(t, a, unit, p, tile);
+}
+
 /* Two loops in tiles, forwards along the source and one page of it at a time, so that the
    destination's pages stay in the translation cache. The first tiles are small, so that the others
    begin at cache lines. Strips cannot be streamed to an address that is not a multiple of 16. */
@@ -5479,20 +5508,12 @@ REDIST_PRIV_APART void redist_priv_copy_tiles(redist_priv_tiling t, const redist
         else if (t.buffered)
           redist_priv_copy_small(&t, a, unit, &tile);
         else if (t.strips)
-          redist_priv_transpose(unit, t.far, t.stream, &tile);
-        else if (REDIST_PRIV_CONVERTS(a->converts))
-          redist_priv_convert_units(a, unit, &tile);
+          redist_priv_transpose(a, unit, t.far, t.stream, &tile);
         else
-          redist_priv_copy_units(unit, &tile);
+          redist_priv_copy_or_convert(a, unit, &tile);
       }
     }
   }
-}
-
-/* The default store policy: overwrite, elements of so many bytes. */
-REDIST_PRIV_FAST redist_priv_policy redist_priv_replacing(int64_t element_bytes) {
-  const redist_priv_policy policy = {NULL, NULL, element_bytes, element_bytes, 0, 0};
-  return policy;
 }
 
 /* The context of redist_priv_combine_converted: converts numbers, then combines elements. */
@@ -5620,7 +5641,7 @@ typedef struct {
 typedef struct {
   int side[2];
   int64_t element[2]; /* bytes on each side */
-  int combine;        /* a function combines, or (2) converts */
+  int combine;        /* a function combines (1), or converts (1 + the conversion) */
   int stream;         /* by non-temporal stores */
 } redist_priv_manner;
 

@@ -2104,7 +2104,8 @@ REDIST_PRIV_COLD redist_priv_manner redist_priv_manner_of(const redist_priv_part
       {from, to},
       {store == REDIST_PRIV_UNPACKING ? part->packed_bytes : part->element_bytes,
        store == REDIST_PRIV_PACKING ? part->packed_bytes : part->element_bytes},
-      part->store[store].converts ? 2 : part->store[store].function != NULL,
+      part->store[store].converts ? 1 + part->store[store].converts
+                                  : part->store[store].function != NULL,
       stream};
   return manner;
 }

@@ -4,13 +4,17 @@
    subarrays along one axis after the other, and against plain loops that fill the same cells from
    another array of the same process. B += A^T followed by A += 1, ParRes' Transpose, against its
    MPI1 program. C := beta C + alpha A^T, block-cyclic, against ScaLAPACK's pdtran. Combining
-   against moving. All contestants run alternately; times are those of the slowest rank. */
+   against moving. Whole cycles on blocks in static arrays and from malloc, as they are, adopted by
+   an arena, and of the arena, against packing. All contestants run alternately; times are those of the slowest rank. */
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "redist_plan.h"
 #include "rivals.h"
 
-enum { ALL, HALO, PARRES, TRAN, COMBINING, FIELDS, PATCHES };
+enum { ALL, HALO, PARRES, TRAN, COMBINING, FIELDS, PATCHES, BLOCKS };
 
 typedef struct {
   int64_t rounds, largest;
@@ -740,6 +744,333 @@ static void compare_patches(const bench *b) {
   redist_plan_free(&in_arena.plan);
 }
 
+/* ---- blocks in arrays that exist ---- */
+
+enum { MOST_BLOCKS = 64, COMMON = 68 * 68 * 68 * 5 };
+
+/* Blocks of side[] cells with variables outside, depth[] ghost cells on both sides of axis d, as one
+   grid of blocks. */
+typedef struct {
+  const char *name;
+  int grid[3], side[3], depth[3], variables;
+  redist_edge ends;
+  int diagonal;  /* a block's rank: a diagonal of the grid, as in NPB BT; else slabs of it */
+  int is_static; /* the blocks lie in one static array; else each is from malloc */
+} block_mesh;
+
+/* Cells to copy, of which those along the last axis are contiguous. */
+typedef struct {
+  double *from, *to;
+  int64_t count[4], from_step[3], to_step[3];
+} face;
+
+enum { SENT, RECEIVED, LOCAL, FACES }; /* what a rank does with a face */
+
+typedef struct {
+  double *at;
+  int64_t count;
+} message;
+
+/* The blocks of a rank in one kind of memory, and either a plan or faces and messages[2][3 ranks],
+   sent and received, for each axis and peer. */
+typedef struct {
+  const block_mesh *mesh;
+  int ranks, count, number[MOST_BLOCKS];
+  double *block[MOST_BLOCKS], sum;
+  planned plan;
+  int faces[FACES];
+  face *face[FACES];
+  message *messages[2];
+  MPI_Request *requests;
+} blocks;
+
+static double common[3][COMMON]; /* by hand, as it is, adopted */
+
+static int blocks_of(const block_mesh *m) { return m->grid[0] * m->grid[1] * m->grid[2]; }
+
+static void block_at(const block_mesh *m, int number, int *at) {
+  for (int d = 2; d >= 0; number /= m->grid[d], d--) at[d] = number % m->grid[d];
+}
+
+static int block_rank(const block_mesh *m, int number, int ranks) {
+  int at[3];
+  block_at(m, number, at);
+  return m->diagonal ? (at[0] + at[1]) % ranks : number * ranks / blocks_of(m);
+}
+
+static int64_t pitch(const block_mesh *m, int d) { return m->side[d] + 2 * m->depth[d]; }
+
+static int64_t cells_of(const block_mesh *m) {
+  return m->variables * pitch(m, 0) * pitch(m, 1) * pitch(m, 2);
+}
+
+/* The block beside another, or -1 past an end. */
+static int beside(const block_mesh *m, int number, int axis, int above) {
+  int at[3];
+  block_at(m, number, at);
+  at[axis] += above ? 1 : -1;
+  if (m->ends == REDIST_CLOSED && (at[axis] < 0 || at[axis] >= m->grid[axis])) return -1;
+  at[axis] = (at[axis] + m->grid[axis]) % m->grid[axis];
+  return (at[0] * m->grid[1] + at[1]) * m->grid[2] + at[2];
+}
+
+static double *local_block(const blocks *b, int number) {
+  for (int k = 0; k < b->count; k++)
+    if (b->number[k] == number) return b->block[k];
+  return NULL;
+}
+
+/* The strip of a block that begins at position `first` along the axis; elsewhere without ghosts. */
+static double *strip(const block_mesh *m, double *block, int axis, int64_t first) {
+  int64_t at[3] = {m->depth[0], m->depth[1], m->depth[2]};
+  at[axis] = first;
+  return block + (at[0] * pitch(m, 1) + at[1]) * pitch(m, 2) + at[2];
+}
+
+static void append_message(message *m, int64_t cells, double **at) {
+  *at = m->at + m->count;
+  m->count += cells;
+}
+
+/* Adds the ghost cells of block `to` on one side to those that are copied, sent or received. */
+static void add_face(blocks *b, int to, int axis, int above) {
+  const block_mesh *m = b->mesh;
+  const int from = beside(m, to, axis, above);
+  const int64_t w = m->depth[axis], n = m->side[axis], plane = pitch(m, 1) * pitch(m, 2);
+  double *source = from < 0 ? NULL : local_block(b, from), *target = local_block(b, to);
+  const int kind = !target ? SENT : !source ? RECEIVED : LOCAL;
+  face f = {.count = {m->variables, m->side[0], m->side[1], m->side[2]}};
+  if (from < 0 || (!source && !target)) return;
+  f.count[1 + axis] = w;
+  const int64_t dense[3] = {f.count[1] * f.count[2] * f.count[3], f.count[2] * f.count[3],
+                            f.count[3]};
+  const int64_t inside[3] = {pitch(m, 0) * plane, plane, pitch(m, 2)};
+  memcpy(f.from_step, kind == RECEIVED ? dense : inside, sizeof dense);
+  memcpy(f.to_step, kind == SENT ? dense : inside, sizeof dense);
+  if (source) f.from = strip(m, source, axis, above ? w : n);
+  if (target) f.to = strip(m, target, axis, above ? n + w : 0);
+  if (kind != LOCAL) {
+    const int peer = block_rank(m, kind == SENT ? to : from, b->ranks);
+    append_message(&b->messages[kind][axis * b->ranks + peer], f.count[0] * dense[0],
+                   kind == SENT ? &f.to : &f.from);
+  }
+  b->face[kind][b->faces[kind]++] = f;
+}
+
+static void copy_faces(const blocks *b, int kind) {
+  for (const face *f = b->face[kind]; f < b->face[kind] + b->faces[kind]; f++)
+    for (int64_t v = 0; v < f->count[0]; v++)
+      for (int64_t i = 0; i < f->count[1]; i++)
+        for (int64_t j = 0; j < f->count[2]; j++) {
+          const double *from =
+              f->from + v * f->from_step[0] + i * f->from_step[1] + j * f->from_step[2];
+          double *to = f->to + v * f->to_step[0] + i * f->to_step[1] + j * f->to_step[2];
+          for (int64_t k = 0; k < f->count[3]; k++) to[k] = from[k];
+        }
+}
+
+/* As NPB BT's copy_faces and miniAMR: an axis's faces for a rank in one message, its tag the axis. */
+static void start_messages(blocks *b, int kind) {
+  for (int k = 0; k < 3 * b->ranks; k++) {
+    const message *m = &b->messages[kind][k];
+    MPI_Request *request = &b->requests[kind * 3 * b->ranks + k];
+    const int peer = k % b->ranks, axis = k / b->ranks, count = (int)m->count;
+    *request = MPI_REQUEST_NULL;
+    if (count > 0 && kind == SENT)
+      MPI_Isend(m->at, count, MPI_DOUBLE, peer, axis, MPI_COMM_WORLD, request);
+    else if (count > 0)
+      MPI_Irecv(m->at, count, MPI_DOUBLE, peer, axis, MPI_COMM_WORLD, request);
+  }
+}
+
+static void exchange_faces(blocks *b) {
+  start_messages(b, RECEIVED);
+  copy_faces(b, SENT);
+  start_messages(b, SENT);
+  copy_faces(b, LOCAL);
+  for (int k = 0; k < 6 * b->ranks; k++) wait_yielding(&b->requests[k]);
+  copy_faces(b, RECEIVED);
+}
+
+/* A whole cycle: computes all cells, fills the ghost cells, reads all. */
+static void run_blocks(void *what) {
+  blocks *b = what;
+  const int64_t cells = cells_of(b->mesh);
+  double sum[4] = {0, 0, 0, 0};
+  for (int k = 0; k < b->count; k++)
+    for (int64_t i = 0; i < cells; i++) b->block[k][i] += b->number[k] + 1;
+  if (b->plan.plan)
+    run_plan(&b->plan);
+  else
+    exchange_faces(b);
+  for (int k = 0; k < b->count; k++)
+    for (int64_t i = 0; i < cells; i++) sum[i % 4] += b->block[k][i];
+  b->sum = sum[0] + sum[1] + sum[2] + sum[3];
+}
+
+enum { BY_HAND, AS_THEY_ARE, ADOPTED, IN_ARENA, MEMORIES };
+
+static void create_blocks(const bench *b, blocks *x, const block_mesh *m, int memory) {
+  const int64_t cells = cells_of(m);
+  memset((void *)x, 0, sizeof *x);
+  x->mesh = m;
+  x->ranks = b->ranks;
+  for (int k = 0; k < blocks_of(m); k++)
+    if (block_rank(m, k, b->ranks) == b->rank) x->number[x->count++] = k;
+  for (int k = 0; k < x->count; k++) {
+    x->block[k] = memory == IN_ARENA ? (double *)(void *)b->shared + k * cells
+                  : m->is_static     ? common[memory] + k * cells
+                                     : allocate((size_t)cells * sizeof(double));
+    fill(x->block[k], cells, x->number[k]);
+  }
+}
+
+static void plan_faces(blocks *x) {
+  const block_mesh *m = x->mesh;
+  int64_t largest = 0;
+  for (int d = 0; d < 3; d++) {
+    const int64_t cells = cells_of(m) / pitch(m, d) * m->depth[d];
+    largest = cells > largest ? cells : largest;
+  }
+  for (int side = 0; side < 2; side++) {
+    x->messages[side] = allocate((size_t)(3 * x->ranks) * sizeof(message));
+    for (int k = 0; k < 3 * x->ranks; k++)
+      x->messages[side][k] =
+          (message){allocate((size_t)(2 * x->count * largest) * sizeof(double)), 0};
+  }
+  x->requests = allocate((size_t)(6 * x->ranks) * sizeof(MPI_Request));
+  for (int kind = 0; kind < FACES; kind++)
+    x->face[kind] = allocate((size_t)(6 * x->count) * sizeof(face));
+  for (int k = 0; k < blocks_of(m); k++)
+    for (int axis = 0; axis < 3; axis++)
+      for (int above = 0; above < 2; above++) add_face(x, k, axis, above);
+}
+
+/* Fills in the layout's box and rank of each block. */
+static void describe_blocks(const block_mesh *m, int ranks, redist_box *box, int *rank) {
+  const int count = blocks_of(m);
+  memset((void *)box, 0, (size_t)count * sizeof *box);
+  for (int k = 0; k < count; k++) {
+    int at[3];
+    block_at(m, k, at);
+    rank[k] = block_rank(m, k, ranks);
+    box[k].high[0] = m->variables;
+    for (int d = 0; d < 3; d++) {
+      box[k].low[1 + d] = at[d] * m->side[d];
+      box[k].high[1 + d] = (at[d] + 1) * m->side[d];
+    }
+  }
+}
+
+/* One plan for all blocks of all ranks, wherever a rank's blocks lie. */
+static void plan_blocks(const bench *b, blocks *x, int memory) {
+  const block_mesh *m = x->mesh;
+  const int count = blocks_of(m);
+  const int64_t extents[4] = {m->variables, m->grid[0] * m->side[0], m->grid[1] * m->side[1],
+                              m->grid[2] * m->side[2]};
+  int64_t *offsets = allocate((size_t)count * sizeof *offsets);
+  int *rank = allocate((size_t)count * sizeof *rank);
+  redist_box *box = allocate((size_t)count * sizeof *box);
+  redist_options options;
+  redist_layout from, to;
+  double *first = x->block[0], *last = first;
+  for (int k = 0; k < x->count; k++) {
+    first = x->block[k] < first ? x->block[k] : first;
+    last = x->block[k] > last ? x->block[k] : last;
+  }
+  memset(offsets, 0, (size_t)count * sizeof *offsets);
+  for (int k = 0; k < x->count; k++) offsets[x->number[k]] = x->block[k] - first;
+  describe_blocks(m, b->ranks, box, rank);
+  from = redist_at_offsets(redist_on_ranks(redist_layout_boxes(4, extents, count, box), rank),
+                           offsets);
+  for (int d = 0; d < 3; d++) from = redist_with_halo(from, 1 + d, m->depth[d], m->depth[d]);
+  to = from;
+  for (int d = 0; d < 3; d++) to = redist_with_ghosts(to, 1 + d, m->ends);
+  to = redist_without_corners(to);
+  memset(&options, 0, sizeof options);
+  options.in_place = 1;
+  options.arena = memory == AS_THEY_ARE ? NULL : b->arena;
+  if (memory == ADOPTED &&
+      redist_arena_adopt(b->arena, first, (size_t)(last - first + cells_of(m)) * sizeof(double)) !=
+          REDIST_OK)
+    give_up("the blocks cannot be adopted");
+  x->plan.plan = make_plan(&from, &to, &options);
+  x->plan.from[0] = x->plan.to[0] = first;
+  free(offsets);
+  free(rank);
+  free(box);
+}
+
+static void free_blocks(const bench *b, blocks *x, int memory) {
+  if (memory == ADOPTED && redist_arena_release(b->arena, x->plan.from[0]) != REDIST_OK)
+    give_up("the blocks cannot be released");
+  for (int k = 0; k < x->count && memory != IN_ARENA && !x->mesh->is_static; k++) free(x->block[k]);
+  for (int kind = 0; kind < FACES; kind++) free(x->face[kind]);
+  for (int side = 0; side < 2 && x->requests; side++) {
+    for (int k = 0; k < 3 * x->ranks; k++) free(x->messages[side][k].at);
+    free(x->messages[side]);
+  }
+  free(x->requests);
+}
+
+static void compare_mesh(const bench *b, const block_mesh *m) {
+  static const char *const names[MEMORIES] = {"by hand", "redist, as they are", "redist, adopted",
+                                              "redist, arena"};
+  blocks x[MEMORIES];
+  contestant c[MEMORIES];
+  for (int k = 0; k < MEMORIES; k++) {
+    create_blocks(b, &x[k], m, k);
+    c[k] = enter(names[k], run_blocks, &x[k]);
+  }
+  plan_faces(&x[BY_HAND]);
+  for (int k = AS_THEY_ARE; k < MEMORIES; k++) plan_blocks(b, &x[k], k);
+  take_turns(b, m->name, c, MEMORIES, b->rounds, 2);
+  figure(m->name, b->ranks, 0, "ratio", b->rounds, c[ADOPTED].quartile / c[IN_ARENA].quartile, 0,
+         0);
+  for (int k = AS_THEY_ARE; k < MEMORIES; k++) {
+    int64_t wrong = 0;
+    for (int i = 0; i < x[k].count; i++)
+      wrong += differences(x[k].block[i], x[BY_HAND].block[i], cells_of(m));
+    must_be_right(names[k], wrong);
+    redist_plan_free(&x[k].plan.plan);
+  }
+  for (int k = 0; k < MEMORIES; k++) free_blocks(b, &x[k], k);
+}
+
+/* Five variables of 64^3 cells in COMMON, two ghost cells, faces without corners, as in NPB BT; 64
+   blocks a rank, one ghost cell, as in miniAMR. */
+static void compare_blocks(const bench *b) {
+  const block_mesh meshes[] = {{"COMMON, 5 x 64^3",
+                                {b->ranks, b->ranks, 1},
+                                {64 / b->ranks, 64 / b->ranks, 64 * 5},
+                                {2, 2, 2 * 5},
+                                1,
+                                REDIST_CLOSED,
+                                1,
+                                1},
+                               {"64 blocks of 10 x 6^3",
+                                {4 * b->ranks, 4, 4},
+                                {6, 6, 6},
+                                {1, 1, 1},
+                                10,
+                                REDIST_PERIODIC,
+                                0,
+                                0},
+                               {"64 blocks of 10 x 10^3",
+                                {4 * b->ranks, 4, 4},
+                                {10, 10, 10},
+                                {1, 1, 1},
+                                10,
+                                REDIST_PERIODIC,
+                                0,
+                                0}};
+#ifdef M_MMAP_THRESHOLD
+  mallopt(M_MMAP_THRESHOLD, 1 << 24); /* blocks side by side, with no other memory between them */
+#endif
+  for (int k = 0; k < 3; k++)
+    if (k > 0 || b->ranks <= 16) compare_mesh(b, &meshes[k]);
+}
+
 static int takes(const bench *b, int part) { return b->only == ALL || b->only == part; }
 
 static void run_all(bench *b) {
@@ -766,20 +1097,17 @@ static void run_all(bench *b) {
   for (int k = 4; k > 0 && takes(b, COMBINING); k -= 3) compare_combining(b, b->largest / k);
   if (takes(b, FIELDS)) compare_fields(b);
   if (takes(b, PATCHES)) compare_patches(b);
+  if (takes(b, BLOCKS)) compare_blocks(b);
   redist_arena_free(&b->arena);
 }
 
 int main(int argc, char **argv) {
   bench b = {.rounds = 100, .largest = 4096};
   const char *csv = NULL;
-  static const option_choice parts[] = {{"all", ALL},
-                                        {"halo", HALO},
-                                        {"parres", PARRES},
-                                        {"tran", TRAN},
-                                        {"combining", COMBINING},
-                                        {"fields", FIELDS},
-                                        {"patches", PATCHES},
-                                        {NULL, 0}};
+  static const option_choice parts[] = {
+      {"all", ALL},         {"halo", HALO},           {"parres", PARRES},
+      {"tran", TRAN},       {"combining", COMBINING}, {"fields", FIELDS},
+      {"patches", PATCHES}, {"blocks", BLOCKS},       {NULL, 0}};
   const option table[] = {
       {.name = "--only",
        .argument = "PART",

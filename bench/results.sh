@@ -2,7 +2,7 @@
 # Runs the measurements that need one machine, and writes the tables of RESULTS.md between their markers and
 # <!-- end -->. MIT licence, see LICENSE.
 # usage: sh bench/results.sh [SECTION...]     (default all, in 14 minutes; none takes more than 2.5)
-# Sections: cycles methods openmpi small halo fields boxes owners transposes threads fft spectral files ranks memory
+# Sections: cycles methods openmpi small halo fields blocks boxes owners transposes threads fft spectral files ranks memory
 # paper sizes. Where a program or an MPI is missing, a message says so, and the section's tables stay unchanged. The table of
 # the machine is written each time, with the date of each section.
 # environment: BUILD (where the programs are), MPIEXEC; QUICK=1 tests the script: it measures small arrays and writes
@@ -171,6 +171,12 @@ section_fields() {
 redist, arena;creating, malloc;creating, arena" | write patches
 }
 
+section_blocks() {
+    for ranks in 2 4; do measure default $ranks halo --only blocks $halo || return; done
+    table 'case ranks' contestant time 'a cycle | ranks' "by hand;redist, as they are=as they are;redist, adopted=adopted;\
+redist, arena=arena;ratio=adopted / arena" <"$work/figures" | write blocks
+}
+
 section_boxes() {
     measure default 2 boxes $boxes || return
     table case contestant time boxes "check;shapes;plan;moving;again;by hand=executed by hand;redist;\
@@ -294,7 +300,7 @@ section_sizes() {
     { printf '%s\n' '| file | in all | code | compiled in |' '|---|---|---|---|' && cat "$work/rows"; } | write sizes
 }
 
-all='cycles methods openmpi small halo fields boxes owners transposes threads fft spectral files ranks memory paper sizes'
+all='cycles methods openmpi small halo fields blocks boxes owners transposes threads fft spectral files ranks memory paper sizes'
 for section in ${*:-$all}; do
     case " $all " in *" $section "*) ;; *) echo "results.sh: no section $section; there are $all" >&2 && exit 2 ;; esac
 done

@@ -117,7 +117,7 @@ static void draw_conversion(test_random *r, copy_case *c) {
     c->policy.function = redist_priv_combine_converted;
     c->policy.context = &c->conversion;
   } else {
-    c->manner.combine = 2;
+    c->manner.combine = 1 + chosen->converts;
   }
 }
 
