@@ -223,13 +223,14 @@ static void check_order(int node_ranks) {
 
 /* Blocks of a cyclic axis that begin elsewhere: what arrives, and that each rank keeps the part that
    it sums. On 6 ranks or more. */
-static void check_cyclic(int blocks, int block) {
+static void check_cyclic(int blocks, int block, int columns) {
   const int replicas = test_size() / 2, place = test_rank() % 2;
   const int holds = test_rank() < 2 * replicas;
   const redist_axis axis = redist_starting_at(redist_block_cyclic(blocks * block, block, 2), 1);
-  const redist_layout all = redist_replicated(redist_layout_1d(axis), replicas);
+  const redist_layout all =
+      redist_replicated(redist_layout_2d(axis, redist_whole(columns)), replicas);
   const redist_options options = options_of(REDIST_MULTIPHASE, &sum_of_doubles);
-  const int n = holds ? (int)redist_axis_count(&axis, place) : 0, sent = n / replicas;
+  const int n = holds ? columns * (int)redist_axis_count(&axis, place) : 0, sent = n / replicas;
   double *from = malloc((size_t)(n + 1) * sizeof *from), *to = malloc((size_t)(n + 1) * sizeof *to);
   redist_plan *plan = NULL;
   redist_stats stats;
@@ -249,8 +250,8 @@ static void check_cyclic(int blocks, int block) {
   test_case_all(good && stats.phases == 2 &&
                     stats.bytes_sent == 2 * (replicas - 1) * sent * (int64_t)sizeof *to &&
                     stats.bytes_received == stats.bytes_sent,
-                "%d blocks of %d of a cyclic axis: %.0f bytes sent, %.0f received", blocks, block,
-                (double)stats.bytes_sent, (double)stats.bytes_received);
+                "%d blocks of %d rows of %d: %.0f bytes sent, %.0f received", blocks, block,
+                columns, (double)stats.bytes_sent, (double)stats.bytes_received);
   redist_plan_free(&plan);
   free(from);
   free(to);
@@ -338,9 +339,10 @@ int main(int count, char **arguments) {
                 boxed, cyclic);
   for (k = 0; k < 3; k++) check_order(k);
   if (test_size() >= 6) {
-    check_cyclic(5, 2 * (test_size() / 2)); /* too few to be dealt out: they are cut */
-    check_cyclic(6 * (test_size() / 2), 7);
+    check_cyclic(5, 2 * (test_size() / 2), 1); /* too few to be dealt out: they are cut */
+    check_cyclic(6 * (test_size() / 2), 7, 1);
   }
+  if (test_size() == 8) check_cyclic(24, 7, 80); /* both axes are cut */
   check_refusals();
   status = test_report_all("plan_blocks");
   MPI_Finalize();
