@@ -428,8 +428,8 @@ typedef struct {
   MPI_Op op;
   MPI_Datatype type;
 } redist_op;
-/* Combines by an MPI operation: to[i] = op(from[i], to[i]) by MPI_Reduce_local; context: a
-   redist_op. */
+/* Combines by an MPI operation: to[i] = op(from[i], to[i]) by MPI_Reduce_local, whose errors go to
+   MPI's error handler alone; context: a redist_op. */
 REDIST_API void redist_combine_op(const void *from, void *to, int64_t n, void *context);
 
 /* Moves one array: redist_start, then redist_wait. Collective over the plan's communicator. Some
@@ -4883,7 +4883,8 @@ REDIST_PRIV_COLD void redist_priv_number_nodes(redist_priv_nodes *n,
   for (r = 0; r < size; r++) n->rank[n->first[n->node[r]] + n->number[r]] = r;
 }
 
-/* Makes p->nodes from the node numbers of all ranks. Collective; the same answer on all ranks. */
+/* Makes p->nodes from the node numbers of all ranks, or of none. Collective; the same answer on all
+   ranks. */
 REDIST_PRIV_COLD int redist_priv_list_nodes(redist_plan *p) {
   redist_priv_on_node own, *list = REDIST_PRIV_ZEROED(redist_priv_on_node, p->size);
   MPI_Request request;
@@ -4902,7 +4903,12 @@ REDIST_PRIV_COLD int redist_priv_list_nodes(redist_plan *p) {
     redist_priv_number_nodes(p->nodes, list, p->size);
   }
   REDIST_FREE(list);
-  return redist_priv_worst(p->comm, code);
+  code = redist_priv_worst(p->comm, code);
+  if (code != REDIST_OK) {
+    REDIST_FREE(p->nodes);
+    p->nodes = NULL;
+  }
+  return code;
 }
 
 #endif
@@ -5259,9 +5265,9 @@ REDIST_PRIV_COLD int redist_priv_make_requests(redist_priv_carriers *c) {
   c->request = REDIST_PRIV_ALLOC(MPI_Request, c->requests);
   c->status = REDIST_PRIV_ALLOC(MPI_Status, c->requests);
   c->index = REDIST_PRIV_ALLOC(int, c->requests);
-  c->message_of = REDIST_PRIV_ALLOC(int, c->requests);
-  if (c->request == NULL || c->status == NULL || c->index == NULL || c->message_of == NULL)
-    return REDIST_ERR_MEMORY;
+  if (c->request == NULL || c->status == NULL || c->index == NULL) return REDIST_ERR_MEMORY;
+  c->message_of = REDIST_PRIV_ALLOC(int, c->requests); /* there: requests are set */
+  if (c->message_of == NULL) return REDIST_ERR_MEMORY;
   for (m = 0; m < c->messages; m++)
     for (k = c->message[m].first; k < c->message[m].first + c->message[m].pieces; k++) {
       c->request[k] = MPI_REQUEST_NULL;
@@ -6431,7 +6437,7 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p) {
 REDIST_PRIV_COLD redist_method redist_priv_choose_method(redist_plan *p, redist_priv_error *v) {
   const int measures = p->options.method == REDIST_AUTO && p->options.effort == REDIST_MEASURE;
   redist_priv_fail(v, redist_priv_find_nodes(p),
-                   "an MPI error while the ranks of a node were counted");
+                   "no memory, or an MPI error, while the ranks of a node were counted");
   return measures ? redist_priv_measure(p) : redist_priv_estimate(p);
 }
 
