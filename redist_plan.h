@@ -215,6 +215,8 @@
 #endif
 /* the ratio of long messages' time to that of short pieces, if not measured; bench/cluster.sh */
 #define REDIST_PRIV_CROWDING 2
+/* the part of a message's time during which no other is on the link; bench/simulate.sh */
+#define REDIST_PRIV_IDLE 0.25
 /* the time to set up rings, in duplications of a communicator; build/small */
 #define REDIST_PRIV_SETUP 15
 /* the fraction of options.cost.per_message that concurrent messages share; chosen */
@@ -5650,11 +5652,12 @@ REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout) {
   return ghosts;
 }
 
-/* What predictions charge for messages: what is known, else what is usual. A chain asked for by
-   name gets to know the network only after them. */
+/* What predictions charge for messages: what is known, else what is usual, where the ranks of a node
+   share its link. A chain asked for by name gets to know the network only after them. */
 REDIST_PRIV_COLD redist_priv_network redist_priv_charged(const redist_plan *p, int *known) {
-  const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
-                                       {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
+  redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
+                                 {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
+  if (p->nodes != NULL) usual[1].cost.per_byte *= p->nodes->most;
   *known = p->options.method == REDIST_AUTO && p->network.cost.per_message > 0;
   return *known ? p->network : usual[p->node > 0];
 }
@@ -6229,11 +6232,27 @@ REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p) {
   return code;
 }
 
+/* The seconds in which a rank sends messages whole: they crowd the network unless they are short in
+   all. Links idle while some are prepared. */
+REDIST_PRIV_COLD double redist_priv_send_whole(const redist_priv_network *n, double messages,
+                                               double bytes) {
+  const double crowding = bytes > REDIST_EAGER_BYTES ? n->crowding : 1;
+  return redist_priv_transfer(n, messages, bytes * crowding) +
+         REDIST_PRIV_IDLE * messages * n->cost.per_message;
+}
+
+/* The same in a schedule's pieces. */
+REDIST_PRIV_COLD double redist_priv_send_pieces(const redist_priv_network *n, double messages,
+                                                double bytes) {
+  return redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes) +
+         REDIST_PRIV_IDLE * messages * n->cost.per_message;
+}
+
 /* The seconds of messages between nodes, whole or in pieces, whichever is faster. */
 REDIST_PRIV_COLD double redist_priv_messages_between(const redist_priv_network *n, double messages,
                                                      double bytes) {
-  const double whole = redist_priv_transfer(n, messages, bytes * n->crowding),
-               pieces = redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
+  const double whole = redist_priv_send_whole(n, messages, bytes),
+               pieces = redist_priv_send_pieces(n, messages, bytes);
   if (messages <= 0) return 0;
   return redist_priv_transport_of(REDIST_SCHEDULED) != NULL && pieces < whole ? pieces : whole;
 }
@@ -6249,8 +6268,8 @@ REDIST_PRIV_COLD double redist_priv_predict_nodes(const redist_plan *p,
   const int64_t carriers = redist_priv_min(redist_priv_min(others, s->peers[1]), least),
                 messages = redist_priv_min(others, s->peers[1] * least) * redist_priv_per_pair(p);
   const double bytes = (double)s->bytes[1], near_bytes = (double)s->bytes[0],
-               between = redist_priv_transfer(n, (double)redist_priv_ceil_div(messages, least),
-                                              bytes * n->crowding);
+               between =
+                   redist_priv_send_whole(n, (double)redist_priv_ceil_div(messages, least), bytes);
   redist_priv_network inside = *n;
   if (redist_priv_transport_of(REDIST_SHARED) != NULL)
     return between + redist_priv_transfer(rings, (double)s->peers[0], near_bytes) +
@@ -6271,14 +6290,15 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
   const redist_priv_facts *facts = &p->agreed;
   const redist_priv_spread *spread = &p->spread;
   const int64_t peers = facts->peers, most = (int64_t)p->options.max_buffer;
-  const double messages = (double)peers, bytes = (double)facts->bytes;
+  const double messages = (double)peers,
+               bytes = (double)(p->nodes != NULL ? spread->bytes[1] : facts->bytes);
   double *s = p->predicted;
   int k;
-  s[REDIST_POINT_TO_POINT] = redist_priv_transfer(n, messages, bytes * n->crowding);
+  s[REDIST_POINT_TO_POINT] = redist_priv_send_whole(n, messages, bytes);
   if (p->node > 0) {
     s[REDIST_ALLTOALLV] = s[REDIST_POINT_TO_POINT] + n->cost.per_message * (p->size - messages);
     s[REDIST_ALLTOALLW] = s[REDIST_ALLTOALLV];
-    s[REDIST_SCHEDULED] = redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
+    s[REDIST_SCHEDULED] = redist_priv_send_pieces(n, messages, bytes);
   }
   for (k = 0; k < REDIST_PRIV_METHODS; k++)
     if (redist_priv_transport_of(k) == NULL) s[k] = 0; /* left out */

@@ -183,9 +183,12 @@ static int chosen(exchange *e, redist_method asked, int shape, double message, d
 /* Where messages are dear and there are several ranks on a node, carriers carry; where bytes are
    dear, or each node has one rank, they do not. */
 static void check_choice(void) {
-  exchange *small = transposition(1), *large = transposition(4000 / test_size());
+  exchange *small = transposition(1), *medium = transposition(100),
+           *large = transposition(4000 / test_size());
   int method = chosen(small, REDIST_AUTO, 2, 1e-3, 1e-9);
   test_case_all(method == REDIST_NODES, "dear messages: method %d", method);
+  method = chosen(medium, REDIST_AUTO, 2, 1e-3, 1e-6);
+  test_case_all(method == REDIST_NODES, "dear messages and bytes: method %d", method);
   method = chosen(small, REDIST_AUTO, 1, 1e-3, 1e-9);
   test_case_all(method != REDIST_NODES, "nodes of one rank: method %d", method);
   method = chosen(large, REDIST_AUTO, 2, 1e-9, 1e-3);
@@ -195,8 +198,10 @@ static void check_choice(void) {
   method = chosen(large, REDIST_SHARED, 2, 0, 0);
   test_case_all(method == REDIST_SHARED, "shared memory, long messages: method %d", method);
   exchange_release(small);
+  exchange_release(medium);
   exchange_release(large);
   free(small);
+  free(medium);
   free(large);
 }
 
