@@ -221,6 +221,8 @@
 #define REDIST_PRIV_SETUP 15
 /* the fraction of options.cost.per_message that concurrent messages share; chosen */
 #define REDIST_PRIV_LATENCY 0.9
+/* how many messages at most share a latency, however long cores made it seem; chosen */
+#define REDIST_PRIV_MOST_SHARED 32
 #define REDIST_PRIV_NEARER 8 /* the latency between nodes over that inside one; bench/simulate.sh */
 /* how much faster a chain, or another method than estimated, must be; bench/simulate.sh */
 #define REDIST_PRIV_MARGIN 1.1
@@ -7467,8 +7469,8 @@ REDIST_PRIV_COLD void redist_priv_fit_network(const int64_t *time, int n, int by
   const double unit = 1e-12; /* seconds in a picosecond */
   const int64_t one = time[REDIST_PRIV_ONE];
   int64_t least = INT64_MAX;
-  int64_t more =
-      redist_priv_clamp((time[REDIST_PRIV_TOGETHER] - one) / (REDIST_PRIV_BURST - 1), 1, one);
+  int64_t more = redist_priv_clamp((time[REDIST_PRIV_TOGETHER] - one) / (REDIST_PRIV_BURST - 1),
+                                   redist_priv_ceil_div(one, REDIST_PRIV_MOST_SHARED), one);
   int k;
   network->latency = (double)(redist_priv_max(one, time[n]) - more) * unit;
   network->cost.per_message = (double)more * unit;

@@ -205,6 +205,21 @@ static void check_choice(void) {
   free(large);
 }
 
+/* Where other programs keep a rank from its core, one message seems to take longer than several: a
+   message still costs something. */
+static void check_fit(void) {
+  enum { N = 9 };
+  const int64_t busy[N + 1] = {700000000, 600000000, 1, 1, 1, 1, 1, 1, 1, 1},
+                         idle[N + 1] = {11000000, 18000000, 1, 1, 1, 1, 1, 1, 1, 1};
+  redist_priv_network network;
+  redist_priv_fit_network(busy, N, 1, &network);
+  test_case_all(network.cost.per_message > network.latency / 50, "a busy machine: %g of %g",
+                network.cost.per_message, network.latency);
+  redist_priv_fit_network(idle, N, 1, &network);
+  test_case_all(network.cost.per_message > 0.99e-6 && network.cost.per_message < 1.01e-6,
+                "an idle machine: %g", network.cost.per_message);
+}
+
 /* Between two nodes one message, or, if it is worth it, one for each rank of a node. */
 static void check_several(double bytes, int expected) {
   exchange *e = transposition(4);
@@ -383,6 +398,7 @@ int main(int count, char **arguments) {
   check_two_plans();
   if (test_size() >= 6) check_late_carrier();
   check_choice();
+  check_fit();
   for (refusal = NOWHERE; refusal < REFUSALS; refusal++) check_limit(2, refusal);
   for (k = 1; k < ALL_SHAPES; k++)
     if (count_nodes(shapes[k]) > 1) check_report(shapes[k]);
