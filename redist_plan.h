@@ -2202,8 +2202,9 @@ REDIST_PRIV_COLD int redist_priv_bases(const redist_priv_message *m, int side,
 }
 
 /* Adds a message of this rank to itself, with the storage of both sides, and what of it must be
-   copied in place. apart: the two places do not meet in the array. REDIST_ERR_ARGUMENT: the plan combines in place, and the elements that are their
-   own destinations cannot be separated from others. */
+   copied in place. apart: the two places do not meet in the array. REDIST_ERR_ARGUMENT: the plan
+   combines in place, and the elements that are their own destinations cannot be separated from
+   others. */
 REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part, redist_priv_message m,
                                       int apart) {
   const redist_layout *layout[2] = {part->from, part->to};
@@ -5654,8 +5655,8 @@ REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout) {
   return ghosts;
 }
 
-/* What predictions charge for messages: what is known, else what is usual, where the ranks of a node
-   share its link. A chain asked for by name gets to know the network only after them. */
+/* What predictions charge for messages: what is known, else what is usual, where the ranks of a
+   node share its link. A chain asked for by name gets to know the network only after them. */
 REDIST_PRIV_COLD redist_priv_network redist_priv_charged(const redist_plan *p, int *known) {
   redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
                                  {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
