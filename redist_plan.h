@@ -215,10 +215,14 @@
 #endif
 /* the ratio of long messages' time to that of short pieces, if not measured; bench/cluster.sh */
 #define REDIST_PRIV_CROWDING 2
+/* the part of a message's time during which no other is on the link; bench/simulate.sh */
+#define REDIST_PRIV_IDLE 0.25
 /* the time to set up rings, in duplications of a communicator; build/small */
 #define REDIST_PRIV_SETUP 15
 /* the fraction of options.cost.per_message that concurrent messages share; chosen */
 #define REDIST_PRIV_LATENCY 0.9
+/* how many messages at most share a latency, however long cores made it seem; chosen */
+#define REDIST_PRIV_MOST_SHARED 32
 #define REDIST_PRIV_NEARER 8 /* the latency between nodes over that inside one; bench/simulate.sh */
 /* how much faster a chain, or another method than estimated, must be; bench/simulate.sh */
 #define REDIST_PRIV_MARGIN 1.1
@@ -428,8 +432,8 @@ typedef struct {
   MPI_Op op;
   MPI_Datatype type;
 } redist_op;
-/* Combines by an MPI operation: to[i] = op(from[i], to[i]) by MPI_Reduce_local; context: a
-   redist_op. */
+/* Combines by an MPI operation: to[i] = op(from[i], to[i]) by MPI_Reduce_local, whose errors go to
+   MPI's error handler alone; context: a redist_op. */
 REDIST_API void redist_combine_op(const void *from, void *to, int64_t n, void *context);
 
 /* Moves one array: redist_start, then redist_wait. Collective over the plan's communicator. Some
@@ -2199,8 +2203,9 @@ REDIST_PRIV_COLD int redist_priv_bases(const redist_priv_message *m, int side,
 }
 
 /* Adds a message of this rank to itself, with the storage of both sides, and what of it must be
-   copied in place. apart: the two places do not meet in the array. REDIST_ERR_ARGUMENT: the plan combines in place, and the elements that are their
-   own destinations cannot be separated from others. */
+   copied in place. apart: the two places do not meet in the array. REDIST_ERR_ARGUMENT: the plan
+   combines in place, and the elements that are their own destinations cannot be separated from
+   others. */
 REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part, redist_priv_message m,
                                       int apart) {
   const redist_layout *layout[2] = {part->from, part->to};
@@ -4884,7 +4889,8 @@ REDIST_PRIV_COLD void redist_priv_number_nodes(redist_priv_nodes *n,
   for (r = 0; r < size; r++) n->rank[n->first[n->node[r]] + n->number[r]] = r;
 }
 
-/* Makes p->nodes from the node numbers of all ranks. Collective; the same answer on all ranks. */
+/* Makes p->nodes from the node numbers of all ranks, or of none. Collective; the same answer on all
+   ranks. */
 REDIST_PRIV_COLD int redist_priv_list_nodes(redist_plan *p) {
   redist_priv_on_node own, *list = REDIST_PRIV_ZEROED(redist_priv_on_node, p->size);
   MPI_Request request;
@@ -4903,7 +4909,12 @@ REDIST_PRIV_COLD int redist_priv_list_nodes(redist_plan *p) {
     redist_priv_number_nodes(p->nodes, list, p->size);
   }
   REDIST_FREE(list);
-  return redist_priv_worst(p->comm, code);
+  code = redist_priv_worst(p->comm, code);
+  if (code != REDIST_OK) {
+    REDIST_FREE(p->nodes);
+    p->nodes = NULL;
+  }
+  return code;
 }
 
 #endif
@@ -5260,9 +5271,9 @@ REDIST_PRIV_COLD int redist_priv_make_requests(redist_priv_carriers *c) {
   c->request = REDIST_PRIV_ALLOC(MPI_Request, c->requests);
   c->status = REDIST_PRIV_ALLOC(MPI_Status, c->requests);
   c->index = REDIST_PRIV_ALLOC(int, c->requests);
-  c->message_of = REDIST_PRIV_ALLOC(int, c->requests);
-  if (c->request == NULL || c->status == NULL || c->index == NULL || c->message_of == NULL)
-    return REDIST_ERR_MEMORY;
+  if (c->request == NULL || c->status == NULL || c->index == NULL) return REDIST_ERR_MEMORY;
+  c->message_of = REDIST_PRIV_ALLOC(int, c->requests); /* there: requests are set */
+  if (c->message_of == NULL) return REDIST_ERR_MEMORY;
   for (m = 0; m < c->messages; m++)
     for (k = c->message[m].first; k < c->message[m].first + c->message[m].pieces; k++) {
       c->request[k] = MPI_REQUEST_NULL;
@@ -5645,11 +5656,12 @@ REDIST_PRIV_COLD int redist_priv_has_ghosts(const redist_layout *layout) {
   return ghosts;
 }
 
-/* What predictions charge for messages: what is known, else what is usual. A chain asked for by
-   name gets to know the network only after them. */
+/* What predictions charge for messages: what is known, else what is usual, where the ranks of a
+   node share its link. A chain asked for by name gets to know the network only after them. */
 REDIST_PRIV_COLD redist_priv_network redist_priv_charged(const redist_plan *p, int *known) {
-  const redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
-                                       {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
+  redist_priv_network usual[] = {{0, {REDIST_PRIV_WITHIN}, 1},
+                                 {0, {REDIST_PRIV_BETWEEN}, REDIST_PRIV_CROWDING}};
+  if (p->nodes != NULL) usual[1].cost.per_byte *= p->nodes->most;
   *known = p->options.method == REDIST_AUTO && p->network.cost.per_message > 0;
   return *known ? p->network : usual[p->node > 0];
 }
@@ -6224,11 +6236,27 @@ REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p) {
   return code;
 }
 
+/* The seconds in which a rank sends messages whole: they crowd the network unless they are short in
+   all. Links idle while some are prepared. */
+REDIST_PRIV_COLD double redist_priv_send_whole(const redist_priv_network *n, double messages,
+                                               double bytes) {
+  const double crowding = bytes > REDIST_EAGER_BYTES ? n->crowding : 1;
+  return redist_priv_transfer(n, messages, bytes * crowding) +
+         REDIST_PRIV_IDLE * messages * n->cost.per_message;
+}
+
+/* The same in a schedule's pieces. */
+REDIST_PRIV_COLD double redist_priv_send_pieces(const redist_priv_network *n, double messages,
+                                                double bytes) {
+  return redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes) +
+         REDIST_PRIV_IDLE * messages * n->cost.per_message;
+}
+
 /* The seconds of messages between nodes, whole or in pieces, whichever is faster. */
 REDIST_PRIV_COLD double redist_priv_messages_between(const redist_priv_network *n, double messages,
                                                      double bytes) {
-  const double whole = redist_priv_transfer(n, messages, bytes * n->crowding),
-               pieces = redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
+  const double whole = redist_priv_send_whole(n, messages, bytes),
+               pieces = redist_priv_send_pieces(n, messages, bytes);
   if (messages <= 0) return 0;
   return redist_priv_transport_of(REDIST_SCHEDULED) != NULL && pieces < whole ? pieces : whole;
 }
@@ -6244,8 +6272,8 @@ REDIST_PRIV_COLD double redist_priv_predict_nodes(const redist_plan *p,
   const int64_t carriers = redist_priv_min(redist_priv_min(others, s->peers[1]), least),
                 messages = redist_priv_min(others, s->peers[1] * least) * redist_priv_per_pair(p);
   const double bytes = (double)s->bytes[1], near_bytes = (double)s->bytes[0],
-               between = redist_priv_transfer(n, (double)redist_priv_ceil_div(messages, least),
-                                              bytes * n->crowding);
+               between =
+                   redist_priv_send_whole(n, (double)redist_priv_ceil_div(messages, least), bytes);
   redist_priv_network inside = *n;
   if (redist_priv_transport_of(REDIST_SHARED) != NULL)
     return between + redist_priv_transfer(rings, (double)s->peers[0], near_bytes) +
@@ -6266,14 +6294,15 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
   const redist_priv_facts *facts = &p->agreed;
   const redist_priv_spread *spread = &p->spread;
   const int64_t peers = facts->peers, most = (int64_t)p->options.max_buffer;
-  const double messages = (double)peers, bytes = (double)facts->bytes;
+  const double messages = (double)peers,
+               bytes = (double)(p->nodes != NULL ? spread->bytes[1] : facts->bytes);
   double *s = p->predicted;
   int k;
-  s[REDIST_POINT_TO_POINT] = redist_priv_transfer(n, messages, bytes * n->crowding);
+  s[REDIST_POINT_TO_POINT] = redist_priv_send_whole(n, messages, bytes);
   if (p->node > 0) {
     s[REDIST_ALLTOALLV] = s[REDIST_POINT_TO_POINT] + n->cost.per_message * (p->size - messages);
     s[REDIST_ALLTOALLW] = s[REDIST_ALLTOALLV];
-    s[REDIST_SCHEDULED] = redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes);
+    s[REDIST_SCHEDULED] = redist_priv_send_pieces(n, messages, bytes);
   }
   for (k = 0; k < REDIST_PRIV_METHODS; k++)
     if (redist_priv_transport_of(k) == NULL) s[k] = 0; /* left out */
@@ -6432,7 +6461,7 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p) {
 REDIST_PRIV_COLD redist_method redist_priv_choose_method(redist_plan *p, redist_priv_error *v) {
   const int measures = p->options.method == REDIST_AUTO && p->options.effort == REDIST_MEASURE;
   redist_priv_fail(v, redist_priv_find_nodes(p),
-                   "an MPI error while the ranks of a node were counted");
+                   "no memory, or an MPI error, while the ranks of a node were counted");
   return measures ? redist_priv_measure(p) : redist_priv_estimate(p);
 }
 
@@ -7442,8 +7471,8 @@ REDIST_PRIV_COLD void redist_priv_fit_network(const int64_t *time, int n, int by
   const double unit = 1e-12; /* seconds in a picosecond */
   const int64_t one = time[REDIST_PRIV_ONE];
   int64_t least = INT64_MAX;
-  int64_t more =
-      redist_priv_clamp((time[REDIST_PRIV_TOGETHER] - one) / (REDIST_PRIV_BURST - 1), 1, one);
+  int64_t more = redist_priv_clamp((time[REDIST_PRIV_TOGETHER] - one) / (REDIST_PRIV_BURST - 1),
+                                   redist_priv_ceil_div(one, REDIST_PRIV_MOST_SHARED), one);
   int k;
   network->latency = (double)(redist_priv_max(one, time[n]) - more) * unit;
   network->cost.per_message = (double)more * unit;

@@ -1,5 +1,5 @@
-/* redist tests: every MPI call of creation, execution and freeing fails once, on one rank after the
-   other. Creation ends with the same code and sentence on all ranks, nothing hangs or leaks, and
+/* redist tests: every MPI call of creation, execution and freeing fails once, and every allocation
+   of creation, on one rank after the other. Creation ends with the same code and sentence on all ranks, nothing hangs or leaks, and
    created plans work. Failures while ranks agree or exchange spread (failing_calls.h): there only
    the failing rank must report an error. MIT licence, see LICENSE. */
 #define _XOPEN_SOURCE 600
@@ -24,38 +24,42 @@ typedef struct {
   redist_method method;
   int node_ranks, arrays, fixed, in_place, measures;
   int refused; /* the system refuses shared memory */
+  int sums;    /* over replicas, through blocks */
 } way;
 
 static const way ways[] = {
-    {"shared", PLAN, REDIST_SHARED, 0, 1, 0, 0, 0, 0},
-    {"shared on nodes of 2", PLAN, REDIST_SHARED, 2, 1, 0, 0, 0, 0},
-    {"shared in place in an arena", PLAN_IN_ARENA, REDIST_SHARED, 0, 1, 0, 1, 0, 0},
-    {"shared in an arena, nodes of 2", PLAN_IN_ARENA, REDIST_SHARED, 2, 1, 0, 0, 0, 0},
-    {"alltoallv", PLAN, REDIST_ALLTOALLV, 0, 1, 0, 0, 0, 0},
-    {"alltoallv in an arena", PLAN_IN_ARENA, REDIST_ALLTOALLV, 0, 1, 0, 0, 0, 0},
-    {"alltoallw, 2 arrays", PLAN, REDIST_ALLTOALLW, 0, 2, 0, 0, 0, 0},
-    {"alltoallw fixed in an arena", PLAN_IN_ARENA, REDIST_ALLTOALLW, 0, 1, 1, 0, 0, 0},
-    {"alltoallw in place", PLAN, REDIST_ALLTOALLW, 0, 1, 0, 1, 0, 0},
-    {"scheduled", PLAN, REDIST_SCHEDULED, 0, 1, 0, 0, 0, 0},
-    {"scheduled in an arena", PLAN_IN_ARENA, REDIST_SCHEDULED, 0, 2, 0, 0, 0, 0},
-    {"messages fixed", PLAN, REDIST_POINT_TO_POINT, 0, 1, 1, 0, 0, 0},
-    {"messages in an arena", PLAN_IN_ARENA, REDIST_POINT_TO_POINT, 0, 1, 0, 1, 0, 0},
-    {"multiphase", PLAN, REDIST_MULTIPHASE, 1, 1, 0, 0, 0, 0},
-    {"multiphase in an arena", PLAN_IN_ARENA, REDIST_MULTIPHASE, 1, 1, 0, 0, 0, 0},
-    {"nodes of 1", PLAN, REDIST_NODES, 1, 2, 0, 0, 0, 0},
-    {"nodes of 2, no shared memory", PLAN, REDIST_NODES, 2, 1, 0, 1, 0, 1},
-    {"nodes dealt out in an arena", PLAN_IN_ARENA, REDIST_NODES, DEALT_TO_2, 1, 0, 0, 0, 0},
-    {"automatic, nodes of 1", PLAN, REDIST_AUTO, 1, 1, 0, 0, 0, 0},
-    {"measured", PLAN, REDIST_AUTO, 0, 1, 0, 0, 1, 0},
-    {"measured in an arena", PLAN_IN_ARENA, REDIST_AUTO, 0, 1, 0, 0, 1, 0},
-    {"an arena", ARENA, REDIST_AUTO, 0, 0, 0, 0, 0, 0},
-    {"calibrating", CALIBRATION, REDIST_AUTO, 0, 0, 0, 0, 0, 0},
-    {"types of a file", FILE_TYPES, REDIST_AUTO, 0, 0, 0, 0, 0, 0}};
+    {"shared", PLAN, REDIST_SHARED, 0, 1, 0, 0, 0, 0, 0},
+    {"shared on nodes of 2", PLAN, REDIST_SHARED, 2, 1, 0, 0, 0, 0, 0},
+    {"shared in place in an arena", PLAN_IN_ARENA, REDIST_SHARED, 0, 1, 0, 1, 0, 0, 0},
+    {"shared in an arena, nodes of 2", PLAN_IN_ARENA, REDIST_SHARED, 2, 1, 0, 0, 0, 0, 0},
+    {"alltoallv", PLAN, REDIST_ALLTOALLV, 0, 1, 0, 0, 0, 0, 0},
+    {"alltoallv in an arena", PLAN_IN_ARENA, REDIST_ALLTOALLV, 0, 1, 0, 0, 0, 0, 0},
+    {"alltoallw, 2 arrays", PLAN, REDIST_ALLTOALLW, 0, 2, 0, 0, 0, 0, 0},
+    {"alltoallw fixed in an arena", PLAN_IN_ARENA, REDIST_ALLTOALLW, 0, 1, 1, 0, 0, 0, 0},
+    {"alltoallw in place", PLAN, REDIST_ALLTOALLW, 0, 1, 0, 1, 0, 0, 0},
+    {"scheduled", PLAN, REDIST_SCHEDULED, 0, 1, 0, 0, 0, 0, 0},
+    {"scheduled in an arena", PLAN_IN_ARENA, REDIST_SCHEDULED, 0, 2, 0, 0, 0, 0, 0},
+    {"messages fixed", PLAN, REDIST_POINT_TO_POINT, 0, 1, 1, 0, 0, 0, 0},
+    {"messages in an arena", PLAN_IN_ARENA, REDIST_POINT_TO_POINT, 0, 1, 0, 1, 0, 0, 0},
+    {"multiphase", PLAN, REDIST_MULTIPHASE, 1, 1, 0, 0, 0, 0, 0},
+    {"multiphase in an arena", PLAN_IN_ARENA, REDIST_MULTIPHASE, 1, 1, 0, 0, 0, 0, 0},
+    {"a sum through blocks", PLAN, REDIST_MULTIPHASE, 0, 1, 0, 0, 0, 0, 1},
+    {"a sum through blocks, nodes of 1", PLAN, REDIST_MULTIPHASE, 1, 1, 0, 0, 0, 0, 1},
+    {"nodes of 1", PLAN, REDIST_NODES, 1, 2, 0, 0, 0, 0, 0},
+    {"nodes of 2, no shared memory", PLAN, REDIST_NODES, 2, 1, 0, 1, 0, 1, 0},
+    {"nodes dealt out in an arena", PLAN_IN_ARENA, REDIST_NODES, DEALT_TO_2, 1, 0, 0, 0, 0, 0},
+    {"automatic, nodes of 1", PLAN, REDIST_AUTO, 1, 1, 0, 0, 0, 0, 0},
+    {"measured", PLAN, REDIST_AUTO, 0, 1, 0, 0, 1, 0, 0},
+    {"measured in an arena", PLAN_IN_ARENA, REDIST_AUTO, 0, 1, 0, 0, 1, 0, 0},
+    {"an arena", ARENA, REDIST_AUTO, 0, 0, 0, 0, 0, 0, 0},
+    {"calibrating", CALIBRATION, REDIST_AUTO, 0, 0, 0, 0, 0, 0, 0},
+    {"types of a file", FILE_TYPES, REDIST_AUTO, 0, 0, 0, 0, 0, 0, 0}};
 
 /* One case: the at-th call fails on one rank during an operation; and its outcome on this rank. */
 typedef struct {
   const way *way;
   int operation, call, at, bad_rank, spreads;
+  int memory; /* the at-th allocation fails in place of a call */
   MPI_Comm comm;
   exchange *e;
   redist_arena *arena;
@@ -77,6 +81,21 @@ static void give_up(int signal_number) {
 }
 
 /* ---- the operations ---- */
+
+/* Replicas that are alike and a destination of zeros: the result is a replica. */
+static redist_op any_of;
+
+static void replicate(exchange *e) {
+  int side;
+  for (side = 0; side < 2; side++) {
+    exchange_axis(&e->arrays[side].axes[0], TEST_WHOLE, e->arrays[side].axes[0].n, 1);
+    exchange_axis(&e->arrays[side].axes[1], TEST_WHOLE, e->arrays[side].axes[1].n, 1);
+    e->arrays[side].replicas = e->size;
+    e->arrays[side].operations = 1;
+    e->arrays[side].list[0].kind = TEST_REPLICATE;
+  }
+  exchange_describe(e);
+}
 
 /* Datatypes for blocks with head, body and tail, and memory of bytes in reverse order. */
 static int make_types(trial *t) {
@@ -105,6 +124,8 @@ static int create(trial *t) {
   options.node_ranks = t->way->node_ranks;
   options.effort = t->way->measures ? REDIST_MEASURE : REDIST_ESTIMATE;
   options.arena = t->arena;
+  options.combine = t->way->sums ? redist_combine_op : NULL;
+  options.context = &any_of;
   getrlimit(RLIMIT_FSIZE, &longest);
   longest.rlim_cur = t->way->refused ? 0 : longest.rlim_max;
   setrlimit(RLIMIT_FSIZE, &longest);
@@ -121,14 +142,19 @@ static int perform(trial *t, int operation) {
     return t->way->kind == ARENA ? redist_arena_free(&t->arena) : redist_plan_free(&t->e->plan);
   if (t->e->plan == NULL) return REDIST_OK;
   exchange_prepare(t->e, 1);
+  if (t->way->sums) memset(t->e->held[1][0], 0, exchange_bytes(t->e, 1));
   return exchange_run(t->e);
 }
 
 /* Where the failure spreads, all later MPI calls fail. */
 static void perform_watched(trial *t, int operation) {
+  const int lacks = t->memory && operation == MAKE && test_rank() == t->bad_rank;
   injected.watched = operation == t->operation || injected.broken;
   injected.call = operation == t->operation && test_rank() == t->bad_rank ? t->call : CALLS;
+  until_failure = lacks ? t->at : -1;
   t->code[operation] = perform(t, operation);
+  injected.hit |= lacks && until_failure < 0;
+  until_failure = -1;
   injected.watched = 0;
   t->hit += test_sum(injected.hit);
   injected.hit = 0;
@@ -142,7 +168,8 @@ static void open_trial(trial *t) {
   PMPI_Comm_set_errhandler(t->comm, MPI_ERRORS_RETURN);
   t->e = exchange_new(t->comm);
   exchange_rows(t->e, 24, 16, TEST_CYCLIC);
-  t->e->seed = 1; /* chains of plans have several phases */
+  if (w->sums) replicate(t->e);
+  t->e->seed = !w->sums; /* chains of plans have several phases */
   t->e->method = w->method;
   t->e->count = w->arrays;
   t->e->many = w->arrays > 1;
@@ -216,8 +243,9 @@ static int nothing_is_left(const trial *t, const int *before, int64_t blocks) {
 static int run(trial *t) {
   const int64_t blocks = live_blocks;
   int before[KINDS], right, created, arrived;
-  snprintf(at_work, sizeof at_work, "%s: %s, call %d of MPI_%s fails on rank %d", t->way->name,
-           operation_name[t->operation], t->at, call_name[t->call], t->bad_rank);
+  snprintf(at_work, sizeof at_work, "%s: %s, call %d of %s%s fails on rank %d", t->way->name,
+           operation_name[t->operation], t->at, t->memory ? "malloc" : "MPI_",
+           t->memory ? "" : call_name[t->call], t->bad_rank);
   memcpy(before, live, sizeof before);
   alarm(20);
   open_trial(t);
@@ -242,9 +270,12 @@ static int run(trial *t) {
 
 /* ---- all cases ---- */
 
+enum { MEMORY = CALLS + 1 };
+
 static int fail_once(const way *w, int operation, int call, int at, int bad_rank) {
   trial t;
   memset(&t, 0, sizeof t);
+  t.memory = call == MEMORY;
   t.way = w;
   t.operation = operation;
   t.call = call;
@@ -255,26 +286,31 @@ static int fail_once(const way *w, int operation, int call, int at, int bad_rank
 }
 
 /* A frequent call fails the first times, in the middle, and the last time. Failures that spread are
-   tested on two ranks only: among more, broken ranks write into freed memory. Runs on more than two
-   ranks take longer, and test less. */
+   tested on two ranks only: among more, broken ranks write into freed memory, unless they only
+   send messages, as sums do between nodes of one rank. Runs on more than two ranks take longer, and
+   test less. A function that combines reports no error. */
 static void check_call(const way *w, int operation, int call, int calls) {
   enum { FIRST = 3, MANY = 6 };
   const int spreads = operation == RUN || call_spreads[call], several = test_size() > 2;
-  const int step = spreads ? 2 : several ? test_size() : 1;
+  const int sends = w->sums && w->node_ranks == 1 && operation == RUN;
+  const int step = spreads ? 2 : several ? test_size() : 1, most = several && !sends ? 1 : calls;
   int at, bad_rank;
-  for (at = 0; at < (several ? 1 : calls) && at < calls && !(several && spreads); at++)
+  if (several && spreads && !sends) return;
+  if (operation == RUN && (call == CALL_Type_size || call == CALL_Reduce_local)) return;
+  for (at = 0; at < most && at < calls; at++)
     if (calls <= MANY || at < FIRST || at == calls / 2 || at == calls - 1)
       for (bad_rank = step == 1 ? 0 : (at + call) % step; bad_rank < test_size(); bad_rank += step)
         fail_once(w, operation, call, at, bad_rank);
 }
 
 static void check_way(const way *w) {
-  int counts[CALLS], operation, call;
+  int counts[CALLS], operation, call, k = 0;
   for (operation = MAKE; operation < OPERATIONS; operation++) {
     fail_once(w, operation, CALLS, 0, 0);
     PMPI_Allreduce(injected.counts, counts, CALLS, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     for (call = 0; call < CALLS; call++) check_call(w, operation, call, counts[call]);
   }
+  while (w->kind < CALIBRATION && fail_once(w, MAKE, MEMORY, k, k % test_size())) k++;
 }
 
 int main(int count, char **arguments) {
@@ -282,6 +318,8 @@ int main(int count, char **arguments) {
   MPI_Init(&count, &arguments);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   PMPI_Comm_dup(MPI_COMM_WORLD, &injected.telling);
+  any_of.op = MPI_BOR;
+  any_of.type = MPI_UINT64_T;
   signal(SIGALRM, give_up);
   for (k = 0; k < (int)(sizeof ways / sizeof *ways); k++) check_way(&ways[k]);
   PMPI_Comm_free(&injected.telling);

@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 #include <signal.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #define REDIST_PRIV_NODE_MESSAGE message_bytes
 static double message_bytes = 65536;
@@ -182,9 +183,12 @@ static int chosen(exchange *e, redist_method asked, int shape, double message, d
 /* Where messages are dear and there are several ranks on a node, carriers carry; where bytes are
    dear, or each node has one rank, they do not. */
 static void check_choice(void) {
-  exchange *small = transposition(1), *large = transposition(4000 / test_size());
+  exchange *small = transposition(1), *medium = transposition(100),
+           *large = transposition(4000 / test_size());
   int method = chosen(small, REDIST_AUTO, 2, 1e-3, 1e-9);
   test_case_all(method == REDIST_NODES, "dear messages: method %d", method);
+  method = chosen(medium, REDIST_AUTO, 2, 1e-3, 1e-6);
+  test_case_all(method == REDIST_NODES, "dear messages and bytes: method %d", method);
   method = chosen(small, REDIST_AUTO, 1, 1e-3, 1e-9);
   test_case_all(method != REDIST_NODES, "nodes of one rank: method %d", method);
   method = chosen(large, REDIST_AUTO, 2, 1e-9, 1e-3);
@@ -194,9 +198,26 @@ static void check_choice(void) {
   method = chosen(large, REDIST_SHARED, 2, 0, 0);
   test_case_all(method == REDIST_SHARED, "shared memory, long messages: method %d", method);
   exchange_release(small);
+  exchange_release(medium);
   exchange_release(large);
   free(small);
+  free(medium);
   free(large);
+}
+
+/* Where other programs keep a rank from its core, one message seems to take longer than several: a
+   message still costs something. */
+static void check_fit(void) {
+  enum { N = 9 };
+  const int64_t busy[N + 1] = {700000000, 600000000, 1, 1, 1, 1, 1, 1, 1, 1},
+                         idle[N + 1] = {11000000, 18000000, 1, 1, 1, 1, 1, 1, 1, 1};
+  redist_priv_network network;
+  redist_priv_fit_network(busy, N, 1, &network);
+  test_case_all(network.cost.per_message > network.latency / 50, "a busy machine: %g of %g",
+                network.cost.per_message, network.latency);
+  redist_priv_fit_network(idle, N, 1, &network);
+  test_case_all(network.cost.per_message > 0.99e-6 && network.cost.per_message < 1.01e-6,
+                "an idle machine: %g", network.cost.per_message);
 }
 
 /* Between two nodes one message, or, if it is worth it, one for each rank of a node. */
@@ -215,6 +236,75 @@ static void check_several(double bytes, int expected) {
   redist_plan_free(&e->plan);
   exchange_release(e);
   free(e);
+}
+
+/* ---- executions that overlap ---- */
+
+/* Nodes of two ranks; a block from rank 0 to 4, from 2 to 0, from 4 to 2, in place. Rank 1 carries
+   what rank 0 sends, but not what it receives, and is late to notice that this is sent. The second
+   execution must not overwrite rank 0's array before it is packed. On 6 ranks or more. */
+static void check_late_carrier(void) {
+  enum { N = 50, LATE = 1 };
+  const struct timespec pause = {0, 50000000};
+  const int from_rank[] = {0, 2, 4}, to_rank[] = {4, 0, 2}, rank = test_rank();
+  const redist_layout blocks = redist_layout_1d(redist_block(3 * N, 3)),
+                      from = redist_on_ranks(blocks, from_rank),
+                      to = redist_on_ranks(blocks, to_rank);
+  const int holds = rank % 2 == 0 && rank < 6, source = rank / 2, arrives = (source + 1) % 3;
+  redist_options options;
+  redist_plan *plan = NULL;
+  int array[N], k, i, good;
+  memset(&options, 0, sizeof options);
+  options.node_ranks = 2;
+  options.in_place = 1;
+  options.method = REDIST_NODES;
+  good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_INT, &options, &plan) == REDIST_OK &&
+         stats_of(plan).method == REDIST_NODES;
+  for (k = 0; k < 2 && good; k++) {
+    for (i = 0; i < N; i++) array[i] = (3 * k + source) * N + i;
+    if (k == 0 && rank == LATE) test_sum(0);
+    good = redist_start(plan, holds ? array : NULL, holds ? array : NULL) == REDIST_OK;
+    if (k == 0 && rank != LATE) test_sum(0);
+    if (k == 0 && rank == LATE) nanosleep(&pause, NULL);
+    good = redist_wait(plan) == REDIST_OK && good;
+    for (i = 0; i < N && holds; i++) good = good && array[i] == (3 * k + arrives) * N + i;
+  }
+  test_case_all(good, "in place, a carrier is late");
+  redist_plan_free(&plan);
+}
+
+/* Two plans of an arena without shared memory run at once. What a rank receives from a carrier of
+   the one, it must not take for what it carries for the other. */
+static void check_two_plans(void) {
+  exchange *e[2];
+  redist_options options;
+  redist_arena *arena = NULL;
+  int k, code = REDIST_OK, good;
+  memset(&options, 0, sizeof options);
+  options.node_ranks = 2;
+  limit_files(EVERYWHERE, 0);
+  redist_arena_create(MPI_COMM_WORLD, 1000, &arena);
+  options.arena = arena;
+  for (k = 0; k < 2; k++) {
+    e[k] = transposition(4);
+    e[k]->method = REDIST_NODES;
+    e[k]->way = START_TEST;
+    e[k]->seed = (uint64_t)k;
+    code = code == REDIST_OK ? exchange_create_with(e[k], &options) : code;
+    exchange_prepare(e[k], 1);
+  }
+  limit_files(NOWHERE, 0);
+  good = code == REDIST_OK && !e[0]->plan->carriers->shared;
+  for (k = 0; k < 2 && good; k++) good = exchange_start(e[k]) == REDIST_OK;
+  for (k = 0; k < 2 && good; k++) good = exchange_finish_by_testing(e[k]->plan) == REDIST_OK;
+  for (k = 0; k < 2; k++) {
+    good = good && exchange_arrived(e[k], 1);
+    redist_plan_free(&e[k]->plan);
+    exchange_release(e[k]);
+    free(e[k]);
+  }
+  test_case_all(good, "two plans of an arena at once: code %d", code);
+  redist_arena_free(&arena);
 }
 
 /* ---- limits ---- */
@@ -305,7 +395,10 @@ int main(int count, char **arguments) {
   check_pairs(count > 1 ? atoi(arguments[1]) : 216);
   check_several(1, test_size() / 2);
   check_several(65536, 1);
+  check_two_plans();
+  if (test_size() >= 6) check_late_carrier();
   check_choice();
+  check_fit();
   for (refusal = NOWHERE; refusal < REFUSALS; refusal++) check_limit(2, refusal);
   for (k = 1; k < ALL_SHAPES; k++)
     if (count_nodes(shapes[k]) > 1) check_report(shapes[k]);

@@ -10,6 +10,8 @@ static long long test_piece_bytes = 262144;
 #define TEST_ELEMENTS 1024
 #define TEST_LARGEST 1000
 #include "oracle.h"
+#include "shapes.h"
+
 #include "redist_plan.h"
 #include "test_mpi.h"
 
@@ -43,6 +45,8 @@ static const setting settings[] = {
     {"shared, both in the arena, far", REDIST_SHARED, 7, 1, {1, 1}, FAR_APART, 0, 64, 0},
     {"nodes of 2", REDIST_NODES, 15, 0, {0, 0}, 0, 0, 262144, 2},
     {"nodes of 2, arena", REDIST_NODES, 15, 1, {1, 1}, NEAR, 0, 64, 2},
+    {"nodes dealt out", REDIST_NODES, 15, 0, {0, 0}, 0, 0, 262144, DEALT_TO_2},
+    {"uneven nodes, arena", REDIST_NODES, 15, 1, {1, 1}, NEAR, 0, 64, UNEVEN},
     {"multiphase", REDIST_MULTIPHASE, -1, 0, {0, 0}, 0, 0, 0, 0},
     {"automatic", REDIST_AUTO, -1, 0, {0, 0}, 0, 0, 0, 0},
 };

@@ -221,36 +221,37 @@ static void check_order(int node_ranks) {
   redist_arena_free(&options.arena);
 }
 
-/* Blocks of a cyclic axis that begin elsewhere, too few to be dealt out: they are cut. On 6 ranks
-   or more. */
-static void check_few_blocks(void) {
-  enum { BLOCKS = 5 };
-  const int replicas = test_size() / 2, block = 2 * replicas, place = test_rank() % 2;
+/* Blocks of a cyclic axis that begin elsewhere: what arrives, and that each rank keeps the part that
+   it sums. On 6 ranks or more. */
+static void check_cyclic(int blocks, int block, int columns) {
+  const int replicas = test_size() / 2, place = test_rank() % 2;
   const int holds = test_rank() < 2 * replicas;
-  const redist_axis axis = redist_starting_at(redist_block_cyclic(BLOCKS * block, block, 2), 1);
-  const redist_layout all = redist_replicated(redist_layout_1d(axis), replicas);
+  const redist_axis axis = redist_starting_at(redist_block_cyclic(blocks * block, block, 2), 1);
+  const redist_layout all =
+      redist_replicated(redist_layout_2d(axis, redist_whole(columns)), replicas);
   const redist_options options = options_of(REDIST_MULTIPHASE, &sum_of_doubles);
-  const int n = holds ? (int)redist_axis_count(&axis, place) : 0;
+  const int n = holds ? columns * (int)redist_axis_count(&axis, place) : 0, sent = n / replicas;
   double *from = malloc((size_t)(n + 1) * sizeof *from), *to = malloc((size_t)(n + 1) * sizeof *to);
   redist_plan *plan = NULL;
+  redist_stats stats;
   int i, k, good;
-  if (replicas < 3) {
-    free(from);
-    free(to);
-    return;
-  }
   for (i = 0; i < n; i++) {
     from[i] = 1000 * test_rank() + i;
     to[i] = 0.5;
   }
   good = redist_plan_create(MPI_COMM_WORLD, &all, &all, MPI_DOUBLE, &options, &plan) == 0 &&
-         redist_execute(plan, from, to) == REDIST_OK && stats_of(plan).phases == 2;
+         redist_execute(plan, from, to) == REDIST_OK;
+  stats = stats_of(plan);
   for (i = 0; i < n; i++) {
     double expected = 0.5;
     for (k = 0; k < replicas; k++) expected += 1000 * (place + 2 * k) + i;
     good = good && to[i] == expected;
   }
-  test_case_all(good, "few blocks of a cyclic axis");
+  test_case_all(good && stats.phases == 2 &&
+                    stats.bytes_sent == 2 * (replicas - 1) * sent * (int64_t)sizeof *to &&
+                    stats.bytes_received == stats.bytes_sent,
+                "%d blocks of %d rows of %d: %.0f bytes sent, %.0f received", blocks, block,
+                columns, (double)stats.bytes_sent, (double)stats.bytes_received);
   redist_plan_free(&plan);
   free(from);
   free(to);
@@ -337,7 +338,11 @@ int main(int count, char **arguments) {
                 "%d filled, %d added, %d of boxes, %d block-cyclic", through[FILL], through[ADD],
                 boxed, cyclic);
   for (k = 0; k < 3; k++) check_order(k);
-  check_few_blocks();
+  if (test_size() >= 6) {
+    check_cyclic(5, 2 * (test_size() / 2), 1); /* too few to be dealt out: they are cut */
+    check_cyclic(6 * (test_size() / 2), 7, 1);
+  }
+  if (test_size() == 8) check_cyclic(24, 7, 80); /* both axes are cut */
   check_refusals();
   status = test_report_all("plan_blocks");
   MPI_Finalize();

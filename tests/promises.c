@@ -838,7 +838,7 @@ int main(int count, char **arguments) {
     check_independence(REDIST_POINT_TO_POINT);
     check_independence(REDIST_SCHEDULED);
     check_choice(0, REDIST_SHARED);
-    check_choice(1, REDIST_SCHEDULED);
+    check_choice(1, REDIST_POINT_TO_POINT);
   }
   if (test_size() > 1) {
     check_streaming();
