@@ -5378,7 +5378,8 @@ REDIST_PRIV_COLD void redist_priv_choose_tiles(redist_priv_step *s, int stream) 
   t->strips = t->turned && contiguous && s->outer.from == s->unit &&
               (s->unit == 4 || s->unit == 8 || s->unit == 16);
   t->stream = stream && contiguous;
-  by_function = t->strips && t->combine == 1 + REDIST_PRIV_ROUND ? 0 : t->combine;
+  by_function =
+      t->strips && REDIST_PRIV_CONVERTS(t->combine == 1 + REDIST_PRIV_ROUND) ? 0 : t->combine;
   t->large = t->strips && (by_function == 1 || (by_function && !t->stream));
   t->buffered =
       by_function == 1 || (t->strips ? by_function || (t->stream && pitch % 16 != 0) : contiguous);
