@@ -3297,8 +3297,15 @@ REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p) {
   REDIST_FREE(c->before);
 }
 
+/* Whether the execution in progress calls the blocking MPI_Alltoallv. */
+REDIST_PRIV int redist_priv_is_synchronous(const redist_plan *p) {
+  return p->synchronous && p->blocking && p->transport->method == REDIST_ALLTOALLV;
+}
+
+/* MPICH 4.0 never completes a persistent collective that was never started. */
 REDIST_PRIV_COLD int redist_priv_collective_test(redist_plan *p, int *done) {
-  if (MPI_Test(&p->state.collective.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+  *done = redist_priv_is_synchronous(p);
+  if (!*done && MPI_Test(&p->state.collective.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
     return REDIST_ERR_MPI;
   if (!*done) return REDIST_OK;
   redist_priv_copy_all_staged(p, REDIST_PRIV_TO);
@@ -3358,7 +3365,7 @@ REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p) {
   const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
   void *to = redist_priv_memory(p, REDIST_PRIV_TO);
   int code;
-  if (p->synchronous && p->blocking && c->unit_bytes > 0)
+  if (redist_priv_is_synchronous(p))
     code = MPI_Alltoallv(from, f->counts, f->offsets, *f->types, to, t->counts, t->offsets,
                          *t->types, p->comm);
   else if (c->request != MPI_REQUEST_NULL)

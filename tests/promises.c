@@ -450,8 +450,8 @@ static void check_collective(int shape, int variant, redist_method method) {
   const int makes_types = !packs && variant == SEVERAL;
   int round, good = exchange_create_with(e, &options) == REDIST_OK && is_method(e, method);
   for (round = 0; round < ROUNDS + 1 && all_say(good); round++) {
-    const int blocks = packs && round == 1; /* as REDIST_MEASURE finds for redist_execute */
-    e->plan->synchronous = round > 0;
+    const int blocks = packs && round == 0; /* as REDIST_MEASURE finds for redist_execute */
+    e->plan->synchronous = round != 1;
     e->way = round < 2 ? EXECUTE : START_TEST;
     good = observe_data(e, round) && (profile.others == 0 || (makes_types && round == 0)) &&
            profile.posts == 1 && profile.count[PROFILE_COLLECTIVE] == 1 &&
