@@ -26,6 +26,20 @@ static inline void give_up(const char *format, ...) {
   exit(1);
 }
 
+/* Options that several programs have. */
+#define OPTION_COUNT(option, variable, highest, text)                                       \
+  {                                                                                         \
+    .name = option, .argument = "K", .integer = &(variable), .least = 1, .most = (highest), \
+    .help = text                                                                            \
+  }
+#define OPTION_SECONDS(variable, text) \
+  { .name = "--seconds", .argument = "S", .real = &(variable), .most = 3600, .help = text }
+#define OPTION_CSV(variable)                                  \
+  {                                                           \
+    .name = "--csv", .argument = "FILE", .text = &(variable), \
+    .help = "write the figures to FILE too"                   \
+  }
+
 /* Begins an MPI program whose options the table lists. Returns -1 to continue, else the exit
    status. */
 static inline int start(const option *table, int argc, char **argv, int *rank, int *ranks,

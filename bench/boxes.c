@@ -355,26 +355,17 @@ int main(int argc, char **argv) {
   const char *csv = NULL;
   int64_t most = 46;
   size_t k;
-  const option table[] = {
-      {.name = "--most",
-       .argument = "N",
-       .integer = &most,
-       .least = 10,
-       .most = 46,
-       .help = "boxes along a side: 10, 30 and 46, up to N"},
-      {.name = "--samples",
-       .argument = "K",
-       .integer = &b.samples,
-       .least = 1,
-       .most = MOST_SAMPLES,
-       .help = "of each case at most (default 100)"},
-      {.name = "--seconds",
-       .argument = "S",
-       .real = &b.seconds,
-       .most = 3600,
-       .help = "for each case (default 3)"},
-      {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
-      {.name = NULL}};
+  const option table[] = {{.name = "--most",
+                           .argument = "N",
+                           .integer = &most,
+                           .least = 10,
+                           .most = 46,
+                           .help = "boxes along a side: 10, 30 and 46, up to N"},
+                          OPTION_COUNT("--samples", b.samples, MOST_SAMPLES,
+                                       "of each case at most (default 100)"),
+                          OPTION_SECONDS(b.seconds, "for each case (default 3)"),
+                          OPTION_CSV(csv),
+                          {.name = NULL}};
   int status =
       start(table, argc, argv, &b.rank, &b.ranks, "boxes",
             "A level of boxes with ghost cells: plans, and exchanges beside loops by hand.");

@@ -92,20 +92,11 @@ int main(int argc, char **argv) {
   static const int64_t sizes[] = {200, 2000};
   bench b = {.samples = 200, .seconds = 1};
   const char *csv = NULL;
-  const option table[] = {
-      {.name = "--samples",
-       .argument = "K",
-       .integer = &b.samples,
-       .least = 1,
-       .most = MOST_SAMPLES,
-       .help = "of each size at most (default 200)"},
-      {.name = "--seconds",
-       .argument = "S",
-       .real = &b.seconds,
-       .most = 3600,
-       .help = "for each line (default 1)"},
-      {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
-      {.name = NULL}};
+  const option table[] = {OPTION_COUNT("--samples", b.samples, MOST_SAMPLES,
+                                       "of each size at most (default 200)"),
+                          OPTION_SECONDS(b.seconds, "for each line (default 1)"),
+                          OPTION_CSV(csv),
+                          {.name = NULL}};
   int status =
       start(table, argc, argv, &b.rank, &b.ranks, "create", "What a plan costs that runs once.");
   if (status < 0) {

@@ -220,20 +220,12 @@ int main(int argc, char **argv) {
                            .least = 1,
                            .most = 40000,
                            .help = "rows and columns of a block (default 64)"},
-                          {.name = "--samples",
-                           .argument = "K",
-                           .integer = &set.samples,
-                           .least = 1,
-                           .most = 1000,
-                           .help = "of each time (default 5)"},
+                          OPTION_COUNT("--samples", set.samples, 1000, "of each time (default 5)"),
                           {.name = "--file",
                            .argument = "FILE",
                            .text = &set.file,
                            .help = "FILE.0, FILE.1, FILE.2 are written and removed"},
-                          {.name = "--csv",
-                           .argument = "FILE",
-                           .text = &set.csv,
-                           .help = "also write the figures there"},
+                          OPTION_CSV(set.csv),
                           {.name = NULL}};
   memset(&b, 0, sizeof b);
   b.set = &set;

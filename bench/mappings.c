@@ -245,12 +245,7 @@ int main(int argc, char **argv) {
                            .least = 1,
                            .most = 40000,
                            .help = "rows and columns in time (default 2048)"},
-                          {.name = "--samples",
-                           .argument = "K",
-                           .integer = &samples,
-                           .least = 1,
-                           .most = 100000,
-                           .help = "of each time (default 100)"},
+                          OPTION_COUNT("--samples", samples, 100000, "of each time (default 100)"),
                           {.name = NULL}};
   status = start(table, argc, argv, &rank, &ranks, "mappings",
                  "What relabelling saves, on paper and in time.");

@@ -266,26 +266,17 @@ static void measure(const bench *b, const sets *s) {
 int main(int argc, char **argv) {
   bench b = {.n = 10000000, .samples = 200, .seconds = 3};
   const char *csv = NULL;
-  const option table[] = {
-      {.name = "--n",
-       .argument = "N",
-       .integer = &b.n,
-       .least = 1,
-       .most = 1000000000,
-       .help = "indices (default 10,000,000)"},
-      {.name = "--samples",
-       .argument = "K",
-       .integer = &b.samples,
-       .least = 1,
-       .most = MOST_SAMPLES,
-       .help = "of each case at most (default 200)"},
-      {.name = "--seconds",
-       .argument = "S",
-       .real = &b.seconds,
-       .most = 3600,
-       .help = "for each case (default 3)"},
-      {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
-      {.name = NULL}};
+  const option table[] = {{.name = "--n",
+                           .argument = "N",
+                           .integer = &b.n,
+                           .least = 1,
+                           .most = 1000000000,
+                           .help = "indices (default 10,000,000)"},
+                          OPTION_COUNT("--samples", b.samples, MOST_SAMPLES,
+                                       "of each case at most (default 200)"),
+                          OPTION_SECONDS(b.seconds, "for each case (default 3)"),
+                          OPTION_CSV(csv),
+                          {.name = NULL}};
   int status = start(table, argc, argv, &b.rank, &b.ranks, "owners",
                      "Axes by owners and lists, beside lists of positions by hand.");
   if (status < 0) {

@@ -133,25 +133,16 @@ int main(int argc, char **argv) {
   static const int64_t sizes[] = {1000, 8000, 125000, 1000000};
   bench b = {.samples = 200, .seconds = 1};
   const char *csv = NULL;
-  const option table[] = {
-      {.name = "--samples",
-       .argument = "K",
-       .integer = &b.samples,
-       .least = 1,
-       .most = MOST_SAMPLES,
-       .help = "of each size at most (default 200)"},
-      {.name = "--node-ranks",
-       .argument = "R",
-       .integer = &b.node_ranks,
-       .most = 1000000,
-       .help = "ranks that share memory (default 0: as MPI finds them)"},
-      {.name = "--seconds",
-       .argument = "S",
-       .real = &b.seconds,
-       .most = 3600,
-       .help = "for each line (default 1)"},
-      {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
-      {.name = NULL}};
+  const option table[] = {OPTION_COUNT("--samples", b.samples, MOST_SAMPLES,
+                                       "of each size at most (default 200)"),
+                          {.name = "--node-ranks",
+                           .argument = "R",
+                           .integer = &b.node_ranks,
+                           .most = 1000000,
+                           .help = "ranks that share memory (default 0: as MPI finds them)"},
+                          OPTION_SECONDS(b.seconds, "for each line (default 1)"),
+                          OPTION_CSV(csv),
+                          {.name = NULL}};
   int status = start(table, argc, argv, &b.rank, &b.ranks, "replicas",
                      "Replicas beside MPI_Bcast, MPI_Reduce and MPI_Allreduce.");
   if (status < 0) {

@@ -341,10 +341,7 @@ int main(int argc, char **argv) {
                            .least = 0,
                            .most = 1e9,
                            .help = "places up to which all traffic is counted (default 10000)"},
-                          {.name = "--csv",
-                           .argument = "FILE",
-                           .text = &s.csv,
-                           .help = "write the figures to FILE too"},
+                          OPTION_CSV(s.csv),
                           {.name = NULL}};
   char wrong[512];
   options_result result = options_read(table, argc, argv, wrong, sizeof wrong);

@@ -293,12 +293,7 @@ int main(int argc, char **argv) {
   int64_t batch = 20;
   const char *csv = NULL;
   const option table[] = {
-      {.name = "--samples",
-       .argument = "K",
-       .integer = &b.samples,
-       .least = 1,
-       .most = 100000,
-       .help = "of each small exchange (default 1000)"},
+      OPTION_COUNT("--samples", b.samples, 100000, "of each small exchange (default 1000)"),
       {.name = "--batch",
        .argument = "K",
        .integer = &batch,
@@ -311,12 +306,8 @@ int main(int argc, char **argv) {
        .least = 1,
        .most = MOST_SAMPLES,
        .help = "of each size at most (default 40)"},
-      {.name = "--seconds",
-       .argument = "S",
-       .real = &b.seconds,
-       .most = 3600,
-       .help = "for the plans of a size, once there were three (default 2)"},
-      {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
+      OPTION_SECONDS(b.seconds, "for the plans of a size, once there were three (default 2)"),
+      OPTION_CSV(csv),
       {.name = NULL}};
   int status = start(table, argc, argv, &b.rank, &b.ranks, "small",
                      "What redist adds to a small exchange, and what creating a plan costs.");

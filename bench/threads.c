@@ -158,21 +158,20 @@ static void execute(int64_t n, int rank, int ranks, int threads) {
 int main(int argc, char **argv) {
   int64_t least = 16, most = 256;
   const char *csv = NULL;
-  const option table[] = {
-      {.name = "--least",
-       .argument = "MB",
-       .integer = &least,
-       .least = 1,
-       .most = 10000,
-       .help = "megabytes of the first array (default 16)"},
-      {.name = "--most",
-       .argument = "MB",
-       .integer = &most,
-       .least = 1,
-       .most = 10000,
-       .help = "then four times as many, up to MB (default 256)"},
-      {.name = "--csv", .argument = "FILE", .text = &csv, .help = "write the figures to FILE too"},
-      {.name = NULL}};
+  const option table[] = {{.name = "--least",
+                           .argument = "MB",
+                           .integer = &least,
+                           .least = 1,
+                           .most = 10000,
+                           .help = "megabytes of the first array (default 16)"},
+                          {.name = "--most",
+                           .argument = "MB",
+                           .integer = &most,
+                           .least = 1,
+                           .most = 10000,
+                           .help = "then four times as many, up to MB (default 256)"},
+                          OPTION_CSV(csv),
+                          {.name = NULL}};
   int rank, ranks, threads = omp_get_max_threads();
   int status = start(
       table, argc, argv, &rank, &ranks, "threads",
