@@ -6146,9 +6146,11 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transport_of(int metho
   return t->name == NULL ? NULL : t;
 }
 
+/* Whole messages, or a schedule's pieces, which any max_buffer can hold. */
 REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p) {
-  const double *s = p->predicted;
-  return s[REDIST_SCHEDULED] > 0 && s[REDIST_SCHEDULED] < s[REDIST_POINT_TO_POINT]
+  const double *s = p->predicted, most = (double)p->options.max_buffer;
+  const int scarce = most > 0 && 2 * (double)p->agreed.bytes > most;
+  return s[REDIST_SCHEDULED] > 0 && (scarce || s[REDIST_SCHEDULED] < s[REDIST_POINT_TO_POINT])
              ? REDIST_SCHEDULED
              : REDIST_POINT_TO_POINT;
 }
