@@ -1,7 +1,8 @@
 /* redist tests: every MPI call of creation, execution and freeing fails once, and every allocation
-   of creation, on one rank after the other. Creation ends with the same code and sentence on all ranks, nothing hangs or leaks, and
-   created plans work. Failures while ranks agree or exchange spread (failing_calls.h): there only
-   the failing rank must report an error. MIT licence, see LICENSE. */
+   of creation, on one rank after the other. Creation ends with the same code and sentence on all
+   ranks, nothing hangs or leaks, and created plans work. Failures while ranks agree or exchange
+   spread (failing_calls.h): there only the failing rank must report an error. MIT licence, see
+   LICENSE. */
 #define _XOPEN_SOURCE 600
 #include <signal.h>
 #include <stdlib.h>
