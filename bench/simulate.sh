@@ -12,7 +12,7 @@
 here=$(dirname "$0")
 BUILD=${BUILD:-build}
 JOBS=${JOBS:-2}
-work=$BUILD/simulate
+work=$BUILD/simulated
 mode=${1:-quick}
 
 command -v smpicc >/dev/null && command -v smpirun >/dev/null ||
