@@ -155,8 +155,8 @@
    did). Waiting: */
 /* tests before the processor is yielded; build/small on more ranks than cores */
 #define REDIST_PRIV_TRIES 20
-#define REDIST_PRIV_PROGRESS \
-  64 /* tests of flags alone per call of MPI, for other messages; chosen */
+/* tests of flags alone per call of MPI, which progresses other messages; chosen */
+#define REDIST_PRIV_PROGRESS 64
 
 /* A datatype of scattered elements: elements in each of those that it consists of; chosen */
 #define REDIST_PRIV_IN_A_TYPE 1048576
@@ -2254,10 +2254,10 @@ REDIST_PRIV_COLD int redist_priv_keep_products(redist_plan *p, redist_priv_part 
                                                redist_priv_product *product) {
   const int images = redist_priv_blocks_of(&part->half[REDIST_PRIV_FROM].peers[product->held]);
   const redist_priv_half *to = &part->half[REDIST_PRIV_TO];
-  const redist_priv_held_place *there = (const redist_priv_held_place *)
-                                   redist_priv_find(to->place, to->places, sizeof *there,
-                                                    product->place[REDIST_PRIV_TO]),
-                               *here = &part->half[REDIST_PRIV_FROM].place[product->held];
+  const redist_priv_held_place *here = &part->half[REDIST_PRIV_FROM].place[product->held];
+  const redist_priv_held_place *there =
+      (const redist_priv_held_place *)redist_priv_find(to->place, to->places, sizeof *there,
+                                                       product->place[REDIST_PRIV_TO]);
   const int apart = here->begin + here->storage.size <= there->begin ||
                     there->begin + there->storage.size <= here->begin;
   int code = REDIST_OK;

@@ -120,7 +120,8 @@ static void close_level(level *x) {
   free(x->offset);
 }
 
-/* ten in eleven tiles have a box, or as many as before, of which one in twenty has gone */
+/* A level in which ten of eleven tiles have a box, drawn at random; or, after another one, those of
+   which one in twenty has gone, and as many in tiles that had none. */
 static level draw_level(const bench *b, const level *before) {
   level x = {.tiles = {b->tiles + b->tiles / 10, b->tiles, b->tiles}};
   const int64_t all = tiles_of(&x), boxes = b->tiles * b->tiles * b->tiles;
@@ -134,7 +135,7 @@ static level draw_level(const bench *b, const level *before) {
   }
   for (moved = before != NULL ? boxes / 20 : boxes; moved > 0;) {
     t = (int64_t)draw((uint64_t)all);
-    if (x.number[t] >= 0 || (before != NULL && before->number[t] >= 0 && all > boxes)) continue;
+    if (x.number[t] >= 0 || (before != NULL && before->number[t] >= 0)) continue;
     x.number[t] = 0;
     moved--;
   }
