@@ -2254,10 +2254,10 @@ REDIST_PRIV_COLD int redist_priv_keep_products(redist_plan *p, redist_priv_part 
                                                redist_priv_product *product) {
   const int images = redist_priv_blocks_of(&part->half[REDIST_PRIV_FROM].peers[product->held]);
   const redist_priv_half *to = &part->half[REDIST_PRIV_TO];
-  const redist_priv_held_place *here = &part->half[REDIST_PRIV_FROM].place[product->held];
   const redist_priv_held_place *there =
       (const redist_priv_held_place *)redist_priv_find(to->place, to->places, sizeof *there,
                                                        product->place[REDIST_PRIV_TO]);
+  const redist_priv_held_place *here = &part->half[REDIST_PRIV_FROM].place[product->held];
   const int apart = here->begin + here->storage.size <= there->begin ||
                     there->begin + there->storage.size <= here->begin;
   int code = REDIST_OK;
