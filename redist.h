@@ -137,7 +137,7 @@ extern "C" {
      REDIST_NO_NODES: methods of redist_plan.h. A plan that asks for one by name fails
      (REDIST_ERR_ARGUMENT);
      - REDIST_SMALL: all of these, and the instructions of particular processors. Plans send
-     whole messages, for which max_buffer must have room. */
+     whole messages, for which max_buffer must have room, and copy short runs one by one. */
 
 #ifdef REDIST_SMALL
 #undef REDIST_NO_TEXT
@@ -4964,8 +4964,12 @@ typedef struct {
 enum redist_priv_conversions { REDIST_PRIV_NARROW = 1, REDIST_PRIV_WIDEN, REDIST_PRIV_ROUND };
 #ifdef REDIST_SMALL
 #define REDIST_PRIV_CONVERTS(conversion) 0 /* by functions, as elements are combined */
+#define REDIST_PRIV_STREAMS_IF(stream) 0
+#define REDIST_PRIV_TABLES 0 /* short runs are copied one by one */
 #else
 #define REDIST_PRIV_CONVERTS(conversion) (conversion)
+#define REDIST_PRIV_STREAMS_IF(stream) (stream)
+#define REDIST_PRIV_TABLES 1
 #endif
 
 /* The default store policy: overwrite, elements of so many bytes. */
@@ -5356,7 +5360,7 @@ REDIST_PRIV void redist_priv_write(const redist_priv_policy *a, int stream, redi
       a->function(from, to, bytes / a->element, a->context);
     else if (a->function != NULL)
       redist_priv_stream_converted(a, bytes / a->element, from, to);
-    else if (stream)
+    else if (REDIST_PRIV_STREAMS_IF(stream))
       redist_priv_stream(to, from, bytes, row.from);
     else
       memcpy(to, from, (size_t)bytes);
@@ -5921,7 +5925,8 @@ REDIST_PRIV_COLD int redist_priv_list_options(redist_priv_compiler *c, const red
                                               const int64_t *begin, const int64_t *end) {
   const redist_priv_manner *w = &c->manner;
   const int inner = redist_priv_fastest(m, w->side[1]);
-  const int tables = c->scattered < 0 && inner == redist_priv_fastest(m, w->side[0]) &&
+  const int tables = REDIST_PRIV_TABLES && c->scattered < 0 &&
+                     inner == redist_priv_fastest(m, w->side[0]) &&
                      (w->element[0] == 4 || w->element[0] == 8 || w->element[0] == 16);
   int d, k, packed, code = REDIST_OK;
   for (d = 0; d < m->ndim && code == REDIST_OK; d++) {
@@ -6040,7 +6045,7 @@ REDIST_PRIV_COLD int redist_priv_add_step(redist_priv_compiler *c, int ndim, con
   s.tiling.turned = (char)turned;
   s.tiling.combine = (char)w->combine;
   s.tiling.far = w->side[0] == REDIST_PRIV_PACKED; /* another core wrote it */
-  redist_priv_choose_kind(&s, w->stream);
+  redist_priv_choose_kind(&s, REDIST_PRIV_STREAMS_IF(w->stream));
   return code == REDIST_OK
              ? REDIST_PRIV_APPEND(c->pool->step, c->pool->steps, c->pool->step_room, s)
              : code;
@@ -6101,7 +6106,8 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_pool *pool, const redist_pr
 
 /* Makes steps begin <= k < end of a pool write by non-temporal stores. */
 REDIST_PRIV_COLD void redist_priv_stream_steps(redist_priv_pool *pool, int64_t begin, int64_t end) {
-  for (; begin < end; begin++) redist_priv_choose_kind(&pool->step[begin], 1);
+  for (; begin < end; begin++)
+    redist_priv_choose_kind(&pool->step[begin], REDIST_PRIV_STREAMS_IF(1));
 }
 
 /* Makes a copy that was compiled last share the steps of an earlier one of the same form. Returns
@@ -6305,11 +6311,27 @@ REDIST_PRIV void redist_priv_write_table(const redist_priv_step *s, const redist
                           p->to + j * p->outer.to + i * p->inner.to + at[k].to * s->scale[1]);
 }
 
+/* Copies a table of offsets for each iteration of a plane. */
+REDIST_PRIV void redist_priv_copy_offsets(const redist_priv_step *s, const redist_priv_policy *a,
+                                          const redist_priv_offset *at,
+                                          const redist_priv_plane *p) {
+  const int64_t some = p->inner.n * p->outer.n > 1 ? (int64_t)REDIST_PRIV_TABLE_UNITS : s->offsets;
+  int64_t j;
+  if (s->unit >= REDIST_PRIV_LONG ||
+      (a->converts && redist_priv_max(s->unit, s->there) > 2 * (int)sizeof(double)))
+    redist_priv_write_table(s, a, at, p);
+  else if (a->function != NULL && !REDIST_PRIV_CONVERTS(a->converts))
+    redist_priv_combine_table(a, s, at, p);
+  else if (s->tiling.stream)
+    redist_priv_stream_table(a, s, at, p);
+  else
+    for (j = 0; j < s->offsets; j += some)
+      redist_priv_pass_units(s, a, at + j, redist_priv_min(some, s->offsets - j), p);
+}
+
 /* Copies the plane of a step. */
 REDIST_PRIV void redist_priv_copy_plane(const redist_priv_pool *pool, const redist_priv_step *s,
                                         const redist_priv_policy *a, const redist_priv_plane *p) {
-  const redist_priv_offset *at = s->offsets > 0 ? pool->offset + s->offset : NULL;
-  const int64_t some = p->inner.n * p->outer.n > 1 ? (int64_t)REDIST_PRIV_TABLE_UNITS : s->offsets;
   int64_t j;
   if (s->kind == REDIST_PRIV_UNITS) {
     redist_priv_copy_units(s->unit, p);
@@ -6321,16 +6343,8 @@ REDIST_PRIV void redist_priv_copy_plane(const redist_priv_pool *pool, const redi
                         p->to + j * p->outer.to);
   } else if (REDIST_PRIV_CONVERTS(s->kind == REDIST_PRIV_CONVERTED)) {
     redist_priv_convert_units(a, s->unit, p);
-  } else if (s->unit >= REDIST_PRIV_LONG ||
-             (a->converts && redist_priv_max(s->unit, s->there) > 2 * (int)sizeof(double))) {
-    redist_priv_write_table(s, a, at, p);
-  } else if (a->function != NULL && !REDIST_PRIV_CONVERTS(a->converts)) {
-    redist_priv_combine_table(a, s, at, p);
-  } else if (s->tiling.stream) {
-    redist_priv_stream_table(a, s, at, p);
-  } else {
-    for (j = 0; j < s->offsets; j += some)
-      redist_priv_pass_units(s, a, at + j, redist_priv_min(some, s->offsets - j), p);
+  } else if (REDIST_PRIV_TABLES) {
+    redist_priv_copy_offsets(s, a, pool->offset + s->offset, p);
   }
 }
 

@@ -111,6 +111,9 @@
 #if defined REDIST_PRIV_SHARES || !defined REDIST_NO_COLLECTIVES || \
     !defined REDIST_NO_SCHEDULED || !defined REDIST_NO_MULTIPHASE || !defined REDIST_NO_NODES
 #define REDIST_PRIV_CHOOSES /* between several methods */
+#define REDIST_PRIV_CUTS 1  /* messages into pieces that take less memory */
+#else
+#define REDIST_PRIV_CUTS 0
 #endif
 
 #ifndef REDIST_MAX_COUNT
@@ -2669,7 +2672,8 @@ REDIST_PRIV_COLD int redist_priv_list_block(redist_plan *p, redist_priv_listing 
   const redist_priv_part *part = &p->part[product->part];
   const redist_priv_message m = redist_priv_product_message(p, product);
   const int packs = product->own == REDIST_PRIV_FROM, again = p->parts == 1 && block->array > 0;
-  const int brick = l->peer->bytes > l->cutting.bytes && block->bytes > l->cutting.bytes;
+  const int brick =
+      REDIST_PRIV_CUTS && l->peer->bytes > l->cutting.bytes && block->bytes > l->cutting.bytes;
   const redist_priv_manner manner =
       redist_priv_manner_of(part, packs ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED,
                             packs ? REDIST_PRIV_PACKED : REDIST_PRIV_TO, l->stream);
@@ -2826,6 +2830,11 @@ REDIST_PRIV_COLD int redist_priv_order_peers(redist_plan *p) {
 
 #endif
 
+/* Whether a message is never whole in the staging memory. */
+REDIST_PRIV_FAST int redist_priv_is_by_pieces(const redist_priv_peer *peer) {
+  return REDIST_PRIV_CUTS && peer->staged == REDIST_PRIV_BY_PIECES;
+}
+
 /* Cuts the messages of a side into pieces, equally at both ends. All may be in flight at once; with
    a schedule one, or as many as REDIST_FLIGHT_BYTES holds. */
 REDIST_PRIV_COLD int redist_priv_cut_side(redist_plan *p, int own) {
@@ -2839,9 +2848,9 @@ REDIST_PRIV_COLD int redist_priv_cut_side(redist_plan *p, int own) {
   for (peer = s->peer; peer < s->peer + s->peers && code == REDIST_OK; peer++) {
     if (peer->near) continue;
     peer->step = l->by_pieces ? 0 : l->most;
-    if (l->by_pieces)
-      code = redist_priv_list_pieces(p, peer, cutting, peer->staged == REDIST_PRIV_BY_PIECES,
-                                     &peer->listed);
+    if (REDIST_PRIV_CUTS && l->by_pieces)
+      code =
+          redist_priv_list_pieces(p, peer, cutting, redist_priv_is_by_pieces(peer), &peer->listed);
     peer->pieces =
         l->by_pieces ? p->pieces - peer->listed : redist_priv_ceil_div(peer->bytes, l->most);
     pieces += peer->pieces;
@@ -2860,7 +2869,7 @@ REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own) {
   redist_priv_lanes *l = &p->state.lanes;
   redist_priv_lane *lane = &l->lane[own];
   redist_priv_staging *staging = &p->staging[own];
-  const int bounded = p->options.max_buffer > 0 && l->steps > 0;
+  const int bounded = REDIST_PRIV_CUTS && p->options.max_buffer > 0 && l->steps > 0;
   /* rings take the other half */
   const int64_t room =
       bounded ? (int64_t)p->options.max_buffer / (p->sharing.rings != NULL ? 4 : 2) : INT64_MAX;
@@ -2897,11 +2906,11 @@ REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t k) {
   const redist_priv_flight *flight = &p->state.lanes.flight[k];
   const redist_priv_peer *peer = flight->peer;
   char *staged = p->staging[peer->own].memory;
-  REDIST_ASSERT(peer->staged != REDIST_PRIV_BY_PIECES ||
+  REDIST_ASSERT(!redist_priv_is_by_pieces(peer) ||
                 (k - p->state.lanes.lane[peer->own].first) * p->state.lanes.slot +
                         redist_priv_piece_of(p, peer, flight->piece).bytes <=
                     p->staging[peer->own].bytes);
-  if (peer->staged == REDIST_PRIV_BY_PIECES)
+  if (redist_priv_is_by_pieces(peer))
     return staged + (k - p->state.lanes.lane[peer->own].first) * p->state.lanes.slot;
   return redist_priv_piece_of(p, peer, flight->piece).at +
          (peer->staged >= 0 ? staged + peer->staged
@@ -2981,7 +2990,7 @@ REDIST_PRIV int redist_priv_go(redist_plan *p, int own) {
     lane->piece = 0;
     lane->at++;
   }
-  if (own == REDIST_PRIV_FROM && peer->staged == REDIST_PRIV_BY_PIECES)
+  if (own == REDIST_PRIV_FROM && redist_priv_is_by_pieces(peer))
     redist_priv_copy_piece(p, peer, peer->listed + flight.piece, redist_priv_flight_memory(p, k));
   if (flight.piece >= peer->prepared) return redist_priv_post(p, k, 0);
   l->request[k] = l->request[peer->first + flight.piece];
@@ -3013,8 +3022,9 @@ REDIST_PRIV int redist_priv_fill(redist_plan *p, int own) {
   while (code == REDIST_OK && lane->at < s->peers) {
     if (s->peer[lane->at].near)
       lane->at++;
-    else if (lane->posted - lane->arrived < lane->flights && redist_priv_has_place(s, lane) &&
-             (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p)))
+    else if (!REDIST_PRIV_CUTS ||
+             (lane->posted - lane->arrived < lane->flights && redist_priv_has_place(s, lane) &&
+              (own == REDIST_PRIV_TO || !redist_priv_is_ahead(p))))
       code = redist_priv_go(p, own);
     else
       break;
@@ -3045,7 +3055,7 @@ REDIST_PRIV int redist_priv_is_in_turn(const redist_plan *p, const redist_priv_p
 /* Whether the flights of a peer must complete in order. */
 REDIST_PRIV_FAST int redist_priv_lands_in_order(const redist_plan *p,
                                                 const redist_priv_peer *peer) {
-  return p->ordered || peer->staged == REDIST_PRIV_BY_PIECES;
+  return p->ordered || redist_priv_is_by_pieces(peer);
 }
 
 /* Completes a flight, and unpacks what it received. */
@@ -3054,7 +3064,7 @@ REDIST_PRIV void redist_priv_land(redist_plan *p, int64_t k) {
   redist_priv_peer *peer = flight->peer;
   REDIST_ASSERT(peer->pending > 0);
   peer->pending--;
-  if (peer->own == REDIST_PRIV_TO && peer->staged == REDIST_PRIV_BY_PIECES)
+  if (peer->own == REDIST_PRIV_TO && redist_priv_is_by_pieces(peer))
     redist_priv_copy_piece(p, peer, peer->listed + flight->piece, redist_priv_flight_memory(p, k));
   else if (peer->own == REDIST_PRIV_TO && peer->staged >= 0 && peer->pending == 0)
     redist_priv_copy_staged(p, peer);
