@@ -1165,7 +1165,25 @@ typedef struct {
   int64_t local, rest; /* elements that stay on this rank; those that must be copied in place */
 } redist_priv_part;
 
-/* One way to exchange. Functions return redist_error; they find everything in the plan. */
+/* How bytes get to peers: the links of a method are some of these. */
+enum redist_priv_link_kinds {
+  REDIST_PRIV_BY_CARRIERS = 1,
+  REDIST_PRIV_BY_MEMORY = 2,
+  REDIST_PRIV_BY_MESSAGES = 4,
+  REDIST_PRIV_BY_COLLECTIVE = 8,
+  REDIST_PRIV_BY_PHASES = 16
+};
+
+/* What a link does in an execution; one loop progresses all, redist_priv_poll. Functions return
+   redist_error; they find everything in the plan. */
+typedef struct {
+  int kinds;                             /* for methods with one of these links */
+  int (*post)(redist_plan *);            /* its part of the beginning */
+  int (*poll)(redist_plan *, int *done); /* progresses it; NULL: post has completed it */
+  void (*close)(redist_plan *);          /* also if incomplete; or NULL */
+} redist_priv_link;
+
+/* One way to exchange. */
 typedef struct {
   redist_method method;
   const char *name;
@@ -1176,9 +1194,7 @@ typedef struct {
   int (*create)(redist_plan *); /* after staging memory is allocated; local; or NULL */
   /* after all ranks have created; collective, but it may fail on some ranks only; or NULL */
   int (*connect)(redist_plan *);
-  int (*start)(redist_plan *);
-  int (*test)(redist_plan *, int *done);
-  void (*destroy)(redist_plan *); /* also if incomplete */
+  int links; /* redist_priv_link_kinds */
 } redist_priv_transport;
 
 /* A flight: a piece of a message in progress. */
@@ -1348,6 +1364,7 @@ REDIST_PRIV const char *redist_priv_side_name(int side) {
 
 /* NULL for a method that does not exist, REDIST_AUTO included. */
 REDIST_PRIV const redist_priv_transport *redist_priv_transport_of(int method);
+REDIST_PRIV const redist_priv_link *redist_priv_links(void);
 
 /* The faster of REDIST_POINT_TO_POINT and REDIST_SCHEDULED for a plan's messages, as predicted. */
 REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p);
@@ -1428,13 +1445,51 @@ REDIST_PRIV_FAST void redist_priv_arrive_local(redist_plan *p) {
   if (p->local.bytes > 0) redist_priv_arrive(p, p->rank);
 }
 
+/* While a rank waits for flags only, it must let MPI progress other messages of this process: some
+   libraries do nothing when all requests are complete. */
+REDIST_PRIV int redist_priv_let_progress(const redist_plan *p) {
+  redist_priv_rings *r = p->sharing.rings;
+  int flag;
+  if (r == NULL || ++r->polls % REDIST_PRIV_PROGRESS != 0) return REDIST_OK;
+  return MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS
+             ? REDIST_OK
+             : REDIST_ERR_MPI;
+}
+
+REDIST_PRIV int redist_priv_post_all(redist_plan *p) {
+  const redist_priv_link *l;
+  int code = REDIST_OK;
+  for (l = redist_priv_links(); l->post != NULL && code == REDIST_OK; l++)
+    if (l->kinds & p->transport->links) code = l->post(p);
+  return code;
+}
+
+/* Progresses all links, one after the other. */
+REDIST_PRIV int redist_priv_poll(redist_plan *p, int *done) {
+  const redist_priv_link *l;
+  int one, code = REDIST_OK;
+  *done = 1;
+  for (l = redist_priv_links(); l->post != NULL && code == REDIST_OK; l++) {
+    one = 1;
+    if ((l->kinds & p->transport->links) && l->poll != NULL) code = l->poll(p, &one);
+    *done &= one;
+  }
+  return code == REDIST_OK && !*done ? redist_priv_let_progress(p) : code;
+}
+
+REDIST_PRIV_COLD void redist_priv_close_links(redist_plan *p) {
+  const redist_priv_link *l;
+  for (l = redist_priv_links(); l->post != NULL; l++)
+    if ((l->kinds & p->transport->links) && l->close != NULL) l->close(p);
+}
+
 /* Begins an execution, whose arrays are known. */
 REDIST_PRIV int redist_priv_begin(redist_plan *p) {
   REDIST_ASSERT(!p->failed && !p->active && p->transport != NULL);
   p->arrivals = p->named = 0;
   p->began = MPI_Wtime();
   p->active = REDIST_PRIV_ACTIVE;
-  return redist_priv_end_failed(p, p->transport->start(p));
+  return redist_priv_end_failed(p, redist_priv_post_all(p));
 }
 
 /* Progresses one plan; completes its execution when it can, and remembers the fastest. */
@@ -1442,7 +1497,7 @@ REDIST_PRIV int redist_priv_test(redist_plan *p, int *done) {
   double seconds;
   int code;
   redist_priv_enter(p);
-  code = redist_priv_end_failed(p, p->transport->test(p, done));
+  code = redist_priv_end_failed(p, redist_priv_poll(p, done));
   redist_priv_leave(p);
   if (code != REDIST_OK || !*done) return code;
   REDIST_ASSERT(p->arrivals == p->side[REDIST_PRIV_TO].peers + (p->local.bytes > 0));
@@ -2586,6 +2641,13 @@ REDIST_PRIV_APART void redist_priv_copy_local(redist_plan *p) {
   redist_priv_arrive_local(p);
 }
 
+/* The link to this rank itself. Plans that overwrite have copied what is local before, when all
+   was packed. */
+REDIST_PRIV int redist_priv_local_post(redist_plan *p) {
+  if (!p->overwrites) redist_priv_copy_local(p);
+  return REDIST_OK;
+}
+
 /* ----------------------------------------------------------------------------- pieces (private) */
 
 /* Staging memory may be smaller than a message, and the peer can unpack early pieces while later
@@ -3032,7 +3094,8 @@ REDIST_PRIV int redist_priv_fill(redist_plan *p, int own) {
   return code;
 }
 
-REDIST_PRIV int redist_priv_lanes_start(redist_plan *p) {
+/* In place, everything is packed before the first message arrives. */
+REDIST_PRIV int redist_priv_lanes_post(redist_plan *p) {
   int own, code = REDIST_OK;
   if (p->overwrites) {
     redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
@@ -3043,7 +3106,6 @@ REDIST_PRIV int redist_priv_lanes_start(redist_plan *p) {
     lane->at = lane->piece = lane->posted = lane->arrived = 0;
     code = redist_priv_fill(p, own);
   }
-  if (!p->overwrites && p->sharing.rings == NULL) redist_priv_copy_local(p);
   return code;
 }
 
@@ -3085,7 +3147,7 @@ REDIST_PRIV void redist_priv_retire(redist_plan *p, int own) {
   }
 }
 
-REDIST_PRIV int redist_priv_lanes_test(redist_plan *p, int *done) {
+REDIST_PRIV int redist_priv_lanes_poll(redist_plan *p, int *done) {
   redist_priv_lanes *l = &p->state.lanes;
   int k, own, n = 0, code = REDIST_OK;
   if (l->flights > 0 &&
@@ -3107,9 +3169,10 @@ REDIST_PRIV int redist_priv_lanes_test(redist_plan *p, int *done) {
 }
 
 /* A flight's request may be a copy of a persistent one, which is freed there. */
-REDIST_PRIV_COLD void redist_priv_lanes_destroy(redist_plan *p) {
+REDIST_PRIV_COLD void redist_priv_lanes_close(redist_plan *p) {
   redist_priv_lanes *l = &p->state.lanes;
   int64_t k;
+  for (k = 0; k < p->peers; k++) p->peer[k].near = 0; /* another method may follow */
   for (k = 0; k < l->requests && l->request != NULL && l->flight != NULL; k++) {
     const redist_priv_flight *flight = &l->flight[k];
     if (flight->peer != NULL && (k >= l->flights || flight->piece >= flight->peer->prepared))
@@ -3294,7 +3357,7 @@ REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p) {
 #ifndef REDIST_NO_COLLECTIVES
 
 /* Frees requests first: some MPI libraries still read the types of a persistent collective. */
-REDIST_PRIV_COLD void redist_priv_collective_destroy(redist_plan *p) {
+REDIST_PRIV_COLD void redist_priv_collective_close(redist_plan *p) {
   redist_priv_collective *c = &p->state.collective;
   int own;
   if (c->before != NULL) redist_priv_drop(&c->request, 0);
@@ -3313,7 +3376,7 @@ REDIST_PRIV int redist_priv_is_synchronous(const redist_plan *p) {
 }
 
 /* MPICH 4.0 never completes a persistent collective that was never started. */
-REDIST_PRIV_COLD int redist_priv_collective_test(redist_plan *p, int *done) {
+REDIST_PRIV_COLD int redist_priv_collective_poll(redist_plan *p, int *done) {
   *done = redist_priv_is_synchronous(p);
   if (!*done && MPI_Test(&p->state.collective.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
     return REDIST_ERR_MPI;
@@ -3369,7 +3432,7 @@ REDIST_PRIV int redist_priv_collective_persists(const redist_plan *p) {
 
 /* Starts a nonblocking collective, or makes the persistent one; or calls the blocking one, which
    some MPI libraries tune more: then no request is active. Collective. */
-REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p) {
+REDIST_PRIV_COLD int redist_priv_collective_begin(redist_plan *p) {
   redist_priv_collective *c = &p->state.collective;
   const redist_priv_table *f = &c->table[REDIST_PRIV_FROM], *t = &c->table[REDIST_PRIV_TO];
   const void *from = redist_priv_memory(p, REDIST_PRIV_FROM);
@@ -3400,18 +3463,16 @@ REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p) {
 
 /* Makes a persistent collective, where it can be. Collective. */
 REDIST_PRIV_COLD int redist_priv_collective_connect(redist_plan *p) {
-  return redist_priv_collective_persists(p) ? redist_priv_collective_post(p) : (int)REDIST_OK;
+  return redist_priv_collective_persists(p) ? redist_priv_collective_begin(p) : (int)REDIST_OK;
 }
 
 /* In place, local elements must be packed before the first message arrives in the array. */
-REDIST_PRIV_COLD int redist_priv_collective_start(redist_plan *p) {
+REDIST_PRIV_COLD int redist_priv_collective_post(redist_plan *p) {
   int own, code = REDIST_OK;
   redist_priv_copy_all_staged(p, REDIST_PRIV_FROM);
   for (own = 0; own < 2 && code == REDIST_OK; own++) code = redist_priv_address_types(p, own);
   if (p->overwrites) redist_priv_copy_local(p);
-  if (code == REDIST_OK) code = redist_priv_collective_post(p);
-  if (!p->overwrites) redist_priv_copy_local(p);
-  return code;
+  return code == REDIST_OK ? redist_priv_collective_begin(p) : code;
 }
 
 /* ------------------------------------------------------------------- REDIST_ALLTOALLV (private) */
@@ -4398,11 +4459,10 @@ REDIST_PRIV void redist_priv_receive(redist_plan *p, redist_priv_channel *channe
   if (channel->done == pieces) redist_priv_arrive(p, channel->peer->rank);
 }
 
-/* Pushes to receivers that have started before the local copies, and to others after them. */
-REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
+/* Before the local copies: pushes to receivers that have started. */
+REDIST_PRIV int redist_priv_rings_post(redist_plan *p) {
   redist_priv_rings *r = p->sharing.rings;
   int64_t k;
-  int code;
   r->execution++;
   for (k = 0; k < r->channels; k++) {
     redist_priv_channel *channel = &r->channel[k];
@@ -4414,52 +4474,35 @@ REDIST_PRIV int redist_priv_shared_start(redist_plan *p) {
   }
   if (r->direct) redist_priv_announce(p);
   redist_priv_send_all(p, 0);
-  code = redist_priv_lanes_start(p);
-  if (!p->overwrites) redist_priv_copy_local(p);
-  redist_priv_send_all(p, 1);
-  return code;
+  return REDIST_OK;
 }
 
-/* While a rank waits for flags only, it must let MPI progress other messages of this process: some
-   libraries do nothing when all requests are complete. */
-REDIST_PRIV int redist_priv_let_progress(const redist_plan *p) {
-  redist_priv_rings *r = p->sharing.rings;
-  int flag;
-  if (r == NULL || ++r->polls % REDIST_PRIV_PROGRESS != 0) return REDIST_OK;
-  return MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS
-             ? REDIST_OK
-             : REDIST_ERR_MPI;
+/* After them: to all others that can be served now. */
+REDIST_PRIV int redist_priv_rings_push(redist_plan *p) {
+  redist_priv_send_all(p, 1);
+  return REDIST_OK;
 }
 
 /* A sender is done when its arrays are free. In place, the ring must be empty, so that the next
    execution can pack everything before it unpacks anything. */
-REDIST_PRIV int redist_priv_shared_test(redist_plan *p, int *done) {
+REDIST_PRIV int redist_priv_rings_poll(redist_plan *p, int *done) {
   redist_priv_rings *r = p->sharing.rings;
   int64_t k;
-  int all = 1, code;
   redist_priv_send_all(p, 1);
   for (k = 0; k < r->channels; k++) {
     redist_priv_channel *channel = &r->channel[k];
-    if (k < r->receives) {
-      redist_priv_retire(p, REDIST_PRIV_TO);
-      if (redist_priv_is_in_turn(p, channel->peer)) redist_priv_receive(p, channel);
-    }
-    all &= channel->done == channel->peer->pieces &&
-           (k < r->receives || !p->overwrites ||
-            REDIST_PRIV_ACQUIRE(&channel->slot->drained) == channel->before + channel->done);
+    if (k < r->receives && redist_priv_is_in_turn(p, channel->peer))
+      redist_priv_receive(p, channel);
+    *done &= channel->done == channel->peer->pieces &&
+             (k < r->receives || !p->overwrites ||
+              REDIST_PRIV_ACQUIRE(&channel->slot->drained) == channel->before + channel->done);
   }
-  code = redist_priv_lanes_test(p, done);
-  if (code == REDIST_OK && *done && !all) code = redist_priv_let_progress(p);
-  *done &= all;
-  return code;
+  return REDIST_OK;
 }
 
-/* Resets the peers for a fallback method. A block that receivers still read stays allocated. */
-REDIST_PRIV_COLD void redist_priv_shared_destroy(redist_plan *p) {
+/* A block that receivers still read stays allocated. */
+REDIST_PRIV_COLD void redist_priv_rings_close(redist_plan *p) {
   redist_priv_rings *r = p->sharing.rings;
-  int64_t k;
-  redist_priv_lanes_destroy(p);
-  for (k = 0; k < p->peers; k++) p->peer[k].near = 0;
   redist_priv_home_release(&p->sharing.home);
   p->sharing.home.first = NULL;
   p->sharing.rings = NULL;
@@ -5423,7 +5466,7 @@ REDIST_PRIV int redist_priv_run_carriers(redist_plan *p) {
 }
 
 /* Starts an execution. In place, all sections are packed now: the buffers are empty. */
-REDIST_PRIV int redist_priv_start_carriers(redist_plan *p) {
+REDIST_PRIV int redist_priv_carriers_post(redist_plan *p) {
   redist_priv_carriers *c = p->carriers;
   int64_t k;
   int own, code;
@@ -5451,8 +5494,7 @@ REDIST_PRIV int redist_priv_carriers_are_done(const redist_plan *p) {
   return done;
 }
 
-/* Progresses what is carried; *done stays 1 only if that is complete. */
-REDIST_PRIV int redist_priv_test_carriers(redist_plan *p, int *done) {
+REDIST_PRIV int redist_priv_carriers_poll(redist_plan *p, int *done) {
   redist_priv_carriers *c = p->carriers;
   int k, n = 0, code;
   if (c == NULL) return REDIST_OK;
@@ -5462,11 +5504,11 @@ REDIST_PRIV int redist_priv_test_carriers(redist_plan *p, int *done) {
   for (k = 0; n != MPI_UNDEFINED && k < n; k++) redist_priv_finish_piece(p, c->index[k]);
   code = redist_priv_run_carriers(p);
   if (code == REDIST_OK) code = redist_priv_run_portions(p, REDIST_PRIV_TO);
-  *done &= redist_priv_carriers_are_done(p);
+  *done = redist_priv_carriers_are_done(p);
   return code;
 }
 
-REDIST_PRIV_COLD void redist_priv_free_carriers(redist_plan *p) {
+REDIST_PRIV_COLD void redist_priv_carriers_close(redist_plan *p) {
   redist_priv_carriers *c = p->carriers;
   int64_t k;
   if (c == NULL) return;
@@ -5521,23 +5563,6 @@ REDIST_PRIV_COLD int redist_priv_unshared_create(redist_plan *p) {
       portion->state = portion->message->flag = &portion->complete;
   }
   return redist_priv_carriers_create(p);
-}
-
-REDIST_PRIV int redist_priv_unshared_start(redist_plan *p) {
-  const int code = redist_priv_start_carriers(p);
-  return code == REDIST_OK ? redist_priv_lanes_start(p) : code;
-}
-
-REDIST_PRIV int redist_priv_unshared_test(redist_plan *p, int *done) {
-  const int code = redist_priv_lanes_test(p, done);
-  return code == REDIST_OK ? redist_priv_test_carriers(p, done) : code;
-}
-
-REDIST_PRIV_COLD void redist_priv_unshared_destroy(redist_plan *p) {
-  int64_t k;
-  redist_priv_free_carriers(p);
-  redist_priv_lanes_destroy(p);
-  for (k = 0; k < p->peers; k++) p->peer[k].near = 0;
 }
 
 #ifdef REDIST_PRIV_SHARES
@@ -5609,25 +5634,6 @@ REDIST_PRIV_COLD int redist_priv_nodes_connect(redist_plan *p) {
     redist_priv_connect_portion(c, portion, board + ((redist_priv_board *)(void *)board)->buffer);
   }
   return code;
-}
-
-REDIST_PRIV int redist_priv_nodes_start(redist_plan *p) {
-  const int code = redist_priv_start_carriers(p);
-  return code == REDIST_OK ? redist_priv_shared_start(p) : code;
-}
-
-REDIST_PRIV int redist_priv_nodes_test(redist_plan *p, int *done) {
-  int inside, code = redist_priv_shared_test(p, done);
-  inside = *done;
-  if (code == REDIST_OK) code = redist_priv_test_carriers(p, done);
-  if (code == REDIST_OK && inside && !*done && p->carriers->active == 0)
-    code = redist_priv_let_progress(p);
-  return code;
-}
-
-REDIST_PRIV_COLD void redist_priv_nodes_destroy(redist_plan *p) {
-  redist_priv_free_carriers(p);
-  redist_priv_shared_destroy(p);
 }
 
 #endif
@@ -6005,7 +6011,7 @@ REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p) {
 }
 
 /* Starts the current phase: from the arrays of the last phase to those for the next. */
-REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p) {
+REDIST_PRIV_COLD int redist_priv_phase_post(redist_plan *p) {
   const redist_priv_chain *c = &p->state.chain;
   /* NULL on a rank that owns nothing there */
   char *between = p->staging[REDIST_PRIV_FROM].memory;
@@ -6025,20 +6031,20 @@ REDIST_PRIV_COLD int redist_priv_start_phase(redist_plan *p) {
   return redist_priv_begin(phase);
 }
 
-REDIST_PRIV_COLD int redist_priv_multiphase_test(redist_plan *p, int *done) {
+REDIST_PRIV_COLD int redist_priv_phase_poll(redist_plan *p, int *done) {
   redist_priv_chain *c = &p->state.chain;
   int code;
   code = redist_priv_test(c->phase[c->at], done);
   if (code != REDIST_OK || !*done) return code;
   c->at = (c->at + 1) % c->phases;
   *done = c->at == 0;
-  if (!*done) return redist_priv_start_phase(p);
+  if (!*done) return redist_priv_phase_post(p);
   redist_priv_arrive_local(p);
   redist_priv_arrive_all(p);
   return REDIST_OK;
 }
 
-REDIST_PRIV_COLD void redist_priv_multiphase_destroy(redist_plan *p) {
+REDIST_PRIV_COLD void redist_priv_phases_close(redist_plan *p) {
   redist_priv_chain *c = &p->state.chain;
   int k;
   for (k = 0; k < c->phases; k++) redist_plan_free(&c->phase[k]);
@@ -6102,13 +6108,35 @@ REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation
    from facts that they have agreed on; with REDIST_MEASURE they time candidates, too. They open the
    best one and agree whether that succeeded on all ranks; if not, they try its fallback. */
 
-/* What methods share: those that send messages, and MPI's collectives. */
-#define REDIST_PRIV_LANES                                                             \
-  redist_priv_lanes_staging, redist_priv_lanes_create, NULL, redist_priv_lanes_start, \
-      redist_priv_lanes_test, redist_priv_lanes_destroy
-#define REDIST_PRIV_COLLECTIVE                                                                 \
-  redist_priv_collective_create, redist_priv_collective_connect, redist_priv_collective_start, \
-      redist_priv_collective_test, redist_priv_collective_destroy
+/* All links that are not left out, in the order of posting, then a row without functions. What is
+   local is copied when receivers that have started are served, and others after it. */
+REDIST_PRIV const redist_priv_link *redist_priv_links(void) {
+  static const redist_priv_link links[] = {
+#ifndef REDIST_NO_NODES
+      {REDIST_PRIV_BY_CARRIERS, redist_priv_carriers_post, redist_priv_carriers_poll,
+       redist_priv_carriers_close},
+#endif
+#ifdef REDIST_PRIV_SHARES
+      {REDIST_PRIV_BY_MEMORY, redist_priv_rings_post, redist_priv_rings_poll,
+       redist_priv_rings_close},
+#endif
+      {REDIST_PRIV_BY_MESSAGES, redist_priv_lanes_post, redist_priv_lanes_poll,
+       redist_priv_lanes_close},
+#ifndef REDIST_NO_COLLECTIVES
+      {REDIST_PRIV_BY_COLLECTIVE, redist_priv_collective_post, redist_priv_collective_poll,
+       redist_priv_collective_close},
+#endif
+#ifndef REDIST_NO_MULTIPHASE
+      {REDIST_PRIV_BY_PHASES, redist_priv_phase_post, redist_priv_phase_poll,
+       redist_priv_phases_close},
+#endif
+      {~REDIST_PRIV_BY_PHASES, redist_priv_local_post, NULL, NULL},
+#ifdef REDIST_PRIV_SHARES
+      {REDIST_PRIV_BY_MEMORY, redist_priv_rings_push, NULL, NULL},
+#endif
+      {0, NULL, NULL, NULL}};
+  return links;
+}
 
 /* All methods that are not left out, then a row without a name. Those before REDIST_POINT_TO_POINT
    fall back to messages. From there on each falls back to the next, which needs no more memory, and
@@ -6118,35 +6146,38 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void) {
 #ifdef REDIST_PRIV_SHARES
       {REDIST_SHARED, "REDIST_SHARED", redist_priv_list_members, redist_priv_shared_open,
        redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_shared_connect,
-       redist_priv_shared_start, redist_priv_shared_test, redist_priv_shared_destroy},
+       REDIST_PRIV_BY_MEMORY | REDIST_PRIV_BY_MESSAGES},
 #endif
 #ifndef REDIST_NO_NODES
 #ifdef REDIST_PRIV_SHARES
       {REDIST_NODES, "REDIST_NODES", NULL, redist_priv_nodes_open, redist_priv_lanes_staging,
-       redist_priv_carriers_create, redist_priv_nodes_connect, redist_priv_nodes_start,
-       redist_priv_nodes_test, redist_priv_nodes_destroy},
+       redist_priv_carriers_create, redist_priv_nodes_connect,
+       REDIST_PRIV_BY_CARRIERS | REDIST_PRIV_BY_MEMORY | REDIST_PRIV_BY_MESSAGES},
 #endif
       {REDIST_NODES, "REDIST_NODES", NULL, redist_priv_unshared_open, redist_priv_unshared_staging,
-       redist_priv_unshared_create, NULL, redist_priv_unshared_start, redist_priv_unshared_test,
-       redist_priv_unshared_destroy},
+       redist_priv_unshared_create, NULL, REDIST_PRIV_BY_CARRIERS | REDIST_PRIV_BY_MESSAGES},
 #endif
 #ifndef REDIST_NO_MULTIPHASE
       {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", NULL, redist_priv_multiphase_open, NULL, NULL, NULL,
-       redist_priv_start_phase, redist_priv_multiphase_test, redist_priv_multiphase_destroy},
+       REDIST_PRIV_BY_PHASES},
 #endif
 #ifndef REDIST_NO_COLLECTIVES
       {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", NULL, redist_priv_separate,
-       redist_priv_alltoallv_staging, REDIST_PRIV_COLLECTIVE},
+       redist_priv_alltoallv_staging, redist_priv_collective_create, redist_priv_collective_connect,
+       REDIST_PRIV_BY_COLLECTIVE},
 #endif
-      {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, NULL, REDIST_PRIV_LANES},
+      {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, NULL, redist_priv_lanes_staging,
+       redist_priv_lanes_create, NULL, REDIST_PRIV_BY_MESSAGES},
 #ifndef REDIST_NO_SCHEDULED
-      {REDIST_SCHEDULED, "REDIST_SCHEDULED", NULL, redist_priv_order_peers, REDIST_PRIV_LANES},
+      {REDIST_SCHEDULED, "REDIST_SCHEDULED", NULL, redist_priv_order_peers,
+       redist_priv_lanes_staging, redist_priv_lanes_create, NULL, REDIST_PRIV_BY_MESSAGES},
 #endif
 #ifndef REDIST_NO_COLLECTIVES
       {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", NULL, redist_priv_separate,
-       redist_priv_alltoallw_staging, REDIST_PRIV_COLLECTIVE},
+       redist_priv_alltoallw_staging, redist_priv_collective_create, redist_priv_collective_connect,
+       REDIST_PRIV_BY_COLLECTIVE},
 #endif
-      {REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
+      {REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, 0}};
   return transports;
 }
 
@@ -6562,7 +6593,7 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_error *v) {
 
 REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p) {
   int side;
-  p->transport->destroy(p);
+  redist_priv_close_links(p);
   redist_priv_forget_copies(p);
   for (side = 0; side < REDIST_PRIV_SIDES; side++) REDIST_FREE(p->staging[side].memory);
   memset(p->staging, 0, sizeof p->staging);
