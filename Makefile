@@ -75,7 +75,8 @@ SMALL     = plan_random plan_ghosts
 LEFT_OUT  = SMALL NO_SHARED NO_COLLECTIVES NO_SCHEDULED NO_NODES
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 # Programs without hooks of their own are linked with one implementation; hello shows that none is needed.
-LINKED   = $(filter-out hello,$(EXAMPLES)) cart darray many_ranks pdgemr2d ptran
+LINKED   = $(filter-out hello,$(EXAMPLES)) built cart checked darray many_ranks pdgemr2d plan_blocks plan_parts \
+    plan_random plan_replicated ptran timed
 
 all: examples
 examples: $(EXAMPLES:%=$(BUILD)/%)
@@ -182,9 +183,11 @@ uninstall:
 asserts = '-DREDIST_ASSERT(condition)=((condition) ? (void)0 : abort())'
 $(BUILD)/redist.o: OBJECT_FLAGS = $(CFLAGS)
 $(BUILD)/asserting.o: OBJECT_FLAGS = $(TEST_CFLAGS) $(asserts)
-$(BUILD)/redist.o $(BUILD)/asserting.o: $(HEADERS)
+$(BUILD)/redist.o: source = <redist_plan.h>
+$(BUILD)/asserting.o: source = <tests/linked.h>
+$(BUILD)/redist.o $(BUILD)/asserting.o: $(HEADERS) $(wildcard tests/*.h)
 	@mkdir -p $(BUILD)
-	@printf '#define REDIST_IMPLEMENTATION\n#include "redist_plan.h"\n' | \
+	@printf '#define REDIST_IMPLEMENTATION\n#include $(source)\n' | \
 	    $(MPICC) $(STRICT) $(OBJECT_FLAGS) -I. -x c -c -o $@ -
 
 # A program whose library is missing is replaced by a file that says so.

@@ -4,12 +4,7 @@
 #define EXCHANGE_H
 
 #include "oracle.h"
-
-/* The longest piece of a message in shared memory: a variable here, so that small messages travel
-   in several. */
-static int64_t test_piece_bytes = 262144;
-#define REDIST_PIECE_BYTES test_piece_bytes
-
+#include "pieces.h"
 #include "shapes.h"
 
 #include "redist_plan.h"

@@ -7,9 +7,13 @@
 
 /* From how many bytes on arrays are written by non-temporal stores: a variable here, so that small
    arrays take both ways. */
+#ifdef REDIST_DECLARATIONS_ONLY
+extern int64_t test_stream_bytes; /* linked.h */
+#else
 static int64_t test_stream_bytes = 4194304;
 #ifndef REDIST_STREAM_BYTES
 #define REDIST_STREAM_BYTES test_stream_bytes
+#endif
 #endif
 
 #include "redist.h"

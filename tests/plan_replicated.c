@@ -4,8 +4,7 @@
 #include <sched.h>
 #include <stdint.h>
 
-static int64_t test_piece_bytes = 262144;
-#define REDIST_PIECE_BYTES test_piece_bytes
+#include "pieces.h"
 
 #include "replicas.h"
 #include "settings.h"

@@ -19,9 +19,10 @@ arguments_of() {
         plan_random | files) echo 5 40 ;;
         plan_ghosts | plan_places) echo 10 ;;
         plan_parts) echo 4 ;;
-        checkpoints) echo 500 ;;
+        checkpoints) echo 100 ;;
+        copies) echo 3000 ;;
         relabelling) echo 16 ;;
-        replicated) echo 800 ;;
+        replicated) echo 300 ;;
         views) echo 600 ;;
         layouts) echo 200 ;;
     esac
@@ -30,7 +31,7 @@ arguments_of() {
 # Programs that take longer to compile than to run are not optimised.
 level_of() {
     case $1 in
-        move | portable | relabelling | schedule | phases | replicated | ghosts) echo -O1 ;;
+        index | move | portable | relabelling | schedule | phases) echo -O1 ;;
         *) echo -O0 ;;
     esac
 }

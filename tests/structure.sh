@@ -81,7 +81,7 @@ compile() { # compiler standard source header flags... : an object of the same n
 
 compile_orders() { # compiler standard
     for header in redist.h redist_plan.h; do
-        compile $1 $2 alone_$header.c $header
+        compile $1 $2 alone_$header.c $header -fsyntax-only
         compile $1 $2 twice_$header.c $header -fsyntax-only
     done
     compile $1 $2 forward_redist_plan.h.c redist_plan.h -fsyntax-only
@@ -91,10 +91,10 @@ compile_orders() { # compiler standard
 compile_options() { # compiler standard
     for header in redist.h redist_plan.h; do
         compile $1 $2 alone_$header.c $header -O2
-        compile $1 $2 alone_$header.c $header -DREDIST_API=static -Wno-unused-function
+        compile $1 $2 alone_$header.c $header -fsyntax-only -DREDIST_API=static -Wno-unused-function
         compile $1 $2 alone_$header.c $header -DREDIST_MAX_DIMS=1 -O2
     done
-    compile $1 $2 hooks_redist_plan.h.c redist_plan.h
+    compile $1 $2 hooks_redist_plan.h.c redist_plan.h -fsyntax-only
 }
 
 # What can be left out: each alone, in every way to include, and all together.

@@ -1,0 +1,9 @@
+/* redist tests: the implementation that tests of plans are linked with, where they have no further
+   hooks. MIT licence, see LICENSE. */
+#include <stdint.h>
+
+int64_t test_piece_bytes = 262144, test_stream_bytes = 4194304; /* pieces.h, oracle.h */
+#define REDIST_PIECE_BYTES test_piece_bytes
+#define REDIST_STREAM_BYTES test_stream_bytes
+#include "shapes.h"
+#include "redist_plan.h"
