@@ -3044,17 +3044,22 @@ REDIST_PRIV_COLD int redist_priv_view_axis_shape(redist_layout *sorted,
   const int alone = redist_priv_only_dim(view, axis) >= 0;
   redist_shape one;
   int even;
-  if (a->digits > 1 || (!alone && x->procs > 1)) return 0;
+  if (a->digits > 1 || (!alone && (x->procs > 1 || x->kind == REDIST_PRIV_INDICES))) return 0;
+  if (!alone) {
+    shape->count[axis] = shape->allocated[axis] = digit->count;
+    shape->stride[axis] = digit->step * storage->stride[digit->dim];
+    return 1;
+  }
   memset(&one, 0, sizeof one);
-  if (alone) x->step = digit->step;
-  if (alone) x->count = digit->count;
+  x->step = digit->step;
+  x->count = digit->count;
   even = redist_priv_axis_shape(sorted, digit->dim, coords[digit->dim], storage, &one);
-  shape->first[axis] = alone ? one.first[digit->dim] : 0;
-  shape->count[axis] = alone ? one.count[digit->dim] : digit->count;
-  shape->stride[axis] = alone ? one.stride[digit->dim] : digit->step * storage->stride[digit->dim];
-  shape->allocated[axis] = alone ? one.allocated[digit->dim] : digit->count;
-  if (alone) shape->origin += one.origin - x->start * storage->stride[digit->dim];
-  return alone ? even : 1;
+  shape->first[axis] = one.first[digit->dim];
+  shape->count[axis] = one.count[digit->dim];
+  shape->stride[axis] = one.stride[digit->dim];
+  shape->allocated[axis] = one.allocated[digit->dim];
+  shape->origin += one.origin - x->start * storage->stride[digit->dim];
+  return even;
 }
 
 /* The same of all axes of a reshaped view. */

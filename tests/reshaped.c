@@ -108,12 +108,24 @@ static void check_shape(void) {
       redist_split(redist_flipped(redist_layout_2d(redist_whole(24), redist_block(10, 2)), 0), 0,
                    4);
   const redist_layout dealt = redist_split(redist_layout_1d(redist_block(24, 2)), 0, 4);
+  const int64_t begin[2] = {0, 6}, index[6] = {0, 1, 2, 5, 4, 3};
+  const int owner[24] = {0};
+  const redist_layout listed =
+      redist_split(redist_layout_1d(redist_lists(6, begin, index, 1)), 0, 3);
+  const redist_layout few =
+      redist_section(redist_split(redist_layout_1d(redist_owners(24, owner, 1)), 0, 12), 1, 11, 4,
+                     -3);
   redist_shape s;
   test_case(redist_layout_shape(&whole, 1, &s) == 1 && s.count[0] == 6 && s.count[1] == 4 &&
                 s.count[2] == 5 && s.first[2] == 5 && s.stride[0] == -20 && s.stride[1] == -5 &&
                 s.stride[2] == 1 && s.origin == 23 * 5 && s.allocated[2] == 5,
             "the shape of 24 reversed and split, 10 on 2 ranks");
   test_case(redist_layout_shape(&dealt, 1, &s) == -1, "a split axis on 2 ranks has no shape");
+  test_case(redist_layout_shape(&listed, 0, &s) == -1 && s.stride[0] == 0 && s.stride[1] == 0,
+            "a split axis in the order of a list has no shape");
+  test_case(redist_layout_shape(&few, 0, &s) == 1 && s.count[0] == 2 && s.count[1] == 4 &&
+                s.stride[0] == 12 && s.stride[1] == -3 && s.origin == 11,
+            "the shape of a section of a split axis");
 }
 
 /* A schedule has each pair that exchanges anything in one step. */
