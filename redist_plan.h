@@ -2238,21 +2238,25 @@ REDIST_PRIV_COLD void redist_priv_reach(const redist_priv_runs *list, int side, 
 }
 
 /* A rank's array, seen as rows of the length of the place's: base[axis] is where local position 0
-   lies in it. Returns 0 where elements of the message do not fit such rows: then their positions
-   do not tell where they are. low, high: the lowest and the highest offset of any element. */
+   lies in it. Widens the spans, lowest[axis] to highest[axis], by where the message's elements lie.
+   Returns 0 where a span is longer than a row: then positions in it do not tell where elements are.
+   low, high: the lowest and the highest offset of any element. */
 REDIST_PRIV_COLD int redist_priv_bases(const redist_priv_message *m, int side,
-                                       const redist_layout *layout, int64_t *base, int64_t *low,
-                                       int64_t *high) {
+                                       const redist_layout *layout, int64_t *base, int64_t *lowest,
+                                       int64_t *highest, int64_t *low, int64_t *high) {
   int64_t left = m->origin[side], first, last, row = REDIST_PRIV_MAX_ELEMENTS;
   int axes[REDIST_MAX_DIMS], k, fits = 1;
   *low = *high = left;
   redist_priv_slow_to_fast(layout, layout->memory_order, axes);
   for (k = 0; k < m->ndim; k++) {
-    const int64_t stride = m->stride[side][axes[k]];
-    redist_priv_reach(m->axis[axes[k]], side, &first, &last);
-    base[axes[k]] = left / stride;
+    const int a = axes[k];
+    const int64_t stride = m->stride[side][a];
+    redist_priv_reach(m->axis[a], side, &first, &last);
+    base[a] = left / stride;
     left %= stride;
-    fits &= base[axes[k]] + first >= 0 && base[axes[k]] + last < row / stride;
+    lowest[a] = redist_priv_min(lowest[a], base[a] + first);
+    highest[a] = redist_priv_max(highest[a], base[a] + last);
+    fits &= highest[a] - lowest[a] < row / stride;
     row = stride;
     *low += first * stride;
     *high += last * stride;
@@ -2268,13 +2272,19 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part, re
                                       int apart) {
   const redist_layout *layout[2] = {part->from, part->to};
   int64_t base[2][REDIST_MAX_DIMS], low[2], high[2];
+  int64_t lowest[REDIST_MAX_DIMS], highest[REDIST_MAX_DIMS]; /* of both sides */
   int d, side, same = 1, code;
   part->local += m.elements;
   if (!p->options.in_place) return redist_priv_add_local(p, part, &m, REDIST_PRIV_APART_ONLY);
   if (apart) return redist_priv_add_local(p, part, &m, REDIST_PRIV_ALWAYS);
-  for (d = 0; d < m.ndim; d++) same &= m.stride[REDIST_PRIV_FROM][d] == m.stride[REDIST_PRIV_TO][d];
+  for (d = 0; d < m.ndim; d++) {
+    same &= m.stride[REDIST_PRIV_FROM][d] == m.stride[REDIST_PRIV_TO][d];
+    lowest[d] = INT64_MAX;
+    highest[d] = INT64_MIN;
+  }
   for (side = 0; side < 2; side++)
-    same &= redist_priv_bases(&m, side, layout[side], base[side], &low[side], &high[side]);
+    same &= redist_priv_bases(&m, side, layout[side], base[side], lowest, highest, &low[side],
+                              &high[side]);
   apart = low[0] > high[1] || low[1] > high[0];
   if (!apart && !same && part->policy.function != NULL) return REDIST_ERR_ARGUMENT;
   if (apart || !same) return redist_priv_add_local(p, part, &m, REDIST_PRIV_ALWAYS);

@@ -662,6 +662,8 @@ static const mixture mixtures[] = {
     {1, -1, "4x4: *, *", "4x4: block@2, block@2; ranks 0,0,0,0"},
     {1, -1, "2x4: *, *", "2x4: *, block@2 allocated(4); ranks 0,0; offsets 3,11"},
     {1, 8, "4x2: *, *", "4x2: *, block@2; ranks 0,0; offsets 8,16"},
+    {1, 0, "4x8: *, cuts(0,5,8); ranks 0,0", "4x8: *, cuts(0,5,8); ranks 0,0"},
+    {1, 0, "2x4: *, * allocated(5); offsets 3", "2x4: *, * allocated(5); offsets 3"},
     {2, 12, "18: *", "18: block@3; ranks 0,1,0; offsets 9,0,2"},
     {2, 6, "18: *", "18: block@3; ranks 0,1,0; offsets 0,0,13"},
     {2, 0, "12: block@4; ranks 0,1,0,1", "12: block@3; ranks 0,1,1; offsets 0,6,0"},
