@@ -5988,6 +5988,8 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout 
   options.message = NULL;
   options.fixed_from = options.fixed_to = NULL;
   options.in_place = options.in_place && c->phases == 1;
+  options.combine = p->part->policy.function;
+  options.context = p->part->policy.context;
   if (k < c->phases - 1) options.combine = c->sums ? redist_priv_begin_op : NULL;
   if (options.max_buffer > 0)
     options.max_buffer =

@@ -171,6 +171,35 @@ static void check_combined(int arrays) {
   free(e);
 }
 
+/* The function of the only part combines as the plan's would. */
+static void check_combined_part(void) {
+  exchange *e = chain(1, WIDTH);
+  redist_part part;
+  redist_options options;
+  int64_t combined = 0;
+  int code;
+  memset(&part, 0, sizeof part);
+  memset(&options, 0, sizeof options);
+  part.from = &e->layouts[0];
+  part.to = &e->layouts[1];
+  part.element = e->type;
+  part.combine = replace;
+  part.context = &combined;
+  options.method = REDIST_MULTIPHASE;
+  options.node_ranks = 1;
+  options.cost.per_message = 1;
+  options.cost.per_byte = 1e-9;
+  e->many = 1;
+  exchange_allocate(e);
+  code = redist_plan_create_parts(e->comm, 1, &part, &options, &e->plan);
+  test_case_all(code == REDIST_OK && stats_of(e->plan).phases > 1 && exchange_is_right(e, 2) &&
+                    combined == exchange_owned(e, 1),
+                "a part's function combined once: code %d", code);
+  redist_plan_free(&e->plan);
+  exchange_release(e);
+  free(e);
+}
+
 /* Slabs along one axis to slabs along the next, both views changed by `operation`; or to replicas
    on fewer ranks, or, without copies, from other ranks. */
 static void check_slabs(int operation, int copies) {
@@ -454,6 +483,7 @@ static void check_short_chains(void) {
   check_measured();
   check_combined(1);
   check_combined(3);
+  check_combined_part();
   check_slabs(TEST_SECTION, 1);
   check_slabs(TEST_FLIP, 1);
   check_slabs(TEST_RANKS, 1);
