@@ -2120,6 +2120,7 @@ REDIST_PRIV_COLD redist_layout redist_priv_simplify(redist_layout layout) {
     const redist_priv_digit *digit = &view->digit[view->axis[v].first];
     if (redist_priv_only_dim(view, v) < 0) return layout;
     dim[n] = layout.dim[digit->dim];
+    if (digit->count == 0) dim[n].axis.start = 0;
     dim[n].axis.step = digit->count <= 1 ? 1 : digit->step;
     dim[n++].axis.count = digit->count;
   }

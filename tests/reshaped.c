@@ -128,6 +128,19 @@ static void check_shape(void) {
             "the shape of a section of a split axis");
 }
 
+/* An empty section is the same layout, and the same text, whatever views it is taken through. */
+static void check_empty(void) {
+  const redist_layout line = redist_layout_1d(redist_whole(5));
+  const redist_layout split = redist_split(redist_section(line, 0, 3, 2, 1), 0, 2);
+  const redist_layout none[2] = {redist_section(line, 0, 0, 0, 1),
+                                 redist_merged(redist_section(split, 1, 0, 0, 1), 0)};
+  char text[2][64];
+  int k;
+  for (k = 0; k < 2; k++) redist_layout_format(&none[k], text[k], sizeof text[k]);
+  test_case(strcmp(text[0], text[1]) == 0 && text[0][0] != '\0', "nothing of a line: %s, %s",
+            text[0], text[1]);
+}
+
 /* A schedule has each pair that exchanges anything in one step. */
 static void check_schedule(test_model *m, int number) {
   redist_schedule *s = NULL;
@@ -164,6 +177,7 @@ int main(void) {
   check_inverse();
   check_pairs_of_views();
   check_shape();
+  check_empty();
   for (k = 0; k < 300; k++) {
     test_random r = {(uint64_t)k};
     test_draw_pair(&r, WORLD, TEST_RESHAPES, TEST_SMALL, &m[0].array, &m[1].array);
