@@ -1031,16 +1031,24 @@ typedef struct {
   double crowding;
 } redist_priv_network;
 
+/* A rank and the number of its node (redist_priv_node_number). */
+typedef struct {
+  int64_t node, rank;
+} redist_priv_on_node;
+
 /* Which node each rank is on. Nodes are numbered by their lowest ranks. */
 typedef struct {
-  int nodes, least, most; /* ranks of the smallest and the largest one */
-  int *node, *number;     /* node[ranks]; number[ranks]: its number among the node's ranks */
-  int *first, *rank;      /* node k has rank[first[k]], ..., rank[first[k + 1] - 1], ascending */
+  redist_priv_on_node *list; /* list[ranks], sorted by node */
+  int nodes, least, most;    /* ranks of the smallest and the largest one */
+  int *node, *number;        /* node[ranks]; number[ranks]: its number among the node's ranks */
+  int *first, *rank;         /* node k has rank[first[k]], ..., rank[first[k + 1] - 1], ascending */
 } redist_priv_nodes;
 
-/* The most that any rank exchanges on one side with its own node [0], and with others [1]. */
+/* What the ranks agree on when each knows its node: the most nanoseconds to duplicate the
+   communicator; the most that any rank exchanges on one side with its own node [0], and with
+   others [1]. All members are int64_t. */
 typedef struct {
-  int64_t peers[2], bytes[2];
+  int64_t duplication, peers[2], bytes[2];
 } redist_priv_spread;
 
 /* A message of the plan, packed, in the buffer of a carrier on this rank's node (drawn at
@@ -1314,7 +1322,6 @@ struct redist_plan {
   redist_priv_extent *extent; /* extent[2 * arrays]: for checking them */
   const redist_priv_transport *transport;
   redist_priv_facts agreed; /* of all ranks */
-  int64_t duplication;      /* nanoseconds to duplicate the communicator, agreed on */
   unsigned tried;           /* methods: bit k for method k */
   int64_t node; /* ranks before the first that is not on rank 0's node; 0: all are on one */
   redist_priv_nodes *nodes; /* where there are several; valid during creation only */
@@ -1556,10 +1563,10 @@ REDIST_PRIV_COLD int64_t redist_priv_machine(void) {
   return (int64_t)(hash >> 2);
 }
 
-/* The same for this rank's node. */
-REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p) {
+/* The same for the node of a rank: this one, or any where the caller has said who shares nodes. */
+REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p, int rank) {
   const int each = p->options.node_ranks;
-  return each > 0 ? REDIST_PRIV_NODE_OF(p->rank, each) : p->sharing.home.machine;
+  return each > 0 ? REDIST_PRIV_NODE_OF(rank, each) : p->sharing.home.machine;
 }
 
 /* Whatever must be the same on every rank, as a sequence of named numbers. Ranks compare hashes of
@@ -3669,8 +3676,7 @@ REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n) {
 
 /* Whether options.node_ranks puts a rank on this rank's node: only those may share memory. */
 REDIST_PRIV_COLD int redist_priv_same_part(const redist_plan *p, int rank) {
-  const int each = p->options.node_ranks;
-  return each == 0 || REDIST_PRIV_NODE_OF(rank, each) == REDIST_PRIV_NODE_OF(p->rank, each);
+  return redist_priv_node_number(p, rank) == redist_priv_node_number(p, p->rank);
 }
 
 /* Lists the members of the plan's home, if it may have one of its own. */
@@ -4910,11 +4916,6 @@ REDIST_PRIV_COLD void redist_priv_release(redist_priv_home *h, int64_t k) { (voi
 
 #ifdef REDIST_PRIV_CHOOSES
 
-/* A rank and the number of its node (redist_priv_node_number). */
-typedef struct {
-  int64_t node, rank;
-} redist_priv_on_node;
-
 REDIST_PRIV_COLD int redist_priv_compare_nodes(const void *a, const void *b) {
   const redist_priv_on_node *x = (const redist_priv_on_node *)a,
                             *y = (const redist_priv_on_node *)b;
@@ -4924,11 +4925,13 @@ REDIST_PRIV_COLD int redist_priv_compare_nodes(const void *a, const void *b) {
 
 /* Tables for so many ranks, not filled; NULL when memory is exhausted. */
 REDIST_PRIV_COLD redist_priv_nodes *redist_priv_nodes_new(int size) {
+  const size_t ints = 4 * (size_t)size + 1;
   redist_priv_nodes *n =
-      (redist_priv_nodes *)redist_priv_zeroed(1,
-                                              sizeof *n + (4 * (size_t)size + 1) * sizeof *n->node);
+      (redist_priv_nodes *)redist_priv_zeroed(1, sizeof *n + (size_t)size * sizeof *n->list +
+                                                     ints * sizeof *n->node);
   if (n == NULL) return NULL;
-  n->node = (int *)(void *)(n + 1);
+  n->list = (redist_priv_on_node *)(void *)(n + 1);
+  n->node = (int *)(void *)(n->list + size);
   n->number = n->node + size;
   n->rank = n->number + size;
   n->first = n->rank + size;
@@ -4936,10 +4939,11 @@ REDIST_PRIV_COLD redist_priv_nodes *redist_priv_nodes_new(int size) {
   return n;
 }
 
-/* Fills the tables from list[size], the ranks sorted by node. */
-REDIST_PRIV_COLD void redist_priv_number_nodes(redist_priv_nodes *n,
-                                               const redist_priv_on_node *list, int size) {
+/* Fills the tables from the list. */
+REDIST_PRIV_COLD void redist_priv_number_nodes(redist_priv_nodes *n, int size) {
+  redist_priv_on_node *list = n->list;
   int k, r;
+  qsort(list, (size_t)size, sizeof *list, redist_priv_compare_nodes);
   for (k = 0; k < size; k++) {
     const int same = k > 0 && list[k].node == list[k - 1].node;
     r = (int)list[k].rank;
@@ -4959,31 +4963,21 @@ REDIST_PRIV_COLD void redist_priv_number_nodes(redist_priv_nodes *n,
   for (r = 0; r < size; r++) n->rank[n->first[n->node[r]] + n->number[r]] = r;
 }
 
-/* Makes p->nodes from the node numbers of all ranks, or of none. Collective; the same answer on all
-   ranks. */
-REDIST_PRIV_COLD int redist_priv_list_nodes(redist_plan *p) {
-  redist_priv_on_node own, *list = REDIST_PRIV_ZEROED(redist_priv_on_node, p->size);
+/* Fills p->nodes. Collective over comm, unless the caller has said which ranks share nodes. */
+REDIST_PRIV_COLD int redist_priv_list_nodes(redist_plan *p, MPI_Comm comm) {
+  redist_priv_on_node own, *list = p->nodes->list;
   MPI_Request request;
-  int code;
-  own.node = redist_priv_node_number(p);
-  own.rank = p->rank;
-  p->nodes = redist_priv_nodes_new(p->size);
-  code = list == NULL || p->nodes == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-  code = redist_priv_worst(p->comm, code);
-  if (code == REDIST_OK)
-    code = redist_priv_await(MPI_Iallgather(&own, 2, MPI_INT64_T, list, 2, MPI_INT64_T, p->comm,
+  int r, code = REDIST_OK;
+  for (r = 0; r < p->size; r++) {
+    list[r].node = redist_priv_node_number(p, r);
+    list[r].rank = r;
+  }
+  own = list[p->rank];
+  if (p->options.node_ranks == 0)
+    code = redist_priv_await(MPI_Iallgather(&own, 2, MPI_INT64_T, list, 2, MPI_INT64_T, comm,
                                             &request),
                              &request);
-  if (code == REDIST_OK) {
-    qsort(list, (size_t)p->size, sizeof *list, redist_priv_compare_nodes);
-    redist_priv_number_nodes(p->nodes, list, p->size);
-  }
-  REDIST_FREE(list);
-  code = redist_priv_worst(p->comm, code);
-  if (code != REDIST_OK) {
-    REDIST_FREE(p->nodes);
-    p->nodes = NULL;
-  }
+  if (code == REDIST_OK) redist_priv_number_nodes(p->nodes, p->size);
   return code;
 }
 
@@ -6227,7 +6221,7 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(const redist_plan *p, MPI_Comm co
   own->words = words.n;
   own->hash = (int64_t)(words.hash >> 2);
   own->not_hash = -own->hash;
-  own->node = redist_priv_node_number(p);
+  own->node = redist_priv_node_number(p, p->rank);
   own->not_node = -own->node;
   own->tag = o->arena != NULL ? o->arena->tags : 0;
   own->own_comm = !redist_priv_lends_comm(o->arena, comm);
@@ -6259,9 +6253,9 @@ REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method me
 #ifdef REDIST_PRIV_CHOOSES
 
 /* Counts what this rank exchanges inside its node and with others. */
-REDIST_PRIV_COLD void redist_priv_measure_spread(const redist_plan *p, redist_priv_spread *own) {
+REDIST_PRIV_COLD void redist_priv_measure_spread(redist_plan *p) {
   const int *node = p->nodes->node;
-  redist_priv_spread one;
+  redist_priv_spread one, *own = &p->spread;
   const redist_priv_peer *peer;
   int side, far;
   for (side = 0; side < 2; side++) {
@@ -6278,24 +6272,25 @@ REDIST_PRIV_COLD void redist_priv_measure_spread(const redist_plan *p, redist_pr
   }
 }
 
-/* Finds out which ranks share nodes, if there are several. Collective. */
-REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p) {
-  enum { WORDS = sizeof(redist_priv_spread) / sizeof(int64_t) };
-  int64_t most[WORDS];
-  redist_priv_spread own;
-  int code;
-  p->spread.peers[0] = p->agreed.peers;
-  p->spread.bytes[0] = p->agreed.bytes;
-  if (p->agreed.node == -p->agreed.not_node) return REDIST_OK;
-  code = redist_priv_list_nodes(p);
-  if (code != REDIST_OK) return code;
-  while (p->nodes->node[p->node] == 0) p->node++;
-  memset(&own, 0, sizeof own);
-  redist_priv_measure_spread(p, &own);
-  memcpy(most, &own, sizeof own);
-  code = redist_priv_reduce(p->comm, most, WORDS, MPI_MAX);
-  memcpy(&p->spread, most, sizeof p->spread);
-  return code;
+/* Finds out which ranks share nodes, if there are several, and agrees whether all ranks have a
+   communicator. That can wait if the method asked for, messages or MPI's collectives, opens without
+   one, and its time predicts nothing. Returns the same code on all ranks. Collective. */
+REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p, MPI_Comm comm, redist_priv_error *v) {
+  const int waits = p->options.executions == 0 && p->options.method != REDIST_AUTO &&
+                    p->options.method < REDIST_SHARED;
+  if (p->agreed.node == -p->agreed.not_node) {
+    p->spread.peers[0] = p->agreed.peers;
+    p->spread.bytes[0] = p->agreed.bytes;
+    REDIST_FREE(p->nodes);
+    p->nodes = NULL;
+    if (p->borrows || waits) return REDIST_OK;
+  } else if (redist_priv_list_nodes(p, comm) == REDIST_OK) {
+    while (p->nodes->node[p->node] == 0) p->node++;
+    redist_priv_measure_spread(p);
+  } else {
+    redist_priv_fail(v, REDIST_ERR_MPI, "MPI failed while the ranks of a node were counted");
+  }
+  return redist_priv_agree(comm, v, &p->spread.duplication, sizeof p->spread / sizeof(int64_t));
 }
 
 /* The seconds in which a rank sends messages whole: they crowd the network unless they are short in
@@ -6397,7 +6392,7 @@ REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p) {
 REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p) {
   const int n = p->options.executions;
   const int often = n == 0 || n >= REDIST_PRIV_OFTEN || p->options.cost.per_message > 0;
-  const double creation = n > 0 ? 1e-9 * (double)p->duplication / n : 0, *s = p->predicted;
+  const double creation = n > 0 ? 1e-9 * (double)p->spread.duplication / n : 0, *s = p->predicted;
   redist_method best = p->options.method;
   if (best == REDIST_AUTO && often && p->node > 0 && p->agreed.peers > 0)
     (void)redist_priv_know_network(p);
@@ -6519,28 +6514,21 @@ REDIST_PRIV_COLD redist_method redist_priv_measure(redist_plan *p) {
                                                                                 : fastest;
 }
 
-/* Chooses the method, equally on all ranks, which have the same facts. Collective. */
-REDIST_PRIV_COLD redist_method redist_priv_choose_method(redist_plan *p, redist_priv_error *v) {
-  const int measures = p->options.method == REDIST_AUTO && p->options.effort == REDIST_MEASURE;
-  redist_priv_fail(v, redist_priv_find_nodes(p),
-                   "no memory, or an MPI error, while the ranks of a node were counted");
-  return measures ? redist_priv_measure(p) : redist_priv_estimate(p);
-}
-
-#else
-
-REDIST_PRIV_COLD redist_method redist_priv_choose_method(redist_plan *p, redist_priv_error *v) {
-  (void)p;
-  (void)v;
-  return REDIST_POINT_TO_POINT;
-}
-
 #endif
 
-/* Sets the plan's transport; REDIST_POINT_TO_POINT in place of one that does not work here.
-   Collective. */
-REDIST_PRIV_COLD void redist_priv_choose_transport(redist_plan *p, redist_priv_error *v) {
-  redist_method method = redist_priv_choose_method(p, v);
+/* Sets the plan's transport, equally on all ranks, which have the same facts;
+   REDIST_POINT_TO_POINT in place of one that does not work here. Collective. */
+REDIST_PRIV_COLD void redist_priv_choose_transport(redist_plan *p, MPI_Comm comm,
+                                                   redist_priv_error *v) {
+  redist_method method = REDIST_POINT_TO_POINT;
+#ifdef REDIST_PRIV_CHOOSES
+  const int measures = p->options.method == REDIST_AUTO && p->options.effort == REDIST_MEASURE;
+  if (redist_priv_find_nodes(p, comm, v) == REDIST_OK)
+    method = measures ? redist_priv_measure(p) : redist_priv_estimate(p);
+#else
+  (void)comm;
+  (void)v;
+#endif
   p->overwrites = (int)p->agreed.overwrites;
   if (redist_priv_transport_of((int)method) == NULL || !redist_priv_is_sound(p, method))
     method = REDIST_POINT_TO_POINT;
@@ -6615,7 +6603,8 @@ REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p) {
 /* Opens what the transport needs of the system, stages, creates and connects. If that fails on any
    rank, or no rank needs shared memory, the plan falls back to messages; if memory for a method
    that REDIST_AUTO chose is exhausted, to a method that needs less. Collective. */
-REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_error *v) {
+REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, MPI_Comm comm,
+                                                 redist_priv_error *v) {
   enum { UNFIT, USED, OUTCOMES };
   const redist_priv_error good = *v;
   for (;; *v = good) {
@@ -6626,7 +6615,7 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_err
       redist_priv_fail(v, REDIST_ERR_MPI, "%s is unavailable", t->name);
     else
       redist_priv_stage(p, v);
-    if (v->code != REDIST_OK && p->options.method == REDIST_AUTO && outcome[UNFIT] == REDIST_OK)
+    if (v->code != good.code && p->options.method == REDIST_AUTO && outcome[UNFIT] == REDIST_OK)
       outcome[UNFIT] = v->code;
     outcome[USED] = p->sharing.rings == NULL || p->sharing.rings->channels > 0 ||
                     (p->carriers != NULL && p->carriers->sections > 0);
@@ -6634,12 +6623,12 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_err
       redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s", t->name);
     p->tried |= 1u << t->method;
     next = redist_priv_fallback(p);
-    if (redist_priv_agree(p->comm, v, outcome, OUTCOMES) == REDIST_OK && t->connect != NULL &&
+    if (redist_priv_agree(comm, v, outcome, OUTCOMES) == REDIST_OK && t->connect != NULL &&
         outcome[USED]) {
       outcome[UNFIT] = t->connect(p);
       redist_priv_fail(v, outcome[UNFIT] != REDIST_OK ? REDIST_ERR_MPI : REDIST_OK,
                        "%s is unavailable", t->name);
-      redist_priv_agree(p->comm, v, outcome, OUTCOMES);
+      redist_priv_agree(comm, v, outcome, OUTCOMES);
     }
     if (next == NULL || (outcome[USED] && outcome[UNFIT] == REDIST_OK)) return;
     redist_priv_close_transport(p);
@@ -6651,7 +6640,7 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, redist_priv_err
 /* ------------------------------------------------------------------------------- plans (bodies) */
 
 /* Gives a plan the arena's communicator, with a tag, if that has comm's ranks; else its own.
-   Collective over comm. */
+   Collective over comm, but it may fail on some ranks only. */
 REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redist_priv_error *v) {
   redist_arena *arena = p->options.arena;
   const double begin = MPI_Wtime();
@@ -6664,8 +6653,7 @@ REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redis
   }
   redist_priv_fail(v, redist_priv_duplicate(comm, &p->comm),
                    "MPI_Comm_idup failed: MPI may have no communicator left");
-  p->duplication = (int64_t)(1e9 * (MPI_Wtime() - begin));
-  redist_priv_agree(comm, v, &p->duplication, 1);
+  p->spread.duplication = (int64_t)(1e9 * (MPI_Wtime() - begin));
 }
 
 /* Frees what is valid during creation only. */
@@ -6867,6 +6855,10 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const r
   p->sharing.home.machine = redist_priv_machine();
   for (t = redist_priv_transports(); t->name != NULL; t++)
     if (t->prepare != NULL) redist_priv_fail(v, t->prepare(p), "no memory for the plan's tables");
+#ifdef REDIST_PRIV_CHOOSES
+  p->nodes = redist_priv_nodes_new(p->size);
+  if (p->nodes == NULL) redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for the plan's tables");
+#endif
   redist_priv_gather_facts(p, comm, own);
 }
 
@@ -6874,13 +6866,13 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const r
 REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm,
                                             const redist_priv_facts *agreed, redist_priv_error *v) {
   p->agreed = *agreed;
-  if (p->agreed.hash != -p->agreed.not_hash)
+  if (p->agreed.hash != -p->agreed.not_hash) {
     redist_priv_explain_mismatch(p, comm, v);
-  else
-    redist_priv_take_comm(p, comm, v);
-  if (v->code != REDIST_OK) return;
-  redist_priv_choose_transport(p, v);
-  redist_priv_open_transport(p, v);
+    return;
+  }
+  redist_priv_take_comm(p, comm, v);
+  redist_priv_choose_transport(p, comm, v);
+  redist_priv_open_transport(p, comm, v);
   if (p->sharing.rings == NULL) redist_priv_forget_members(&p->sharing.home);
 }
 
