@@ -19,6 +19,9 @@ enum { PLAN, PLAN_IN_ARENA, ARENA, CALIBRATION, FILE_TYPES };
 enum { MAKE, RUN, FREE, OPERATIONS };
 static const char *const operation_name[] = {"creating", "executing", "freeing"};
 
+/* node_ranks: MACHINES_OF_1, _2: ranks are on machines of several names */
+enum { MACHINES_OF_1 = -1, MACHINES_OF_2 = -2 };
+
 typedef struct {
   const char *name;
   int kind;
@@ -50,6 +53,10 @@ static const way ways[] = {
     {"nodes of 2, no shared memory", PLAN, REDIST_NODES, 2, 1, 0, 1, 0, 1, 0},
     {"nodes dealt out in an arena", PLAN_IN_ARENA, REDIST_NODES, DEALT_TO_2, 1, 0, 0, 0, 0, 0},
     {"automatic, nodes of 1", PLAN, REDIST_AUTO, 1, 1, 0, 0, 0, 0, 0},
+    {"messages, machines of 1", PLAN, REDIST_POINT_TO_POINT, MACHINES_OF_1, 1, 0, 0, 0, 0, 0},
+    {"nodes, machines of 2", PLAN, REDIST_NODES, MACHINES_OF_2, 1, 0, 0, 0, 0, 0},
+    {"shared in an arena, machines of 2", PLAN_IN_ARENA, REDIST_SHARED, MACHINES_OF_2, 1, 0, 0, 0,
+     0, 0},
     {"measured", PLAN, REDIST_AUTO, 0, 1, 0, 0, 1, 0, 0},
     {"measured in an arena", PLAN_IN_ARENA, REDIST_AUTO, 0, 1, 0, 0, 1, 0, 0},
     {"an arena", ARENA, REDIST_AUTO, 0, 0, 0, 0, 0, 0, 0},
@@ -122,7 +129,7 @@ static int create(trial *t) {
   if (t->way->kind == ARENA) return redist_arena_create(t->comm, 100, &t->arena);
   if (t->way->kind == CALIBRATION) return redist_calibrate(t->comm, &cost);
   if (t->way->kind == FILE_TYPES) return make_types(t);
-  options.node_ranks = t->way->node_ranks;
+  options.node_ranks = t->way->node_ranks > 0 ? t->way->node_ranks : 0;
   options.effort = t->way->measures ? REDIST_MEASURE : REDIST_ESTIMATE;
   options.arena = t->arena;
   options.combine = t->way->sums ? redist_combine_op : NULL;
@@ -165,6 +172,7 @@ static void perform_watched(trial *t, int operation) {
 static void open_trial(trial *t) {
   const way *w = t->way;
   t->types[0] = t->types[1] = MPI_DATATYPE_NULL;
+  machine_ranks = w->node_ranks < 0 ? -w->node_ranks : 0;
   PMPI_Comm_dup(MPI_COMM_WORLD, &t->comm);
   PMPI_Comm_set_errhandler(t->comm, MPI_ERRORS_RETURN);
   t->e = exchange_new(t->comm);
@@ -314,6 +322,37 @@ static void check_way(const way *w) {
   while (w->kind < CALIBRATION && fail_once(w, MAKE, MEMORY, k, k % test_size())) k++;
 }
 
+/* How often the ranks agree, gather and duplicate while a plan is made. */
+static void count_agreements(void) {
+  static const struct {
+    way way;
+    int agreements, gathered, duplicates;
+  } costs[] = {
+      {{"messages", PLAN, REDIST_POINT_TO_POINT, 0, 1, 0, 0, 0, 0, 0}, 2, 0, 1},
+      {{"messages in an arena", PLAN_IN_ARENA, REDIST_POINT_TO_POINT, 0, 1, 0, 0, 0, 0, 0},
+       2,
+       0,
+       0},
+      {{"messages, nodes of 1", PLAN, REDIST_POINT_TO_POINT, 1, 1, 0, 0, 0, 0, 0}, 3, 0, 1},
+      {{"messages, machines", PLAN, REDIST_POINT_TO_POINT, MACHINES_OF_1, 1, 0, 0, 0, 0, 0},
+       3,
+       1,
+       1},
+      {{"shared", PLAN, REDIST_SHARED, 0, 1, 0, 0, 0, 0, 0}, 4, 0, 1},
+      {{"shared in an arena", PLAN_IN_ARENA, REDIST_SHARED, 0, 1, 0, 0, 0, 0, 0}, 3, 0, 0},
+      {{"nodes of 1", PLAN, REDIST_NODES, 1, 1, 0, 0, 0, 0, 0}, 6, 0, 1}};
+  int k;
+  for (k = 0; k < (int)(sizeof costs / sizeof *costs); k++) {
+    const int *n = injected.counts;
+    fail_once(&costs[k].way, MAKE, CALLS, 0, 0);
+    test_case_all(n[CALL_Iallreduce] == costs[k].agreements &&
+                      n[CALL_Iallgather] == costs[k].gathered &&
+                      n[CALL_Comm_idup] == costs[k].duplicates,
+                  "%s: %d agreements, %d gathered, %d duplicates", costs[k].way.name,
+                  n[CALL_Iallreduce], n[CALL_Iallgather], n[CALL_Comm_idup]);
+  }
+}
+
 int main(int count, char **arguments) {
   int k, status;
   MPI_Init(&count, &arguments);
@@ -323,6 +362,7 @@ int main(int count, char **arguments) {
   any_of.type = MPI_UINT64_T;
   signal(SIGALRM, give_up);
   for (k = 0; k < (int)(sizeof ways / sizeof *ways); k++) check_way(&ways[k]);
+  count_agreements();
   PMPI_Comm_free(&injected.telling);
   status = test_report_all("failing_calls");
   MPI_Finalize();
