@@ -15,6 +15,14 @@ int MPI_Iallgather(const void *from, int n, MPI_Datatype type, void *to, int m, 
   return PMPI_Iallgather(from, n, type, to, m, its, comm, request);
 }
 
+static int on_machines; /* two ranks each */
+
+int MPI_Get_processor_name(char *name, int *length) {
+  if (!on_machines) return PMPI_Get_processor_name(name, length);
+  *length = snprintf(name, MPI_MAX_PROCESSOR_NAME, "machine %d", test_rank() / 2);
+  return MPI_SUCCESS;
+}
+
 /* Rows in blocks to rows distributed one by one: from squares of 6 and 8 ranks on, two phases have
    fewer messages. */
 static exchange *chain(int arrays, int64_t width) {
@@ -417,11 +425,12 @@ static void check_estimate(void) {
   int code;
   memset(&options, 0, sizeof options);
   e->method = REDIST_AUTO;
-  options.node_ranks = 2;
   options.cost.per_message = 1e-6;
   options.cost.per_byte = 1e-10;
   gathers = 0;
+  on_machines = 1;
   code = redist_plan_create(e->comm, &e->layouts[0], &e->layouts[1], e->type, &options, &e->plan);
+  on_machines = 0;
   test_case_all(code == REDIST_OK && gathers == 1, "an estimate: code %d, %d gathers", code,
                 gathers);
   redist_plan_free(&e->plan);
