@@ -56,6 +56,8 @@ END
 }
 
 # Computation takes no simulated time, and waiting no more than until completion. A link moves 0.97 of its bytes.
+# MPI_Allgather takes log2(ranks) steps, as in MPI libraries for short messages: SMPI's default sends a message to each rank,
+# which costs 40 s of real time on 128 ranks, and 16 times as much on twice as many.
 run() { # platform ranks ranks_of_a_node methods <cases; methods `grids`: the program best_grid, and no cases
     name=$1-$2-$3-$4
     nodes=$(($2 / $3))
@@ -74,7 +76,7 @@ END
     shift
     timeout -k 5 "${LIMIT:-3000}" smpirun -np "$ranks" -platform "$work/$name.xml" -hostfile "$work/$name.hosts" \
         --log=root.thres:critical --cfg=smpi/simulate-computation:no --cfg=smpi/test:0 --cfg=smpi/iprobe:0 --cfg=smpi/wtime:0 \
-        --cfg=smpi/grow-injected-times:no --cfg=smpi/lat-factor:0:1 --cfg=smpi/bw-factor:0:0.97 \
+        --cfg=smpi/grow-injected-times:no --cfg=smpi/allgather:bruck --cfg=smpi/lat-factor:0:1 --cfg=smpi/bw-factor:0:0.97 \
         --cfg="smpi/os:0:$message:0" --cfg="smpi/ois:0:$message:0" "$work/$program" "$@" 2>>"$work/log" ||
         echo "simulate: $name failed" >&2
 }
