@@ -30,7 +30,9 @@ enum {
   BY_HAND,
   HAND_ALLTOALLV = BY_HAND,
   HAND_ALLTOALLW,
-  HAND_PAIRWISE
+  HAND_PAIRWISE,
+  DUPLICATE,
+  CREATE /* + a method: its plan is made and freed in place of executions */
 };
 
 static const struct {
@@ -49,7 +51,10 @@ static const struct {
                {'m', REDIST_MULTIPHASE, "multiphase"},
                {'n', REDIST_NODES, "nodes"},
                {'V', HAND_ALLTOALLV, "MPI_Alltoallv"},
-               {'W', HAND_ALLTOALLW, "MPI_Alltoallw"}};
+               {'W', HAND_ALLTOALLW, "MPI_Alltoallw"},
+               {'d', DUPLICATE, "MPI_Comm_dup"},
+               {'c', CREATE + REDIST_POINT_TO_POINT, "creating messages"},
+               {'C', CREATE + REDIST_NODES, "creating nodes"}};
 enum { METHODS = sizeof methods / sizeof methods[0], LINE = 1000, MOST_EXECUTIONS = 100 };
 
 typedef struct {
@@ -99,6 +104,7 @@ static double wire_time(const bench *b, const problem *p) {
 /* ---- one contestant ---- */
 
 typedef struct {
+  const problem *problem;
   redist_plan *plan;
   int takes_part, *counts[2], *offsets[2];
   MPI_Datatype *types;
@@ -131,25 +137,29 @@ static void finish(contestant *c) {
   redist_plan_free(&c->plan);
 }
 
-static int prepare(const bench *b, const problem *p, int method, contestant *c) {
+static int create(const problem *p, int method, redist_plan **plan) {
   MPI_Datatype element;
   redist_options options;
-  int code = REDIST_OK;
+  int code;
   memset(&options, 0, sizeof options);
   options.method = method < ONE_BY_ONE    ? (redist_method)method
                    : method == ONE_BY_ONE ? REDIST_SCHEDULED
                                           : REDIST_AUTO;
   flight_bytes = method == ONE_BY_ONE ? 0 : MOST_FLIGHT;
   options.effort = method == MEASURED ? REDIST_MEASURE : REDIST_ESTIMATE;
-  c->array[0] = array_new((size_t)(redist_layout_local_size(&p->from, b->rank) * p->bytes));
-  c->array[1] = array_new((size_t)(redist_layout_local_size(&p->to, b->rank) * p->bytes));
   MPI_Type_contiguous((int)p->bytes, MPI_BYTE, &element);
-  if (method >= BY_HAND)
-    prepare_by_hand(b, p, c);
-  else
-    code = redist_plan_create(MPI_COMM_WORLD, &p->from, &p->to, element, &options, &c->plan);
+  code = redist_plan_create(MPI_COMM_WORLD, &p->from, &p->to, element, &options, plan);
   MPI_Type_free(&element);
   return code;
+}
+
+static int prepare(const bench *b, const problem *p, int method, contestant *c) {
+  c->problem = p;
+  c->array[0] = array_new((size_t)(redist_layout_local_size(&p->from, b->rank) * p->bytes));
+  c->array[1] = array_new((size_t)(redist_layout_local_size(&p->to, b->rank) * p->bytes));
+  if (method < BY_HAND) return create(p, method, &c->plan);
+  prepare_by_hand(b, p, c);
+  return REDIST_OK;
 }
 
 /* One whole message each way at a time. */
@@ -169,8 +179,24 @@ static void pairwise(const contestant *c) {
   }
 }
 
+static void duplicate(void) {
+  MPI_Comm copy;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Comm_free(&copy);
+}
+
+static void create_and_free(int method, const problem *p) {
+  redist_plan *plan;
+  if (create(p, method, &plan) != REDIST_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+  redist_plan_free(&plan);
+}
+
 static void execute(int method, const contestant *c) {
-  if (method == HAND_ALLTOALLV)
+  if (method >= CREATE)
+    create_and_free(method - CREATE, c->problem);
+  else if (method == DUPLICATE)
+    duplicate();
+  else if (method == HAND_ALLTOALLV)
     MPI_Alltoallv(c->array[0], c->counts[0], c->offsets[0], MPI_BYTE, c->array[1], c->counts[1],
                   c->offsets[1], MPI_BYTE, MPI_COMM_WORLD);
   else if (method == HAND_ALLTOALLW)
