@@ -1044,12 +1044,12 @@ typedef struct {
   int *first, *rank;         /* node k has rank[first[k]], ..., rank[first[k + 1] - 1], ascending */
 } redist_priv_nodes;
 
-/* What the ranks agree on when each knows its node: the most nanoseconds to duplicate the
-   communicator; the most that any rank exchanges on one side with its own node [0], and with
-   others [1]. All members are int64_t. */
+/* What the ranks agree on after their facts. All members are int64_t. */
 typedef struct {
-  int64_t duplication, peers[2], bytes[2];
-} redist_priv_spread;
+  int64_t unfit, used;        /* an error of the method; whether any rank needs shared memory */
+  int64_t duplication;        /* nanoseconds, of the communicator */
+  int64_t peers[2], bytes[2]; /* of a rank, on one side, on its own node and on others */
+} redist_priv_outcome;
 
 /* A message of the plan, packed, in the buffer of a carrier on this rank's node (drawn at
    REDIST_NODES). */
@@ -1324,8 +1324,8 @@ struct redist_plan {
   redist_priv_facts agreed; /* of all ranks */
   unsigned tried;           /* methods: bit k for method k */
   int64_t node; /* ranks before the first that is not on rank 0's node; 0: all are on one */
-  redist_priv_nodes *nodes; /* where there are several; valid during creation only */
-  redist_priv_spread spread;
+  redist_priv_nodes *nodes;    /* where there are several; valid during creation only */
+  redist_priv_outcome outcome; /* the most of any rank */
   redist_priv_network network; /* zero: not known yet */
   union {
     redist_priv_lanes lanes; /* REDIST_SHARED's, too */
@@ -3674,14 +3674,11 @@ REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n) {
   return h->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
-/* Whether options.node_ranks puts a rank on this rank's node: only those may share memory. */
-REDIST_PRIV_COLD int redist_priv_same_part(const redist_plan *p, int rank) {
-  return redist_priv_node_number(p, rank) == redist_priv_node_number(p, p->rank);
-}
-
-/* Lists the members of the plan's home, if it may have one of its own. */
+/* Lists the members of the plan's home, if it may have one of its own: only where
+   options.node_ranks puts a rank on this rank's node may it share memory. */
 REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
   redist_priv_home *h = &p->sharing.home;
+  const int64_t own = redist_priv_node_number(p, p->rank);
   int64_t k;
   int n = 0;
   if (p->options.arena != NULL ||
@@ -3691,7 +3688,7 @@ REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
   if (redist_priv_members(h, (int)p->peers + 1) != REDIST_OK) return REDIST_ERR_MEMORY;
   h->member[n++].rank = p->rank;
   for (k = 0; k < p->peers; k++)
-    if (redist_priv_same_part(p, p->peer[k].rank)) h->member[n++].rank = p->peer[k].rank;
+    if (redist_priv_node_number(p, p->peer[k].rank) == own) h->member[n++].rank = p->peer[k].rank;
   qsort(h->member, (size_t)n, sizeof *h->member, redist_priv_compare_ints);
   for (h->size = 0, k = 0; k < n; k++) {
     if (h->size == 0 || h->member[k].rank != h->member[h->size - 1].rank)
@@ -4607,12 +4604,13 @@ REDIST_PRIV_COLD int redist_priv_member_of(const redist_plan *p, const MPI_Group
 /* Creates the channels to peers that share memory with this rank. */
 REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p) {
   redist_priv_rings *r = p->sharing.rings;
+  const int64_t own = redist_priv_node_number(p, p->rank);
   MPI_Group group[2] = {MPI_GROUP_NULL, MPI_GROUP_NULL};
   int64_t k;
   int code = redist_priv_groups(p, group), there;
   for (k = 0; k < p->peers && code == REDIST_OK; k++) {
     redist_priv_peer *peer = &p->peer[k];
-    if (!redist_priv_same_part(p, peer->rank)) continue;
+    if (redist_priv_node_number(p, peer->rank) != own) continue;
     code = redist_priv_member_of(p, group, peer->rank, &there);
     peer->near = there >= 0;
     if (there < 0) continue;
@@ -5030,7 +5028,7 @@ REDIST_PRIV_COLD int redist_priv_carrier_of(const redist_priv_nodes *n, int node
 REDIST_PRIV_COLD int redist_priv_per_pair(const redist_plan *p) {
   const redist_priv_nodes *n = p->nodes;
   const int others = n->nodes - 1;
-  const double bytes = (double)p->spread.bytes[1] * p->size / n->nodes / others;
+  const double bytes = (double)p->outcome.bytes[1] * p->size / n->nodes / others;
   return (int)redist_priv_clamp((int64_t)(bytes / REDIST_PRIV_NODE_MESSAGE), 1,
                                 redist_priv_max(n->least / others, 1));
 }
@@ -6250,12 +6248,17 @@ REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method me
   return method != REDIST_ALLTOALLW || sound;
 }
 
+/* Agrees on errors, and on the outcome so far. Collective. */
+REDIST_PRIV_COLD int redist_priv_settle(redist_plan *p, MPI_Comm comm, redist_priv_error *v) {
+  return redist_priv_agree(comm, v, &p->outcome.unfit, sizeof p->outcome / sizeof(int64_t));
+}
+
 #ifdef REDIST_PRIV_CHOOSES
 
 /* Counts what this rank exchanges inside its node and with others. */
 REDIST_PRIV_COLD void redist_priv_measure_spread(redist_plan *p) {
   const int *node = p->nodes->node;
-  redist_priv_spread one, *own = &p->spread;
+  redist_priv_outcome one, *own = &p->outcome;
   const redist_priv_peer *peer;
   int side, far;
   for (side = 0; side < 2; side++) {
@@ -6272,25 +6275,28 @@ REDIST_PRIV_COLD void redist_priv_measure_spread(redist_plan *p) {
   }
 }
 
+/* Whether a method asked for by name, and what it falls back to, opens without a communicator. So
+   the ranks agree once it is open, and predict for the report only. */
+REDIST_PRIV_COLD int redist_priv_opens_first(const redist_plan *p) {
+  return p->options.method >= REDIST_ALLTOALLW && p->options.method <= REDIST_SCHEDULED;
+}
+
 /* Finds out which ranks share nodes, if there are several, and agrees whether all ranks have a
-   communicator. That can wait if the method asked for, messages or MPI's collectives, opens without
-   one, and its time predicts nothing. Returns the same code on all ranks. Collective. */
+   communicator, unless that can wait. Returns the same code on all ranks. Collective. */
 REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p, MPI_Comm comm, redist_priv_error *v) {
-  const int waits = p->options.executions == 0 && p->options.method != REDIST_AUTO &&
-                    p->options.method < REDIST_SHARED;
   if (p->agreed.node == -p->agreed.not_node) {
-    p->spread.peers[0] = p->agreed.peers;
-    p->spread.bytes[0] = p->agreed.bytes;
+    p->outcome.peers[0] = p->agreed.peers;
+    p->outcome.bytes[0] = p->agreed.bytes;
     REDIST_FREE(p->nodes);
     p->nodes = NULL;
-    if (p->borrows || waits) return REDIST_OK;
+    if (p->borrows) return REDIST_OK;
   } else if (redist_priv_list_nodes(p, comm) == REDIST_OK) {
     while (p->nodes->node[p->node] == 0) p->node++;
     redist_priv_measure_spread(p);
   } else {
     redist_priv_fail(v, REDIST_ERR_MPI, "MPI failed while the ranks of a node were counted");
   }
-  return redist_priv_agree(comm, v, &p->spread.duplication, sizeof p->spread / sizeof(int64_t));
+  return redist_priv_opens_first(p) ? (int)REDIST_OK : redist_priv_settle(p, comm, v);
 }
 
 /* The seconds in which a rank sends messages whole: they crowd the network unless they are short in
@@ -6324,7 +6330,7 @@ REDIST_PRIV_COLD double redist_priv_messages_between(const redist_priv_network *
 REDIST_PRIV_COLD double redist_priv_predict_nodes(const redist_plan *p,
                                                   const redist_priv_network *n,
                                                   const redist_priv_network *rings) {
-  const redist_priv_spread *s = &p->spread;
+  const redist_priv_outcome *s = &p->outcome;
   const int least = p->nodes->least, others = p->nodes->nodes - 1;
   const int64_t carriers = redist_priv_min(redist_priv_min(others, s->peers[1]), least),
                 messages = redist_priv_min(others, s->peers[1] * least) * redist_priv_per_pair(p);
@@ -6349,7 +6355,7 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
   int known;
   const redist_priv_network network = redist_priv_charged(p, &known), *n = &network;
   const redist_priv_facts *facts = &p->agreed;
-  const redist_priv_spread *spread = &p->spread;
+  const redist_priv_outcome *spread = &p->outcome;
   const int64_t peers = facts->peers, most = (int64_t)p->options.max_buffer;
   const double messages = (double)peers,
                bytes = (double)(p->nodes != NULL ? spread->bytes[1] : facts->bytes);
@@ -6392,7 +6398,7 @@ REDIST_PRIV_COLD void redist_priv_alternate_nodes(redist_plan *p) {
 REDIST_PRIV_COLD redist_method redist_priv_estimate(redist_plan *p) {
   const int n = p->options.executions;
   const int often = n == 0 || n >= REDIST_PRIV_OFTEN || p->options.cost.per_message > 0;
-  const double creation = n > 0 ? 1e-9 * (double)p->spread.duplication / n : 0, *s = p->predicted;
+  const double creation = n > 0 ? 1e-9 * (double)p->outcome.duplication / n : 0, *s = p->predicted;
   redist_method best = p->options.method;
   if (best == REDIST_AUTO && often && p->node > 0 && p->agreed.peers > 0)
     (void)redist_priv_know_network(p);
@@ -6524,7 +6530,9 @@ REDIST_PRIV_COLD void redist_priv_choose_transport(redist_plan *p, MPI_Comm comm
 #ifdef REDIST_PRIV_CHOOSES
   const int measures = p->options.method == REDIST_AUTO && p->options.effort == REDIST_MEASURE;
   if (redist_priv_find_nodes(p, comm, v) == REDIST_OK)
-    method = measures ? redist_priv_measure(p) : redist_priv_estimate(p);
+    method = redist_priv_opens_first(p) ? p->options.method
+             : measures                 ? redist_priv_measure(p)
+                                        : redist_priv_estimate(p);
 #else
   (void)comm;
   (void)v;
@@ -6605,35 +6613,33 @@ REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p) {
    that REDIST_AUTO chose is exhausted, to a method that needs less. Collective. */
 REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, MPI_Comm comm,
                                                  redist_priv_error *v) {
-  enum { UNFIT, USED, OUTCOMES };
+  redist_priv_outcome *outcome = &p->outcome;
   const redist_priv_error good = *v;
   for (;; *v = good) {
     const redist_priv_transport *t = p->transport, *next;
-    int64_t outcome[OUTCOMES];
-    outcome[UNFIT] = t->open == NULL ? REDIST_OK : t->open(p);
-    if (outcome[UNFIT] != REDIST_OK)
+    outcome->unfit = t->open == NULL ? REDIST_OK : t->open(p);
+    if (outcome->unfit != REDIST_OK)
       redist_priv_fail(v, REDIST_ERR_MPI, "%s is unavailable", t->name);
     else
       redist_priv_stage(p, v);
-    if (v->code != good.code && p->options.method == REDIST_AUTO && outcome[UNFIT] == REDIST_OK)
-      outcome[UNFIT] = v->code;
-    outcome[USED] = p->sharing.rings == NULL || p->sharing.rings->channels > 0 ||
+    if (v->code != REDIST_OK && p->options.method == REDIST_AUTO && outcome->unfit == REDIST_OK)
+      outcome->unfit = v->code;
+    outcome->used = p->sharing.rings == NULL || p->sharing.rings->channels > 0 ||
                     (p->carriers != NULL && p->carriers->sections > 0);
     if (v->code == REDIST_OK && t->create != NULL)
       redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s", t->name);
     p->tried |= 1u << t->method;
     next = redist_priv_fallback(p);
-    if (redist_priv_agree(comm, v, outcome, OUTCOMES) == REDIST_OK && t->connect != NULL &&
-        outcome[USED]) {
-      outcome[UNFIT] = t->connect(p);
-      redist_priv_fail(v, outcome[UNFIT] != REDIST_OK ? REDIST_ERR_MPI : REDIST_OK,
+    if (redist_priv_settle(p, comm, v) == REDIST_OK && t->connect != NULL && outcome->used) {
+      outcome->unfit = t->connect(p);
+      redist_priv_fail(v, outcome->unfit != REDIST_OK ? REDIST_ERR_MPI : REDIST_OK,
                        "%s is unavailable", t->name);
-      redist_priv_agree(comm, v, outcome, OUTCOMES);
+      redist_priv_settle(p, comm, v);
     }
-    if (next == NULL || (outcome[USED] && outcome[UNFIT] == REDIST_OK)) return;
+    if (next == NULL || (outcome->used && outcome->unfit == REDIST_OK)) return;
     redist_priv_close_transport(p);
-    p->sharing.home.named |= outcome[UNFIT] == REDIST_PRIV_REFUSED;
-    p->transport = outcome[UNFIT] == REDIST_PRIV_REFUSED ? t : next;
+    p->sharing.home.named |= outcome->unfit == REDIST_PRIV_REFUSED;
+    p->transport = outcome->unfit == REDIST_PRIV_REFUSED ? t : next;
   }
 }
 
@@ -6653,7 +6659,7 @@ REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redis
   }
   redist_priv_fail(v, redist_priv_duplicate(comm, &p->comm),
                    "MPI_Comm_idup failed: MPI may have no communicator left");
-  p->spread.duplication = (int64_t)(1e9 * (MPI_Wtime() - begin));
+  p->outcome.duplication = (int64_t)(1e9 * (MPI_Wtime() - begin));
 }
 
 /* Frees what is valid during creation only. */
@@ -6866,13 +6872,14 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const r
 REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm,
                                             const redist_priv_facts *agreed, redist_priv_error *v) {
   p->agreed = *agreed;
-  if (p->agreed.hash != -p->agreed.not_hash) {
-    redist_priv_explain_mismatch(p, comm, v);
-    return;
-  }
+  if (p->agreed.hash != -p->agreed.not_hash) redist_priv_explain_mismatch(p, comm, v);
+  if (v->code != REDIST_OK) return;
   redist_priv_take_comm(p, comm, v);
   redist_priv_choose_transport(p, comm, v);
   redist_priv_open_transport(p, comm, v);
+#ifdef REDIST_PRIV_CHOOSES
+  if (v->code == REDIST_OK && redist_priv_opens_first(p)) (void)redist_priv_estimate(p);
+#endif
   if (p->sharing.rings == NULL) redist_priv_forget_members(&p->sharing.home);
 }
 

@@ -329,15 +329,9 @@ static void count_agreements(void) {
     int agreements, gathered, duplicates;
   } costs[] = {
       {{"messages", PLAN, REDIST_POINT_TO_POINT, 0, 1, 0, 0, 0, 0, 0}, 2, 0, 1},
-      {{"messages in an arena", PLAN_IN_ARENA, REDIST_POINT_TO_POINT, 0, 1, 0, 0, 0, 0, 0},
-       2,
-       0,
-       0},
-      {{"messages, nodes of 1", PLAN, REDIST_POINT_TO_POINT, 1, 1, 0, 0, 0, 0, 0}, 3, 0, 1},
-      {{"messages, machines", PLAN, REDIST_POINT_TO_POINT, MACHINES_OF_1, 1, 0, 0, 0, 0, 0},
-       3,
-       1,
-       1},
+      {{"scheduled in an arena", PLAN_IN_ARENA, REDIST_SCHEDULED, 0, 1, 0, 0, 0, 0, 0}, 2, 0, 0},
+      {{"messages, nodes of 1", PLAN, REDIST_POINT_TO_POINT, 1, 1, 0, 0, 0, 0, 0}, 2, 0, 1},
+      {{"alltoallw, machines", PLAN, REDIST_ALLTOALLW, MACHINES_OF_1, 1, 0, 0, 0, 0, 0}, 3, 1, 1},
       {{"shared", PLAN, REDIST_SHARED, 0, 1, 0, 0, 0, 0, 0}, 4, 0, 1},
       {{"shared in an arena", PLAN_IN_ARENA, REDIST_SHARED, 0, 1, 0, 0, 0, 0, 0}, 3, 0, 0},
       {{"nodes of 1", PLAN, REDIST_NODES, 1, 1, 0, 0, 0, 0, 0}, 6, 0, 1}};
