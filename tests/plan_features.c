@@ -213,24 +213,26 @@ static int is_consistent(const char *text, int predicted) {
           strstr(text, " 0 s ") == NULL && strstr(text, " 0 ns ") == NULL);
 }
 
-/* Predictions of a report, where the network is assumed, given, measured, or too noisy to measure;
-   where cores answered, or not. */
+/* Predictions of a report, where the network is assumed, given, measured, or too noisy to measure,
+   or messages are asked for by name; where cores answered, or not. */
 static void check_predictions(void) {
   enum { TIMES = 9 };
   const redist_layout rows = redist_layout_2d(redist_block(24, test_size()), redist_whole(20));
   const redist_layout columns = redist_layout_2d(redist_whole(24), redist_block(20, test_size()));
   static const char *const source[] = {"(assumed, not measured)", "(given by options.cost)",
-                                       "(measured)", "too little per byte to measure (measured)"};
+                                       "(measured)", "too little per byte to measure (measured)",
+                                       "(assumed, not measured)"};
   int64_t noise[TIMES + 1];
   int k;
   for (k = 0; k <= TIMES; k++) noise[k] = k == 0 ? 1000000 : 900000;
-  for (k = 0; k < (test_size() < 4 ? 1 : 4); k++) {
+  for (k = 0; k < (test_size() < 4 ? 1 : 5); k++) {
     char text[4096] = "";
     redist_options options;
     redist_plan *plan = NULL;
     int code, unmeasured = 0;
     memset(&options, 0, sizeof options);
     options.node_ranks = k > 0 ? 2 : test_size();
+    options.method = k == 4 ? REDIST_POINT_TO_POINT : REDIST_AUTO;
     options.cost.per_message = options.cost.per_byte = k == 1 ? 1e-5 : 0;
     code = redist_plan_create(MPI_COMM_WORLD, &rows, &columns, MPI_DOUBLE, &options, &plan);
     if (code == REDIST_OK && k == 3) {
