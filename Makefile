@@ -76,7 +76,7 @@ LEFT_OUT  = SMALL NO_SHARED NO_COLLECTIVES NO_SCHEDULED NO_NODES
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 # Programs without hooks of their own are linked with one implementation; hello shows that none is needed.
 LINKED   = $(filter-out hello,$(EXAMPLES)) built cart checked darray many_ranks pdgemr2d plan_blocks plan_parts \
-    plan_random plan_replicated ptran timed
+    plan_random ptran timed
 
 all: examples
 examples: $(EXAMPLES:%=$(BUILD)/%)

@@ -793,7 +793,8 @@ typedef struct {
   char drained_line[REDIST_PRIV_LINE - sizeof(int64_t)];
   int64_t way[2]; /* for executions alternately: REDIST_PRIV_WAYS * its number + a way */
   int64_t direct; /* constant: not 0 where the message may bypass the ring */
-  char way_line[REDIST_PRIV_LINE - 3 * sizeof(int64_t)];
+  int64_t ring;   /* constant: where the ring begins, relative to the slot */
+  char way_line[REDIST_PRIV_LINE - 4 * sizeof(int64_t)];
 } redist_priv_slot;
 
 /* What is timed between two cores: a flag; a flag and lines that the other core has just written;
@@ -895,17 +896,18 @@ typedef struct {
 enum { REDIST_PRIV_IN_ARRAY = -1, REDIST_PRIV_BY_PIECES = -2 };
 
 /* One end of a message through shared memory, by a ring of `slots`, each with room (slot_bytes) for
-   a piece. */
-typedef struct {
+   a piece. Equal messages of a sender have one ring, which it fills once, as the first of them. */
+typedef struct redist_priv_channel {
   redist_priv_peer *peer;
   redist_priv_slot *slot;
-  redist_priv_board *board;  /* the other end's */
-  int there;                 /* the other end's rank in the node */
-  int direct;                /* the message may bypass the ring */
-  int way;                   /* which the receiver prefers */
-  int decided;               /* the way of this execution's message */
+  struct redist_priv_channel *first, *also; /* in its ring; the next one there, or NULL */
+  redist_priv_board *board;                 /* the other end's */
+  int there;                                /* the other end's rank in the node */
+  int direct;                               /* the message may bypass the ring */
+  int way;                                  /* which the receiver prefers */
+  int decided;                              /* the way of this execution's message */
   int64_t steps, end;        /* its pieces are step[steps], ..., step[end - 1] of the plan's pool */
-  int64_t slots, slot_bytes; /* at most twice as many as pieces */
+  int64_t slots, slot_bytes; /* at most twice as many as pieces; 0 bytes: the ring is another's */
   int64_t next;              /* slot */
   int64_t done;              /* pieces of this execution */
   int64_t before;            /* pieces of all earlier executions */
@@ -1010,8 +1012,8 @@ typedef struct redist_priv_rings {
   int64_t execution, announced;    /* number of the one in progress; its word on the board */
   redist_priv_node_buffer *buffer; /* of so many ranks; or NULL */
   int ranks;
-  int64_t receives, channels;
-  redist_priv_channel channel[1]; /* channel[channels], first those that receive */
+  int64_t receives, channels, rings; /* rings: of messages that this rank sends */
+  redist_priv_channel channel[1];    /* channel[channels], first those that receive */
 } redist_priv_rings;
 
 /* A code of opening a home, worse than all errors: the system refuses files without names. */
@@ -2658,10 +2660,17 @@ REDIST_PRIV_APART void redist_priv_copy_local(redist_plan *p) {
   redist_priv_arrive_local(p);
 }
 
+/* Whether what is local is copied last: the rank only fills rings, and receivers would wait. */
+REDIST_PRIV int redist_priv_fills_first(const redist_plan *p) {
+  const redist_priv_rings *r = p->sharing.rings;
+  return r != NULL && p->blocking && !p->overwrites && !r->direct && p->carriers == NULL &&
+         r->channels == p->peers && r->receives == 0;
+}
+
 /* The link to this rank itself. Plans that overwrite have copied what is local before, when all
    was packed. */
 REDIST_PRIV int redist_priv_local_post(redist_plan *p) {
-  if (!p->overwrites) redist_priv_copy_local(p);
+  if (!p->overwrites && !redist_priv_fills_first(p)) redist_priv_copy_local(p);
   return REDIST_OK;
 }
 
@@ -4205,7 +4214,11 @@ REDIST_PRIV_COLD int redist_priv_check_adopted(const redist_arena *a, char *arra
    started and does something else. A rank ends an execution when all its messages are copied; it
    may then change its board, which only the end that copies reads. The receiver may be in the
    execution before: hence two words for ways. Arrays in ordinary memory, and plans that overwrite
-   their source, use the ring. */
+   their source, use the ring.
+
+   What goes to several replicas is pulled by all at once or, by the ring, packed once: messages
+   that are equal share one, but not in an ordered plan, where each receiver drains its messages one
+   after another, and a full ring might wait for one who waits for another ring. */
 
 /* The ways of a message. */
 enum redist_priv_ways {
@@ -4343,7 +4356,7 @@ REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_
 
 /* Packs the next piece of a message into its slot of the ring, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel *channel) {
-  const char *ring = (const char *)(channel->slot + 1);
+  const char *ring = (const char *)channel->slot + channel->slot->ring;
   REDIST_ASSERT(channel->next < channel->slots &&
                 redist_priv_piece_of(p, channel->peer, channel->done).bytes <= channel->slot_bytes);
   redist_priv_copy_piece(p, channel->peer, channel->peer->listed + channel->done,
@@ -4414,6 +4427,16 @@ REDIST_PRIV int redist_priv_way_of(const redist_plan *p, const redist_priv_chann
   return last && !p->blocking ? REDIST_PRIV_PULL : REDIST_PRIV_UNDECIDED;
 }
 
+/* Whether a piece of a message can enter its ring: all receivers have drained the slot; or the
+   first of the ring's messages has filled it. */
+REDIST_PRIV int redist_priv_may_fill(const redist_priv_channel *channel) {
+  const int64_t next = channel->before + channel->done;
+  const redist_priv_channel *c = channel;
+  if (channel->first != channel) return channel->first->done > channel->done;
+  while (c != NULL && next - REDIST_PRIV_ACQUIRE(&c->slot->drained) < channel->slots) c = c->also;
+  return c == NULL;
+}
+
 /* Progresses a message that this rank sends. Fills one free slot of the ring at most, because other
    peers may need elements of the cache lines just read. Returns whether it did anything. */
 REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *channel, int last) {
@@ -4427,8 +4450,8 @@ REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *chan
     channel->decided = redist_priv_way_of(p, channel, last);
     REDIST_PRIV_RELEASE(&channel->slot->way[now % 2], now * REDIST_PRIV_WAYS + channel->decided);
   }
-  if (channel->decided == REDIST_PRIV_RING && ahead < channel->slots) {
-    redist_priv_copy_slot(p, channel);
+  if (channel->decided == REDIST_PRIV_RING && redist_priv_may_fill(channel)) {
+    if (channel->first == channel) redist_priv_copy_slot(p, channel);
     channel->done++;
   } else if (channel->decided == REDIST_PRIV_PUSH) {
     redist_priv_copy_direct(p, channel);
@@ -4510,6 +4533,7 @@ REDIST_PRIV int redist_priv_rings_poll(redist_plan *p, int *done) {
              (k < r->receives || !p->overwrites ||
               REDIST_PRIV_ACQUIRE(&channel->slot->drained) == channel->before + channel->done);
   }
+  if (*done && redist_priv_fills_first(p)) redist_priv_copy_local(p);
   return REDIST_OK;
 }
 
@@ -4529,7 +4553,7 @@ REDIST_PRIV_COLD void redist_priv_rings_close(redist_plan *p) {
    an arena no more than they send, because making pages takes longer than filling them. */
 REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p) {
   const redist_priv_rings *r = p->sharing.rings;
-  const int64_t slots = redist_priv_max(r->channels - r->receives, 1) * REDIST_PRIV_SLOTS;
+  const int64_t slots = redist_priv_max(r->rings, 1) * REDIST_PRIV_SLOTS;
   const int64_t wanted =
       redist_priv_max(p->side[REDIST_PRIV_FROM].bytes, slots * REDIST_PRIV_SHORT);
   const int64_t room = p->options.arena != NULL ? redist_priv_find_room(r->home, NULL, 0) / 2
@@ -4622,13 +4646,55 @@ REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p) {
   return code;
 }
 
-/* Plans a message's ring, equally at both ends, for pieces of `bytes`, and compiles its copies. */
+/* Whether two messages that this rank sends have the same elements, as those to replicas. */
+REDIST_PRIV_COLD int redist_priv_are_equal(const redist_plan *p, const redist_priv_peer *a,
+                                           const redist_priv_peer *b) {
+  int64_t k;
+  int equal = a->blocks == b->blocks && a->bytes == b->bytes;
+  for (k = 0; k < a->blocks && equal; k++) {
+    const redist_priv_block *x = &p->block[a->block + k], *y = &p->block[b->block + k];
+    const redist_priv_product *s = &p->product[x->product], *t = &p->product[y->product];
+    equal = x->array == y->array && s->part == t->part && s->held == t->held &&
+            s->message == t->message && s->number == t->number;
+  }
+  return equal;
+}
+
+/* Decides which sent messages may bypass their rings, and gives others that are equal one ring. */
+REDIST_PRIV_COLD void redist_priv_join_rings(const redist_plan *p) {
+  redist_priv_rings *r = p->sharing.rings;
+  int64_t k, j;
+  for (k = r->receives; k < r->channels; k++) {
+    redist_priv_channel *channel = &r->channel[k], *other = channel;
+    channel->direct =
+        r->direct && redist_priv_most_waste(p, channel->peer) <
+                         (channel->peer->bytes > REDIST_PRIV_NEAR ? REDIST_PRIV_WASTEFUL : 2);
+    channel->first = channel;
+    for (j = r->receives; j < k && other == channel && !channel->direct && !p->ordered; j++)
+      if (redist_priv_are_equal(p, r->channel[j].peer, channel->peer)) other = &r->channel[j];
+    r->rings += other == channel;
+    if (other == channel) continue;
+    channel->first = other->first;
+    channel->also = other->first->also;
+    other->first->also = channel;
+  }
+}
+
+/* Plans a message's ring, equally at both ends, for pieces of `bytes`, and compiles its copies,
+   unless the first of equal messages has them. */
 REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *channel,
                                            int64_t piece) {
   redist_priv_peer *peer = channel->peer;
   const redist_priv_cutting cutting = {piece, REDIST_PRIV_WIDE};
   int64_t k, most = 0;
   int code;
+  if (channel->first != NULL && channel->first != channel) {
+    peer->step = 0;
+    peer->listed = channel->first->peer->listed;
+    peer->pieces = channel->first->peer->pieces;
+    channel->slots = channel->first->slots;
+    return REDIST_OK;
+  }
   channel->steps = p->pool.steps;
   peer->step = 0;
   code = redist_priv_list_pieces(p, peer, cutting, 1, &peer->listed);
@@ -4645,7 +4711,8 @@ REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *
 }
 
 /* Writes the slots of sent messages to this rank's segment, from `at` on, and gives the members
-   notice of them and the board. A receiver prefers a push if the message fills whole cache lines.
+   notice of them and the board. A receiver prefers a push if the message fills whole cache lines,
+   but to pull if others receive the same: all at once, while pushes come one after another.
    Else it prefers the ring if cores share no cache, or are not close and the ring stays cached;
    else to pull. */
 REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) {
@@ -4657,17 +4724,17 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
     redist_priv_channel *channel = &r->channel[k];
     redist_priv_notice *notice =
         (redist_priv_notice *)(void *)redist_priv_own_segment(r->home) + channel->there;
-    const int64_t waste = redist_priv_most_waste(p, channel->peer);
     if (k < r->receives) {
-      channel->way = !p->combines && waste == 1              ? REDIST_PRIV_PUSH
-                     : far || channel->peer->bytes <= cached ? REDIST_PRIV_RING
-                                                             : REDIST_PRIV_PULL;
+      const int fills = !p->combines && redist_priv_most_waste(p, channel->peer) == 1;
+      channel->way = fills && p->part->to->copies == 1                   ? REDIST_PRIV_PUSH
+                     : !fills && (far || channel->peer->bytes <= cached) ? REDIST_PRIV_RING
+                                                                         : REDIST_PRIV_PULL;
       REDIST_PRIV_RELEASE(&notice->way, channel->way);
     } else {
       channel->slot = (redist_priv_slot *)(void *)(redist_priv_own_segment(r->home) + at);
       memset(channel->slot, 0, sizeof *channel->slot);
-      channel->slot->direct = channel->direct =
-          r->direct && waste < (channel->peer->bytes > REDIST_PRIV_NEAR ? REDIST_PRIV_WASTEFUL : 2);
+      channel->slot->direct = channel->direct;
+      channel->slot->ring = (char *)(channel->first->slot + 1) - (char *)channel->slot;
       REDIST_PRIV_RELEASE(&notice->slot, at);
       at += (int64_t)sizeof *channel->slot + channel->slots * channel->slot_bytes;
     }
@@ -4729,6 +4796,8 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p) {
   int code = REDIST_OK;
   /* collective calls have waited for this plan's ranks; others of the arena may be late */
   redist_priv_reclaim(r->home);
+  r->direct = p->options.arena != NULL && !p->overwrites;
+  redist_priv_join_rings(p);
   piece = redist_priv_piece_bytes(p);
   for (k = r->receives; k < r->channels && code == REDIST_OK; k++) {
     code = redist_priv_plan_ring(p, &r->channel[k], piece);
@@ -4739,7 +4808,6 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p) {
     code = redist_priv_home_open(r->home, bytes, 0);
   if (code != REDIST_OK || redist_priv_find_room(r->home, r, bytes) == 0)
     return code != REDIST_OK ? code : (int)REDIST_ERR_MEMORY;
-  r->direct = p->options.arena != NULL && !p->overwrites;
   board = (redist_priv_board *)(void *)(redist_priv_own_segment(r->home) + r->begin);
   board->announced = 0;
   board->piece = piece;
@@ -4814,7 +4882,8 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
   int code = REDIST_OK;
   for (k = p->sharing.rings->receives; k < p->sharing.rings->channels; k++) {
     redist_priv_channel *channel = &p->sharing.rings->channel[k];
-    if (redist_priv_is_streamed(p, channel->peer, p->side[REDIST_PRIV_FROM].touched))
+    if (channel->also == NULL &&
+        redist_priv_is_streamed(p, channel->peer, p->side[REDIST_PRIV_FROM].touched))
       redist_priv_stream_steps(&p->pool, channel->steps, channel->end);
   }
   for (k = 0; k < p->sharing.rings->channels && code == REDIST_OK; k++) {
@@ -6054,8 +6123,8 @@ REDIST_PRIV_COLD void redist_priv_phases_close(redist_plan *p) {
   for (k = 0; k < c->phases; k++) redist_plan_free(&c->phase[k]);
 }
 
-/* Predicts a chain through blocks. Replicas in an arena of one node copy from the source at once,
-   and phases are no chains. Collective. */
+/* Predicts a chain through blocks. Replicas on one node read the source, or its ring, at once, and
+   phases are no chains. Collective. */
 REDIST_PRIV_COLD void redist_priv_predict_blocks(redist_plan *p, double best, double creation) {
   const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
   const int within = p->node == 0 && p->predicted[REDIST_SHARED] > 0;
@@ -6066,7 +6135,7 @@ REDIST_PRIV_COLD void redist_priv_predict_blocks(redist_plan *p, double best, do
   void *lists;
   double gain;
   if ((p->options.cost.per_byte > 0 && p->options.cost.per_message <= 0) ||
-      (p->node == 0 && p->options.arena != NULL && !p->combines))
+      (within && !p->combines))
     return;
   if (redist_priv_find_blocks(p, &network, &blocks, &lists, &gain) == REDIST_OK && gain > 0)
     p->predicted[REDIST_MULTIPHASE] = margin * best / gain + 2 * creation;

@@ -9,7 +9,7 @@
 #include "bench.h"
 #include "redist_plan.h"
 
-enum { FILL, SUM, SUM_EVERYWHERE, CASES, CONTESTANTS = 4, MOST_SAMPLES = 1000 };
+enum { FILL, SUM, SUM_EVERYWHERE, CASES, PLANS = 4, CONTESTANTS, MOST_SAMPLES = 1000 };
 
 typedef struct {
   int rank, ranks;
@@ -21,15 +21,26 @@ typedef struct {
   const bench *bench;
   int kind, holds, from_all; /* whether this rank has a destination; whether each has a source */
   int64_t n;
-  redist_plan *plan[3];
-  double *from, *to;
+  redist_arena *arena;
+  redist_plan *plan[PLANS];
+  double *from[2], *to[2]; /* of malloc, of the arena */
 } problem;
+
+/* In the order of measuring, after MPI's collective. */
+static const struct {
+  const char *name;
+  redist_method method;
+  int arena;
+} contestants[PLANS] = {{"auto", REDIST_AUTO, 0},
+                        {"shared", REDIST_SHARED, 0},
+                        {"point to point", REDIST_POINT_TO_POINT, 0},
+                        {"auto, arena", REDIST_AUTO, 1}};
 
 static const char *const names[CASES][2] = {{"one to all", "MPI_Bcast"},
                                             {"all to one", "MPI_Reduce"},
                                             {"all to all", "MPI_Allreduce"}};
 
-static redist_plan *plan_for(const problem *p, redist_method method) {
+static redist_plan *plan_for(const problem *p, int contestant) {
   static redist_op sum;
   const redist_layout one = redist_layout_1d(redist_whole(p->n)),
                       all = redist_replicated(one, p->bench->ranks);
@@ -39,7 +50,8 @@ static redist_plan *plan_for(const problem *p, redist_method method) {
   memset(&options, 0, sizeof options);
   sum.op = MPI_SUM;
   sum.type = MPI_DOUBLE;
-  options.method = method;
+  options.method = contestants[contestant].method;
+  options.arena = contestants[contestant].arena ? p->arena : NULL;
   options.node_ranks = (int)p->bench->node_ranks;
   options.combine = p->kind == FILL ? NULL : redist_combine_op;
   options.context = p->kind == FILL ? NULL : &sum;
@@ -50,41 +62,45 @@ static redist_plan *plan_for(const problem *p, redist_method method) {
 }
 
 /* Blocking: these are the calls that libraries tune. */
-static void run_mpi(const problem *p, redist_plan *plan) {
+static void run_mpi(const problem *p) {
   const int n = (int)p->n;
-  (void)plan;
   if (p->kind == FILL) {
-    if (p->bench->rank == 0) memcpy(p->to, p->from, (size_t)n * sizeof *p->to);
-    MPI_Bcast(p->to, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (p->bench->rank == 0) memcpy(p->to[0], p->from[0], (size_t)n * sizeof **p->to);
+    MPI_Bcast(p->to[0], n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   } else if (p->kind == SUM) {
-    MPI_Reduce(p->from, p->to, n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(p->from[0], p->to[0], n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   } else {
-    MPI_Allreduce(p->from, p->to, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(p->from[0], p->to[0], n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   }
 }
 
-static void run_redist(const problem *p, redist_plan *plan) {
+static void run_redist(const problem *p, int contestant) {
+  const int in_arena = contestants[contestant].arena;
+  double *to = p->to[in_arena];
   int code;
-  if (p->kind != FILL && p->holds) memset(p->to, 0, (size_t)p->n * sizeof *p->to);
-  code = redist_execute(plan, p->from_all || p->bench->rank == 0 ? p->from : NULL,
-                        p->holds ? p->to : NULL);
+  if (p->kind != FILL && p->holds) memset(to, 0, (size_t)p->n * sizeof *to);
+  code = redist_execute(p->plan[contestant],
+                        p->from_all || p->bench->rank == 0 ? p->from[in_arena] : NULL,
+                        p->holds ? to : NULL);
   if (code != REDIST_OK) give_up("%s", redist_strerror(code));
 }
 
-static double time_once(const problem *p, redist_plan *plan) {
+/* contestant -1: MPI */
+static double time_once(const problem *p, int contestant) {
   double time;
   barrier();
   time = MPI_Wtime();
-  (plan != NULL ? run_redist : run_mpi)(p, plan);
+  if (contestant < 0)
+    run_mpi(p);
+  else
+    run_redist(p, contestant);
   time = MPI_Wtime() - time;
   maxima(&time, 1);
   return time;
 }
 
 static void report(const problem *p, double times[CONTESTANTS][MOST_SAMPLES], int64_t samples) {
-  const char *const contestants[CONTESTANTS] = {names[p->kind][1], "auto", "shared",
-                                                "point to point"};
-  const int64_t bytes = p->n * (int64_t)sizeof *p->to;
+  const int64_t bytes = p->n * (int64_t)sizeof **p->to;
   redist_stats stats;
   double mpi = 0;
   int k;
@@ -95,8 +111,8 @@ static void report(const problem *p, double times[CONTESTANTS][MOST_SAMPLES], in
   for (k = 0; k < CONTESTANTS; k++) {
     const double time = lower_quartile(times[k], samples);
     mpi = k == 0 ? time : mpi;
-    figure(names[p->kind][0], p->bench->ranks, bytes, contestants[k], samples, time, times[k][0],
-           time / mpi);
+    figure(names[p->kind][0], p->bench->ranks, bytes, k == 0 ? "MPI" : contestants[k - 1].name,
+           samples, time, times[k][0], time / mpi);
     if (p->bench->rank == 0 && k == 0) printf(" %11.1f", 1e6 * time);
     if (p->bench->rank == 0 && k > 0) printf(" %9.2f", time / mpi);
   }
@@ -111,22 +127,28 @@ static void measure(const bench *b, int kind, int64_t n) {
   int64_t s;
   int k;
   p.holds = kind != SUM || b->rank == 0;
-  p.from = memset(allocate(bytes), 0, bytes);
-  p.to = memset(allocate(bytes), 0, bytes);
-  p.plan[0] = plan_for(&p, REDIST_AUTO);
-  p.plan[1] = plan_for(&p, REDIST_SHARED);
-  p.plan[2] = plan_for(&p, REDIST_POINT_TO_POINT);
-  for (k = 0; k < CONTESTANTS; k++) time_once(&p, k == 0 ? NULL : p.plan[k - 1]);
+  if (redist_arena_create(MPI_COMM_WORLD, 2 * bytes + 4096, &p.arena) != REDIST_OK)
+    give_up("no arena of %zu bytes", 2 * bytes);
+  for (k = 0; k < 2; k++) {
+    p.from[k] = k == 0 ? allocate(bytes) : redist_arena_alloc(p.arena, bytes);
+    p.to[k] = k == 0 ? allocate(bytes) : redist_arena_alloc(p.arena, bytes);
+    if (p.from[k] == NULL || p.to[k] == NULL) give_up("no memory in the arena");
+    memset(p.from[k], 0, bytes);
+    memset(p.to[k], 0, bytes);
+  }
+  for (k = 0; k < PLANS; k++) p.plan[k] = plan_for(&p, k);
+  for (k = 0; k < CONTESTANTS; k++) time_once(&p, k - 1);
   begin = MPI_Wtime();
   for (s = 0; s < b->samples && (s < 3 || spent < b->seconds); s++) {
-    for (k = 0; k < CONTESTANTS; k++) times[k][s] = time_once(&p, k == 0 ? NULL : p.plan[k - 1]);
+    for (k = 0; k < CONTESTANTS; k++) times[k][s] = time_once(&p, k - 1);
     spent = MPI_Wtime() - begin;
     maxima(&spent, 1);
   }
   report(&p, times, s);
-  for (k = 0; k < CONTESTANTS - 1; k++) redist_plan_free(&p.plan[k]);
-  free(p.from);
-  free(p.to);
+  for (k = 0; k < PLANS; k++) redist_plan_free(&p.plan[k]);
+  redist_arena_free(&p.arena);
+  free(p.from[0]);
+  free(p.to[0]);
 }
 
 int main(int argc, char **argv) {
@@ -149,8 +171,8 @@ int main(int argc, char **argv) {
     figures_open(csv, b.rank, FIGURE_COLUMNS);
     if (b.rank == 0)
       printf("us of MPI's collective, and times as long: redist's (auto's method: phases)\n"
-             "%-11s %5s %10s %6s %11s %9s %9s %9s\n",
-             "", "ranks", "bytes", "auto", "MPI, us", "auto", "shared", "messages");
+             "%-11s %5s %10s %6s %11s %9s %9s %9s %9s\n",
+             "", "ranks", "bytes", "auto", "MPI, us", "auto", "shared", "messages", "arena");
     for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
       for (int kind = 0; kind < CASES; kind++) measure(&b, kind, sizes[n]);
     figures_close();

@@ -273,6 +273,39 @@ static void check_late_carrier(void) {
   redist_plan_free(&plan);
 }
 
+/* Nodes of two ranks. Rank 1 only sends, to rank 0, and adds an element to itself: once, however
+   long it carries what rank 4 is late to send. On 6 ranks or more. */
+static void check_carrier_that_fills(void) {
+  enum { N = 6, LATE = 4 };
+  static const int from_rank[N] = {1, 1, 2, 0, 4, 0}, to_rank[N] = {1, 0, 0, 2, 0, 4};
+  const struct timespec pause = {0, 50000000};
+  const int rank = test_rank();
+  const redist_layout from = redist_layout_1d(redist_owners(N, from_rank, test_size())),
+                      to = redist_layout_1d(redist_owners(N, to_rank, test_size()));
+  redist_op sum;
+  redist_options options;
+  redist_plan *plan = NULL;
+  int a[N], b[N], k, good, held = 0;
+  memset(&options, 0, sizeof options);
+  sum.op = MPI_SUM;
+  sum.type = MPI_INT;
+  options.node_ranks = 2;
+  options.method = REDIST_NODES;
+  options.combine = redist_combine_op;
+  options.context = &sum;
+  for (k = 0; k < N; k++) b[k] = 100;
+  for (k = 0; k < N; k++)
+    if (from_rank[k] == rank) a[held++] = k;
+  good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_INT, &options, &plan) == REDIST_OK &&
+         stats_of(plan).method == REDIST_NODES;
+  if (rank == LATE) nanosleep(&pause, NULL);
+  good = good && redist_execute(plan, a, b) == REDIST_OK;
+  for (k = held = 0; k < N; k++)
+    if (to_rank[k] == rank) good = good && b[held++] == 100 + k;
+  test_case_all(good, "a carrier that only fills rings adds to itself once");
+  redist_plan_free(&plan);
+}
+
 /* Two plans of an arena without shared memory run at once. What a rank receives from a carrier of
    the one, it must not take for what it carries for the other. */
 static void check_two_plans(void) {
@@ -397,6 +430,7 @@ int main(int count, char **arguments) {
   check_several(65536, 1);
   check_two_plans();
   if (test_size() >= 6) check_late_carrier();
+  if (test_size() >= 6) check_carrier_that_fills();
   check_choice();
   check_fit();
   for (refusal = NOWHERE; refusal < REFUSALS; refusal++) check_limit(2, refusal);

@@ -5,6 +5,8 @@
 #include <stdint.h>
 
 #include "pieces.h"
+static int64_t copied;
+#define REDIST_COPIED(bytes) (copied += (bytes))
 
 #include "replicas.h"
 #include "settings.h"
@@ -220,6 +222,50 @@ static void check_broadcast(void) {
   free(b);
 }
 
+/* Inside a node, one rank fills all replicas: it packs the elements once for all of them, or, in an
+   arena, not at all. Then all ranks add to all, each in one order: nobody waits for one who waits
+   for it. */
+static void check_copies(int in_arena) {
+  enum { N = 5000 };
+  const redist_layout one = redist_layout_1d(redist_whole(N)),
+                      all = redist_replicated(one, test_size());
+  const int packs = test_size() > 1 && !in_arena;
+  redist_op sum;
+  double *a = in_arena ? (double *)(void *)slot[0] : malloc(N * sizeof *a),
+         *b = in_arena ? (double *)(void *)slot[1] : malloc(N * sizeof *b);
+  redist_plan *out = NULL, *add = NULL;
+  redist_options options;
+  int64_t once = (int64_t)(N * sizeof *a);
+  redist_stats stats;
+  int k, good;
+  memset(&options, 0, sizeof options);
+  options.method = REDIST_SHARED;
+  options.arena = in_arena ? arena : NULL;
+  test_piece_bytes = 1024;
+  sum.op = MPI_SUM;
+  sum.type = MPI_DOUBLE;
+  good = redist_plan_create(MPI_COMM_WORLD, &one, &all, MPI_DOUBLE, &options, &out) == REDIST_OK;
+  options.combine = redist_combine_op;
+  options.context = &sum;
+  good = redist_plan_create(MPI_COMM_WORLD, &all, &all, MPI_DOUBLE, &options, &add) == REDIST_OK &&
+         good && redist_plan_stats(out, &stats) == REDIST_OK;
+  for (k = 0; k < N; k++) a[k] = k;
+  for (k = 0; k < N; k++) b[k] = 0;
+  copied = 0;
+  good = good && redist_execute(out, a, b) == REDIST_OK;
+  good = good &&
+         (stats.method != REDIST_SHARED || copied == once * (test_rank() == 0 ? 1 + packs : 1));
+  for (k = 0; k < N; k++) good = good && b[k] == k;
+  good = redist_execute(add, a, b) == REDIST_OK && good;
+  for (k = 0; k < N; k++) good = good && b[k] == k * (1.0 + test_size());
+  test_case_all(good, "one rank fills all replicas%s: %ld of %ld bytes copied",
+                in_arena ? ", arena" : "", (long)copied, (long)once);
+  redist_plan_free(&out);
+  redist_plan_free(&add);
+  if (!in_arena) free(a);
+  if (!in_arena) free(b);
+}
+
 /* Dear settings are tried on every pair by up to 2 ranks, by more on a few of them. */
 static int is_due(const setting *s, int pair, int pairs) {
   const int turns = pairs / (test_size() <= 4 ? 3 : 1);
@@ -247,6 +293,8 @@ int main(int count, char **arguments) {
   }
   check_mistakes();
   check_broadcast();
+  check_copies(0);
+  check_copies(1);
   redist_arena_free(&arena);
   k = test_report_all("plan_replicated");
   MPI_Finalize();

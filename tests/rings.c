@@ -91,8 +91,12 @@ static int unmap_segment(void *at, size_t bytes) {
 
 enum { ARRAYS = 2, PLANS = 2, MOST = 2048, MOST_POLLS = 5000000, NEAR = 50, FAR = 1000 };
 
-/* Blocks to smaller blocks, where a message is one, and fills cache lines; or cyclic to block, where
-   messages interleave with local elements. arena[round % 8]: bit r is set if rank r's arrays are in the arena then; bit
+/* Blocks to smaller blocks, where a message is one, and fills cache lines; cyclic to block, where
+   messages interleave with local elements; or from rank 0 to a replica on each, where messages
+   share a ring unless there is an arena. */
+enum { TO_SMALLER_BLOCKS, FROM_CYCLIC, TO_REPLICAS };
+
+/* arena[round % 8]: bit r is set if rank r's arrays are in the arena then; bit
    4 + r if only its sources are. */
 typedef struct {
   const char *name;
@@ -100,7 +104,7 @@ typedef struct {
   int slots; /* > 0: of every ring, instead of the plan's choice */
   unsigned char arena[8];
   /* the cores share no cache; plans: started at a time, 0 for 1; blocking: as redist_execute */
-  int far, interleaved, plans, blocking;
+  int far, job, plans, blocking;
 } ring_case;
 
 typedef struct {
@@ -127,30 +131,34 @@ static double *array_of(int rank, int round, int plan, int side, int array) {
 }
 
 /* The elements of a block of the layout that deals blocks out. */
-static int dealt(void) { return now.interleaved ? 1 : now.n / (now.ranks * now.ranks); }
+static int dealt(void) { return now.job == FROM_CYCLIC ? 1 : now.n / (now.ranks * now.ranks); }
+
+/* How many elements a rank has on a side. */
+static int count_of(int rank, int side) {
+  if (now.job == TO_REPLICAS) return side == 1 || rank == 0 ? now.n : 0;
+  return now.n / now.ranks;
+}
 
 /* The number of a rank's k-th element of a side. */
 static int global(int rank, int side, int k) {
   const int b = dealt();
-  return side == now.interleaved ? rank * (now.n / now.ranks) + k
-                                 : (k / b * now.ranks + rank) * b + k % b;
+  if (now.job == TO_REPLICAS) return k;
+  return side == now.job ? rank * (now.n / now.ranks) + k : (k / b * now.ranks + rank) * b + k % b;
 }
 
 /* A rank rewrites its source as soon as its previous execution is complete. */
 static void fill(int rank, int round) {
-  const int own = now.n / now.ranks;
   int p, a, k;
   for (p = 0; p < plans(); p++)
     for (a = 0; a < now.arrays; a++)
-      for (k = 0; k < own; k++)
+      for (k = 0; k < count_of(rank, 0); k++)
         array_of(rank, round, p, 0, a)[k] = element(round, p, a, global(rank, 0, k));
 }
 
 static int arrived(int rank, int round, int plan) {
-  const int own = now.n / now.ranks;
   int a, k, good = 1;
   for (a = 0; a < now.arrays; a++)
-    for (k = 0; k < own; k++)
+    for (k = 0; k < count_of(rank, 1); k++)
       good = good &&
              array_of(rank, round, plan, 1, a)[k] == element(round, plan, a, global(rank, 1, k));
   return good;
@@ -158,10 +166,9 @@ static int arrived(int rank, int round, int plan) {
 
 /* Whether everything from another rank has arrived. */
 static int arrived_from(int rank, int round, int plan, int source) {
-  const int own = now.n / now.ranks;
   int a, k, j, good = 1;
-  for (k = 0; k < own; k++)
-    for (j = 0; j < own; j++)
+  for (k = 0; k < count_of(rank, 1); k++)
+    for (j = 0; j < count_of(source, 0); j++)
       for (a = 0; a < now.arrays && global(source, 0, j) == global(rank, 1, k); a++)
         good = good &&
                array_of(rank, round, plan, 1, a)[k] == element(round, plan, a, global(rank, 1, k));
@@ -196,9 +203,11 @@ static int nth_plan(int rank, int round, int k) { return (k + rank + round) % pl
 static void create_plans(int rank) {
   crew_member *m = &crew[rank];
   const redist_layout blocks = redist_layout_1d(redist_block(now.n, now.ranks)),
-                      cycles = redist_layout_1d(redist_block_cyclic(now.n, dealt(), now.ranks));
-  const redist_layout *from = now.interleaved ? &cycles : &blocks,
-                      *to = now.interleaved ? &blocks : &cycles;
+                      cycles = redist_layout_1d(redist_block_cyclic(now.n, dealt(), now.ranks)),
+                      one = redist_layout_1d(redist_whole(now.n)),
+                      all = redist_replicated(one, now.ranks);
+  const redist_layout *const sides[][2] = {{&blocks, &cycles}, {&cycles, &blocks}, {&one, &all}};
+  const redist_layout *const from = sides[now.job][0], *const to = sides[now.job][1];
   redist_options options;
   int64_t k;
   int p;
@@ -206,7 +215,7 @@ static void create_plans(int rank) {
   options.method = REDIST_SHARED;
   options.arrays = now.arrays;
   options.in_place = now.in_place;
-  options.arena = m->arena;
+  options.arena = now.job == TO_REPLICAS && now.arena[0] == 0 ? NULL : m->arena;
   for (p = 0; p < plans(); p++) {
     m->wrong |= redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &m->plan[p]) !=
                 REDIST_OK;
@@ -223,14 +232,16 @@ static void free_plans(int rank) {
 
 static void create(int rank) {
   crew_member *m = &crew[rank];
-  const size_t bytes = (size_t)(now.n / now.ranks) * sizeof(double);
+  const int room = (now.job == TO_REPLICAS ? now.n : now.n / now.ranks) * 8 + 64;
   int p, side, a;
-  m->wrong = redist_arena_create(MPI_COMM_WORLD, 32768, &m->arena) != REDIST_OK;
+  m->wrong = redist_arena_create(MPI_COMM_WORLD, (size_t)(plans() * 2 * now.arrays * room),
+                                 &m->arena) != REDIST_OK;
   m->arena->home.fetching = now.far ? FAR : NEAR;
   for (p = 0; p < plans(); p++)
     for (side = 0; side < 2; side++)
       for (a = 0; a < now.arrays; a++) {
-        m->held[p][0][side][a] = calloc(bytes, 1);
+        const size_t bytes = (size_t)count_of(rank, side) * sizeof(double);
+        m->held[p][0][side][a] = calloc(bytes + 1, 1);
         m->held[p][1][side][a] = redist_arena_alloc(m->arena, bytes);
         memset(m->held[p][1][side][a], 0, bytes);
       }
@@ -453,7 +464,7 @@ static void remember_plan(redist_plan *p) {
   remember(p->pointers, 2 * (size_t)p->arrays * sizeof *p->pointers);
   remember(p->sharing.rings,
            sizeof *p->sharing.rings + (size_t)p->peers * sizeof *p->sharing.rings->channel);
-  remember(p->options.arena, sizeof *p->options.arena);
+  remember(crew[p->rank].arena, sizeof *p->options.arena);
   remember(p, sizeof *p);
 }
 
@@ -466,7 +477,7 @@ static void remember_all(void) {
     for (p = 0; p < plans(); p++)
       for (side = 0; side < 2; side++)
         for (a = 0; a < now.arrays; a++)
-          remember(crew[r].held[p][0][side][a], (size_t)(now.n / now.ranks) * sizeof(double));
+          remember(crew[r].held[p][0][side][a], (size_t)count_of(r, side) * sizeof(double));
   for (r = 0; r < now.ranks; r++)
     for (p = 0; p < plans(); p++) remember_plan(crew[r].plan[p]);
 }
@@ -716,6 +727,9 @@ int main(void) {
        0},
       {"two plans", 3, 504, 1, 0, 60, 128, 0, {15, 15, 15, 0, 15, 3, 15, 15}, 0, 0, 2, 0},
       {"two plans, far", 3, 504, 1, 0, 60, 4096, 0, {15, 15, 15, 0, 15, 3, 15, 15}, 1, 0, 2, 0},
+      {"replicas", 4, 480, 2, 0, 60, 128, 0, {0}, 0, 2, 2, 0},
+      {"replicas, executed", 4, 480, 1, 0, 60, 128, 0, {0}, 0, 2, 0, 1},
+      {"replicas, arena", 4, 480, 1, 0, 60, 128, 0, {15, 0, 1, 14, 15, 15, 7, 15}, 1, 2, 0, 0},
       {"arena, executed", 3, 504, 1, 0, 60, 128, 0, {15, 15, 15, 15, 15, 15, 15, 15}, 0, 0, 0, 1},
       {"arena and ring alternately, executed",
        2,
@@ -749,6 +763,9 @@ int main(void) {
       {"arena, long, 2 executions", 2, 64, 1, 0, 2, 64, 1, {3, 3}, 0, 0, 0, 0},
       {"arena, long, executed twice", 2, 64, 1, 0, 2, 64, 1, {3, 3}, 0, 0, 0, 1},
       {"sources in the arena, long, executed", 2, 64, 1, 0, 2, 64, 1, {48, 48}, 0, 0, 0, 1},
+      {"replicas, 1 slot, 2 pieces, 2 executions", 3, 16, 1, 0, 2, 64, 1, {0}, 0, 2, 0, 0},
+      {"short replicas, 3 executions", 3, 8, 1, 0, 3, 64, 0, {0}, 0, 2, 0, 1},
+      {"replicas, arena, 2 executions", 3, 16, 1, 0, 2, 64, 1, {7, 7}, 0, 2, 0, 0},
   };
   size_t k;
   if (access("/dev/shm", W_OK) != 0) {
