@@ -13,7 +13,7 @@ enum { FILL, SUM, SUM_EVERYWHERE, CASES, PLANS = 4, CONTESTANTS, MOST_SAMPLES = 
 
 typedef struct {
   int rank, ranks;
-  int64_t samples, node_ranks;
+  int64_t samples, times, node_ranks, most;
   double seconds; /* for each line */
 } bench;
 
@@ -85,18 +85,22 @@ static void run_redist(const problem *p, int contestant) {
   if (code != REDIST_OK) give_up("%s", redist_strerror(code));
 }
 
-/* contestant -1: MPI */
+/* The mean seconds of an execution on the slowest rank. contestant -1: MPI */
 static double time_once(const problem *p, int contestant) {
-  double time;
-  barrier();
-  time = MPI_Wtime();
-  if (contestant < 0)
-    run_mpi(p);
-  else
-    run_redist(p, contestant);
-  time = MPI_Wtime() - time;
-  maxima(&time, 1);
-  return time;
+  double time = 0, begin;
+  int64_t k;
+  for (k = 0; k < p->bench->times; k++) {
+    barrier();
+    begin = MPI_Wtime();
+    if (contestant < 0)
+      run_mpi(p);
+    else
+      run_redist(p, contestant);
+    begin = MPI_Wtime() - begin;
+    maxima(&begin, 1);
+    time += begin;
+  }
+  return time / (double)p->bench->times;
 }
 
 static void report(const problem *p, double times[CONTESTANTS][MOST_SAMPLES], int64_t samples) {
@@ -153,10 +157,14 @@ static void measure(const bench *b, int kind, int64_t n) {
 
 int main(int argc, char **argv) {
   static const int64_t sizes[] = {1000, 8000, 125000, 1000000};
-  bench b = {.samples = 200, .seconds = 1};
+  bench b = {.samples = 200, .times = 1, .most = 8000000, .seconds = 1};
   const char *csv = NULL;
   const option table[] = {OPTION_COUNT("--samples", b.samples, MOST_SAMPLES,
                                        "of each size at most (default 200)"),
+                          OPTION_COUNT("--times", b.times, 1000,
+                                       "executions in a row, of which the mean counts (default 1)"),
+                          OPTION_COUNT("--most", b.most, 8000000,
+                                       "bytes of a replica (default 8000000)"),
                           {.name = "--node-ranks",
                            .argument = "R",
                            .integer = &b.node_ranks,
@@ -173,7 +181,7 @@ int main(int argc, char **argv) {
       printf("us of MPI's collective, and times as long: redist's (auto's method: phases)\n"
              "%-11s %5s %10s %6s %11s %9s %9s %9s %9s\n",
              "", "ranks", "bytes", "auto", "MPI, us", "auto", "shared", "messages", "arena");
-    for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
+    for (size_t n = 0; n < sizeof sizes / sizeof *sizes && 8 * sizes[n] <= b.most; n++)
       for (int kind = 0; kind < CASES; kind++) measure(&b, kind, sizes[n]);
     figures_close();
   }
