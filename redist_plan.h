@@ -6427,7 +6427,7 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
   const redist_priv_outcome *spread = &p->outcome;
   const int64_t peers = facts->peers, most = (int64_t)p->options.max_buffer;
   const double messages = (double)peers,
-               bytes = (double)(p->nodes != NULL ? spread->bytes[1] : facts->bytes);
+               bytes = (double)(spread->bytes[1] > 0 ? spread->bytes[1] : facts->bytes);
   double *s = p->predicted;
   int k;
   s[REDIST_POINT_TO_POINT] = redist_priv_send_whole(n, messages, bytes);

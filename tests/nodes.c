@@ -205,6 +205,27 @@ static void check_choice(void) {
   free(large);
 }
 
+/* Blocks that two ranks of a node swap go through shared memory, though there are other nodes. */
+static void check_swap(void) {
+  enum { LONG = 10000, RANKS = 64 };
+  const redist_layout from =
+      redist_layout_1d(redist_block((int64_t)LONG * test_size(), test_size()));
+  redist_options options;
+  redist_plan *plan = NULL;
+  int to_rank[RANKS], k;
+  redist_layout to;
+  memset(&options, 0, sizeof options);
+  options.node_ranks = 2;
+  options.cost.per_message = 1e-5;
+  options.cost.per_byte = 1e-9;
+  for (k = 0; k < test_size(); k++) to_rank[k] = (k ^ 1) < test_size() ? k ^ 1 : k;
+  to = redist_on_ranks(from, to_rank);
+  k = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_INT, &options, &plan);
+  test_case_all(k == REDIST_OK && stats_of(plan).method == REDIST_SHARED,
+                "what stays in nodes: method %d", k == REDIST_OK ? (int)stats_of(plan).method : -1);
+  redist_plan_free(&plan);
+}
+
 /* Where other programs keep a rank from its core, one message seems to take longer than several: a
    message still costs something. */
 static void check_fit(void) {
@@ -432,6 +453,7 @@ int main(int count, char **arguments) {
   if (test_size() >= 6) check_late_carrier();
   if (test_size() >= 6) check_carrier_that_fills();
   check_choice();
+  check_swap();
   check_fit();
   for (refusal = NOWHERE; refusal < REFUSALS; refusal++) check_limit(2, refusal);
   for (k = 1; k < ALL_SHAPES; k++)
