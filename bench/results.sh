@@ -2,8 +2,8 @@
 # Runs the measurements that need one machine, and writes the tables of RESULTS.md between their markers and
 # <!-- end -->. MIT licence, see LICENSE.
 # usage: sh bench/results.sh [SECTION...]     (default all, in 14 minutes; none takes more than 2.5)
-# Sections: cycles methods openmpi small halo fields blocks boxes owners transposes threads fft spectral files ranks memory
-# paper sizes. Where a program or an MPI is missing, a message says so, and the section's tables stay unchanged. The table of
+# Sections: cycles methods openmpi small halo fields blocks boxes owners transposes threads fft spectral files ranks
+# replicas memory paper sizes. Where a program or an MPI is missing, a message says so, and the section's tables stay unchanged. The table of
 # the machine is written each time, with the date of each section.
 # environment: BUILD (where the programs are), MPIEXEC; QUICK=1 tests the script: it measures small arrays and writes
 # BUILD/results/RESULTS.md
@@ -16,13 +16,14 @@ mkdir -p "$work" || exit 1
 # Arguments: those of a real measurement, or with QUICK=1 those of a test.
 methods='--seconds 0.15' cases='--seconds 0.2' samples='' halo='' largest='--most 4096' fft='' threads='--most 64'
 spectral='--to 256'
-memory='' paper='' files='' owners='' boxes=''
+memory='' paper='' files='' replicas='--seconds 0.25' owners='' boxes=''
 cycles='--sizes 64,256,1024,2048 --seconds 0.02'
 if [ -n "$QUICK" ]; then
     methods='--n 128 --seconds 0.001' cases='--n 128 --seconds 0.001' memory='--n 128' paper='--traffic 1000'
     files='--n 128 --block 8 --samples 2' owners='--n 3000 --samples 2' boxes='--most 10 --samples 2'
     samples='--samples 5 --plans 3 --seconds 0.1'
     halo='--n 256 --rounds 2' largest='--most 128 --seconds 0.001' fft='--from 16 --to 32 --repetitions 2'
+    replicas='--seconds 0.001 --most 8000'
     spectral='--from 8 --to 16 --repetitions 2'
     threads='--least 1 --most 1' cycles='--sizes 64 --seconds 0.001 --repetitions 2'
     cp "$document" "$work/RESULTS.md" && document=$work/RESULTS.md
@@ -228,6 +229,15 @@ section_ranks() {
         table 'case contestant' ranks growth 'case | arrays' '2=2 ranks;4=4 ranks;8=8 ranks' | write ranks
 }
 
+# MPI's collectives must yield where ranks share cores.
+section_replicas() {
+    ${CC:-cc} -O1 -shared -fPIC -o "$BUILD/yielding.so" "$here/../tests/preload/yielding.c" -ldl || return
+    environment="LD_PRELOAD=$BUILD/yielding.so"
+    for ranks in 2 4; do measure default $ranks replicas $replicas || return; done
+    table 'case ranks bytes' contestant ratio 'replicas | ranks | bytes' \
+        "MPI;auto;shared;point to point=messages;auto, arena=arena" <"$work/figures" | write replicas
+}
+
 # The memory of plans, by method: over all cases the least and the most besides staging, the most during creation, and
 # the most staging memory with its case.
 section_files() {
@@ -300,7 +310,7 @@ section_sizes() {
     { printf '%s\n' '| file | in all | code | compiled in |' '|---|---|---|---|' && cat "$work/rows"; } | write sizes
 }
 
-all='cycles methods openmpi small halo fields blocks boxes owners transposes threads fft spectral files ranks memory paper sizes'
+all='cycles methods openmpi small halo fields blocks boxes owners transposes threads fft spectral files ranks replicas memory paper sizes'
 for section in ${*:-$all}; do
     case " $all " in *" $section "*) ;; *) echo "results.sh: no section $section; there are $all" >&2 && exit 2 ;; esac
 done
