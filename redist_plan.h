@@ -4712,9 +4712,9 @@ REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *
 
 /* Writes the slots of sent messages to this rank's segment, from `at` on, and gives the members
    notice of them and the board. A receiver prefers a push if the message fills whole cache lines,
-   but to pull if others receive the same: all at once, while pushes come one after another.
-   Else it prefers the ring if cores share no cache, or are not close and the ring stays cached;
-   else to pull. */
+   but to pull if others receive the same and it is long: all at once, while pushes come one after
+   another, though without an answer. Else it prefers the ring if cores share no cache, or are not
+   close and the ring stays cached; else to pull. */
 REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) {
   redist_priv_rings *r = p->sharing.rings;
   const int far = redist_priv_is_far(r->home);
@@ -4726,7 +4726,8 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
         (redist_priv_notice *)(void *)redist_priv_own_segment(r->home) + channel->there;
     if (k < r->receives) {
       const int fills = !p->combines && redist_priv_most_waste(p, channel->peer) == 1;
-      channel->way = fills && p->part->to->copies == 1                   ? REDIST_PRIV_PUSH
+      const int alone = p->part->to->copies == 1 || channel->peer->bytes <= REDIST_PRIV_SHORT;
+      channel->way = fills && alone                                      ? REDIST_PRIV_PUSH
                      : !fills && (far || channel->peer->bytes <= cached) ? REDIST_PRIV_RING
                                                                          : REDIST_PRIV_PULL;
       REDIST_PRIV_RELEASE(&notice->way, channel->way);
