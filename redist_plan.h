@@ -4428,11 +4428,13 @@ REDIST_PRIV int redist_priv_way_of(const redist_plan *p, const redist_priv_chann
 }
 
 /* Whether a piece of a message can enter its ring: all receivers have drained the slot; or the
-   first of the ring's messages has filled it. */
-REDIST_PRIV int redist_priv_may_fill(const redist_priv_channel *channel) {
+   first of the ring's messages has filled it. ahead: filled pieces that this message's receiver has
+   not drained. */
+REDIST_PRIV int redist_priv_may_fill(const redist_priv_channel *channel, int64_t ahead) {
   const int64_t next = channel->before + channel->done;
-  const redist_priv_channel *c = channel;
+  const redist_priv_channel *c = channel->also;
   if (channel->first != channel) return channel->first->done > channel->done;
+  if (ahead >= channel->slots) return 0;
   while (c != NULL && next - REDIST_PRIV_ACQUIRE(&c->slot->drained) < channel->slots) c = c->also;
   return c == NULL;
 }
@@ -4450,7 +4452,7 @@ REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *chan
     channel->decided = redist_priv_way_of(p, channel, last);
     REDIST_PRIV_RELEASE(&channel->slot->way[now % 2], now * REDIST_PRIV_WAYS + channel->decided);
   }
-  if (channel->decided == REDIST_PRIV_RING && redist_priv_may_fill(channel)) {
+  if (channel->decided == REDIST_PRIV_RING && redist_priv_may_fill(channel, ahead)) {
     if (channel->first == channel) redist_priv_copy_slot(p, channel);
     channel->done++;
   } else if (channel->decided == REDIST_PRIV_PUSH) {
