@@ -900,6 +900,7 @@ enum { REDIST_PRIV_IN_ARRAY = -1, REDIST_PRIV_BY_PIECES = -2 };
 typedef struct redist_priv_channel {
   redist_priv_peer *peer;
   redist_priv_slot *slot;
+  const char *ring;
   struct redist_priv_channel *first, *also; /* in its ring; the next one there, or NULL */
   redist_priv_board *board;                 /* the other end's */
   int there;                                /* the other end's rank in the node */
@@ -4356,11 +4357,10 @@ REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_
 
 /* Packs the next piece of a message into its slot of the ring, or unpacks it. */
 REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel *channel) {
-  const char *ring = (const char *)channel->slot + channel->slot->ring;
   REDIST_ASSERT(channel->next < channel->slots &&
                 redist_priv_piece_of(p, channel->peer, channel->done).bytes <= channel->slot_bytes);
   redist_priv_copy_piece(p, channel->peer, channel->peer->listed + channel->done,
-                         ring + channel->next * channel->slot_bytes);
+                         channel->ring + channel->next * channel->slot_bytes);
   channel->next = channel->next + 1 == channel->slots ? 0 : channel->next + 1;
 }
 
@@ -4737,7 +4737,8 @@ REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) 
       channel->slot = (redist_priv_slot *)(void *)(redist_priv_own_segment(r->home) + at);
       memset(channel->slot, 0, sizeof *channel->slot);
       channel->slot->direct = channel->direct;
-      channel->slot->ring = (char *)(channel->first->slot + 1) - (char *)channel->slot;
+      channel->ring = (char *)(channel->first->slot + 1);
+      channel->slot->ring = channel->ring - (char *)channel->slot;
       REDIST_PRIV_RELEASE(&notice->slot, at);
       at += (int64_t)sizeof *channel->slot + channel->slots * channel->slot_bytes;
     }
@@ -4898,6 +4899,7 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
     if (k < p->sharing.rings->receives) {
       channel->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->slot));
       REDIST_ASSERT((char *)channel->slot > (char *)channel->board);
+      channel->ring = (char *)channel->slot + channel->slot->ring;
       channel->direct = (int)channel->slot->direct;
       code = redist_priv_plan_ring(p, channel, channel->board->piece);
     } else {
