@@ -1694,7 +1694,8 @@ REDIST_PRIV_COLD void redist_priv_list_part(redist_priv_words *w, const redist_p
   redist_priv_list_layout(w, REDIST_PRIV_TO, part->to);
 }
 
-REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_plan *p) {
+/* Lists what the caller asked for, beside the parts. */
+REDIST_PRIV_COLD void redist_priv_list_request(redist_priv_words *w, const redist_plan *p) {
   static const char *const name[] = {"method",
                                      "effort",
                                      "number of parts",
@@ -1724,11 +1725,15 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
                           o->checked != 0,
                           (int64_t)o->wire,
                           o->executions};
-  int k;
   memcpy(&value[NAMES - 2], costs, sizeof costs);
+  redist_priv_list(w, NAMES, name, value);
+}
+
+REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_plan *p) {
+  int k;
   w->side = w->axis = -1;
   w->n = 0;
-  redist_priv_list(w, NAMES, name, value);
+  redist_priv_list_request(w, p);
   for (k = 0; k < p->parts; k++) {
     if (w->error != NULL) w->error->part = p->parts > 1 ? k : -1;
     redist_priv_list_part(w, &p->part[k]);
