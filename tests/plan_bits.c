@@ -3,8 +3,7 @@
    plans progresses first; and these bits are those of the contract's order, by a model. In a third
    of the cases elements travel as float, and the model combines rounded ones.
    MIT licence, see LICENSE. */
-static long long test_piece_bytes = 262144;
-#define REDIST_PIECE_BYTES test_piece_bytes
+#include "pieces.h"
 
 #define TEST_LENGTH 1024
 #define TEST_ELEMENTS 1024

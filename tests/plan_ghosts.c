@@ -1,7 +1,6 @@
 /* redist tests: plans between layouts with ghost cells, boxes and replicas, moving and combining,
    by every method: every cell of every place against a model. MIT licence, see LICENSE. */
-static long long test_piece_bytes = 262144;
-#define REDIST_PIECE_BYTES test_piece_bytes
+#include "pieces.h"
 
 #define TEST_LENGTH 1024
 #define TEST_ELEMENTS 1024

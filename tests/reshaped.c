@@ -115,6 +115,8 @@ static void check_shape(void) {
   const redist_layout few =
       redist_section(redist_split(redist_layout_1d(redist_owners(24, owner, 1)), 0, 12), 1, 11, 4,
                      -3);
+  const redist_layout last =
+      redist_section(redist_split(redist_layout_1d(redist_whole(24)), 0, 2), 0, 1, 1, -3);
   redist_shape s;
   test_case(redist_layout_shape(&whole, 1, &s) == 1 && s.count[0] == 6 && s.count[1] == 4 &&
                 s.count[2] == 5 && s.first[2] == 5 && s.stride[0] == -20 && s.stride[1] == -5 &&
@@ -126,6 +128,9 @@ static void check_shape(void) {
   test_case(redist_layout_shape(&few, 0, &s) == 1 && s.count[0] == 2 && s.count[1] == 4 &&
                 s.stride[0] == 12 && s.stride[1] == -3 && s.origin == 11,
             "the shape of a section of a split axis");
+  test_case(redist_layout_shape(&last, 0, &s) == 1 && s.count[0] == 1 && s.count[1] == 2 &&
+                s.stride[1] == 1 && s.origin == 2,
+            "the shape of a row of a split axis, seen backwards");
 }
 
 /* An empty section is the same layout, and the same text, whatever views it is taken through. */
