@@ -1159,15 +1159,7 @@ REDIST_PRIV_COLD void redist_priv_record(redist_priv_error *error, int code, con
   vsnprintf(error->text + used, sizeof error->text - used, sentence, values);
 }
 
-REDIST_PRIV_COLD void redist_priv_fail(redist_priv_error *error, int code, const char *sentence,
-                                       ...) {
-  va_list values;
-  va_start(values, sentence);
-  redist_priv_record(error, code, sentence, values);
-  va_end(values);
-}
-
-/* The same for an axis. */
+/* The same for an axis; -1: of none. */
 REDIST_PRIV_COLD void redist_priv_fail_axis(redist_priv_error *error, int code, int axis,
                                             const char *sentence, ...) {
   va_list values;
@@ -1176,6 +1168,8 @@ REDIST_PRIV_COLD void redist_priv_fail_axis(redist_priv_error *error, int code, 
   redist_priv_record(error, code, sentence, values);
   va_end(values);
 }
+
+#define redist_priv_fail(error, code, ...) redist_priv_fail_axis(error, code, -1, __VA_ARGS__)
 
 /* Records an error unless low <= value <= high. high INT64_MAX: no bound; axis -1: of no axis. */
 REDIST_PRIV_COLD void redist_priv_require(redist_priv_error *error, int code, int axis,
@@ -8628,20 +8622,15 @@ REDIST_PRIV_COLD char redist_priv_lower(char c) {
   return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Records an error at a position of the text; NULL: at none. */
-REDIST_PRIV_COLD void redist_priv_parse_error(redist_priv_reader *r, const char *at,
-                                              const char *sentence, ...) {
-  va_list values;
-  if (r->error.code == REDIST_OK && at != NULL)
+/* Where an error at a position of the text is recorded. */
+REDIST_PRIV_COLD redist_priv_error *redist_priv_error_at(redist_priv_reader *r, const char *at) {
+  if (r->error.code == REDIST_OK)
     r->error.column = (int)redist_priv_min(at - r->text, INT_MAX - 1) + 1;
-  va_start(values, sentence);
-  redist_priv_record(&r->error,
-                     at != NULL          ? REDIST_ERR_LAYOUT
-                     : r->used > r->room ? REDIST_ERR_MEMORY
-                                         : REDIST_ERR_ARGUMENT,
-                     sentence, values);
-  va_end(values);
+  return &r->error;
 }
+
+#define redist_priv_parse_error(r, at, ...) \
+  redist_priv_fail(redist_priv_error_at(r, at), REDIST_ERR_LAYOUT, __VA_ARGS__)
 
 /* Quotes the text at a position for a message. */
 REDIST_PRIV_COLD void redist_priv_parse_quote(const char *at, char *quote, size_t size) {
@@ -9058,14 +9047,15 @@ REDIST_API int redist_layout_parse(const char *text, redist_layout *layout, void
   redist_priv_reader r = redist_priv_reader_of(text, storage, storage_bytes);
   if (layout != NULL) *layout = redist_layout_nd(0, NULL);
   if (text == NULL || layout == NULL)
-    redist_priv_parse_error(&r, NULL, "the text or the layout is NULL");
+    redist_priv_fail(&r.error, REDIST_ERR_ARGUMENT, "the text or the layout is NULL");
   else if ((uintptr_t)storage % REDIST_PRIV_ALIGNED != 0)
-    redist_priv_parse_error(&r, NULL, "storage must be aligned to %d bytes", REDIST_PRIV_ALIGNED);
+    redist_priv_fail(&r.error, REDIST_ERR_ARGUMENT, "storage must be aligned to %d bytes",
+                     REDIST_PRIV_ALIGNED);
   else
     redist_priv_parse_layout(&r);
   if (r.used > r.room)
-    redist_priv_parse_error(&r, NULL, "the cuts and ranks need %" PRIu64 " bytes of storage",
-                            (uint64_t)r.used);
+    redist_priv_fail(&r.error, REDIST_ERR_MEMORY,
+                     "the cuts and ranks need %" PRIu64 " bytes of storage", (uint64_t)r.used);
   if (r.error.code == REDIST_OK) {
     *layout = r.layout;
     r.error = redist_priv_error_of(layout, NULL);
