@@ -3010,70 +3010,49 @@ REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_
    owns; 0 where distances differ. */
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord);
 
-/* The shape of what a coordinate owns of an axis, d, of a layout whose axes are sorted. Returns
-   whether its elements lie at equal distances. */
-REDIST_PRIV_COLD int redist_priv_axis_shape(const redist_layout *layout, int d, int coord,
-                                            const redist_priv_storage *storage,
+/* The shape of what a coordinate owns of axis d of a layout whose axes are sorted, which the view
+   shows as axis v. Returns whether its elements lie at equal distances. */
+REDIST_PRIV_COLD int redist_priv_axis_shape(const redist_layout *sorted, int d, int coord,
+                                            const redist_priv_storage *storage, int v,
                                             redist_shape *shape) {
-  const redist_axis *x = &layout->dim[d].axis;
+  const redist_axis *x = &sorted->dim[d].axis;
   const int64_t stride = redist_priv_local_stride(x, coord);
-  shape->count[d] = redist_axis_count(x, coord);
-  shape->stride[d] = stride * storage->stride[d];
-  shape->allocated[d] = redist_priv_allocated(&layout->dim[d], coord);
-  if (shape->count[d] == 0) return 1;
-  shape->first[d] = redist_priv_distance(x, coord, 0);
+  shape->count[v] = redist_axis_count(x, coord);
+  shape->stride[v] = stride * storage->stride[d];
+  shape->allocated[v] = redist_priv_allocated(&sorted->dim[d], coord);
+  if (shape->count[v] == 0) return 1;
+  shape->first[v] = redist_priv_distance(x, coord, 0);
   shape->origin +=
-      redist_priv_below(x, coord, redist_priv_axis_index(x, shape->first[d])) * storage->stride[d];
-  return stride != 0 || shape->count[d] == 1;
+      redist_priv_below(x, coord, redist_priv_axis_index(x, shape->first[v])) * storage->stride[d];
+  return stride != 0 || shape->count[v] == 1;
 }
 
-/* The same of an axis of a reshaped view. */
+/* The same of axis v of a reshaped view. */
 REDIST_PRIV_COLD int redist_priv_view_axis_shape(redist_layout *sorted,
-                                                 const redist_priv_view *view, int axis,
+                                                 const redist_priv_view *view, int v,
                                                  const int *coords,
                                                  const redist_priv_storage *storage,
                                                  redist_shape *shape) {
-  const redist_priv_view_axis *a = &view->axis[axis];
-  const redist_priv_digit *digit = &view->digit[a->first];
-  redist_axis *x = &sorted->dim[digit->dim].axis;
-  const int alone = redist_priv_only_dim(view, axis) >= 0;
-  redist_shape one;
-  int even;
-  if (a->digits > 1 || (!alone && (x->procs > 1 || x->kind == REDIST_PRIV_INDICES))) return 0;
-  if (!alone) {
-    shape->count[axis] = shape->allocated[axis] = digit->count;
-    shape->stride[axis] = digit->step * storage->stride[digit->dim];
-    return 1;
+  const redist_priv_digit *digit = &view->digit[view->axis[v].first];
+  const int d = digit->dim, alone = redist_priv_only_dim(view, v) >= 0;
+  redist_axis *x = &sorted->dim[d].axis;
+  if (alone) {
+    x->step = digit->step;
+    x->count = digit->count;
+    shape->origin -= x->start * storage->stride[d];
+    return redist_priv_axis_shape(sorted, d, coords[d], storage, v, shape);
   }
-  memset(&one, 0, sizeof one);
-  x->step = digit->step;
-  x->count = digit->count;
-  even = redist_priv_axis_shape(sorted, digit->dim, coords[digit->dim], storage, &one);
-  shape->first[axis] = one.first[digit->dim];
-  shape->count[axis] = one.count[digit->dim];
-  shape->stride[axis] = one.stride[digit->dim];
-  shape->allocated[axis] = one.allocated[digit->dim];
-  shape->origin += one.origin - x->start * storage->stride[digit->dim];
-  return even;
-}
-
-/* The same of all axes of a reshaped view. */
-REDIST_PRIV_COLD int redist_priv_view_shape(redist_layout *sorted, const redist_priv_view *view,
-                                            const int *coords, const redist_priv_storage *storage,
-                                            redist_shape *shape) {
-  int d, even = 1;
-  for (d = 0; d < sorted->ndim; d++)
-    shape->origin += sorted->dim[d].axis.start * storage->stride[d];
-  for (d = 0; d < view->axes; d++)
-    even &= redist_priv_view_axis_shape(sorted, view, d, coords, storage, shape);
-  return even;
+  if (view->axis[v].digits > 1 || x->procs > 1 || x->kind == REDIST_PRIV_INDICES) return 0;
+  shape->count[v] = shape->allocated[v] = digit->count;
+  shape->stride[v] = digit->step * storage->stride[d];
+  return 1;
 }
 
 REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
                                          redist_shape *shape) {
   redist_layout sorted;
   redist_priv_storage storage;
-  int d, coords[REDIST_MAX_DIMS], even = 1;
+  int d, reshaped, coords[REDIST_MAX_DIMS], even = 1;
   if (shape == NULL || place < 0 || place >= redist_layout_places(layout)) return 0;
   for (d = 0; d < layout->ndim; d++)
     if (redist_priv_is_scattered(&layout->dim[d].axis) && redist_layout_check(layout) != REDIST_OK)
@@ -3083,10 +3062,13 @@ REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
   redist_priv_coords_of_place(&sorted, place, coords);
   memset(shape, 0, sizeof *shape);
   shape->origin = storage.origin;
-  for (d = 0; d < sorted.ndim && !redist_priv_is_reshaped(layout); d++)
-    even &= redist_priv_axis_shape(&sorted, d, coords[d], &storage, shape);
-  if (redist_priv_is_reshaped(layout))
-    even = redist_priv_view_shape(&sorted, &layout->view, coords, &storage, shape);
+  reshaped = redist_priv_is_reshaped(layout);
+  for (d = 0; d < sorted.ndim && reshaped; d++)
+    shape->origin += sorted.dim[d].axis.start * storage.stride[d];
+  for (d = 0; d < redist_priv_axes(layout); d++)
+    even &= reshaped
+                ? redist_priv_view_axis_shape(&sorted, &layout->view, d, coords, &storage, shape)
+                : redist_priv_axis_shape(&sorted, d, coords[d], &storage, d, shape);
   redist_priv_forget_sets(&sorted);
   return even ? 1 : -1;
 }
