@@ -4475,7 +4475,7 @@ typedef struct {
   int64_t peers;
   int *coord;             /* ascending */
   int images;             /* choices of images of the source and of the destination */
-  unsigned char kind[2];  /* redist_priv_image_kinds of both sides */
+  unsigned char kind[2];  /* redist_priv_image_kind_of both sides */
   redist_priv_runs *runs; /* runs[k * images + i]: what is shared with coord[k] in choice i */
 } redist_priv_axis_peers;
 
@@ -4502,22 +4502,13 @@ typedef struct {
   redist_priv_runs *decoded; /* decoded[ndim]: of joined axes; NULL: none */
 } redist_priv_message;
 
-/* How the images of an axis are told apart: each has blocks of its own. Those of a source's
-   periodic axis may show an element several times; without corners, what is owned is apart from
-   ghost cells. */
+/* How the images of an axis are told apart: each has blocks of its own. */
 typedef struct {
   unsigned char n, image[REDIST_PRIV_IMAGES];
 } redist_priv_image_kind;
-enum redist_priv_image_kinds {
-  REDIST_PRIV_ALL_AT_ONCE,
-  REDIST_PRIV_BY_TURN,  /* of a source's periodic axis */
-  REDIST_PRIV_BY_OWNER, /* without corners: of a source's closed axis, or a destination's */
-  REDIST_PRIV_BY_BOTH,  /* of a source's periodic axis */
-  REDIST_PRIV_IMAGE_KINDS
-};
 
 REDIST_PRIV const redist_priv_image_kind *redist_priv_image_kind_at(int kind) {
-  static const redist_priv_image_kind kinds[REDIST_PRIV_IMAGE_KINDS] = {
+  static const redist_priv_image_kind kinds[4] = {
       {1, {REDIST_PRIV_ALL_IMAGES, 0, 0, 0}},
       {3, {REDIST_PRIV_OWNED | REDIST_PRIV_INSIDE, REDIST_PRIV_PAST_LOW, REDIST_PRIV_PAST_HIGH, 0}},
       {2, {REDIST_PRIV_OWNED, REDIST_PRIV_ALL_IMAGES - REDIST_PRIV_OWNED, 0, 0}},
@@ -4525,13 +4516,11 @@ REDIST_PRIV const redist_priv_image_kind *redist_priv_image_kind_at(int kind) {
   return &kinds[kind];
 }
 
+/* Those of a source's periodic axis may show an element several times (1); without corners, what is
+   owned is apart from ghost cells (2). */
 REDIST_PRIV unsigned char redist_priv_image_kind_of(const redist_axis *x, int side, int faces) {
   const int around = side == REDIST_PRIV_FROM && x->ghosts == 1 + (int)REDIST_PERIODIC;
-  faces = faces && x->ghosts != 0;
-  return (unsigned char)(faces && around ? REDIST_PRIV_BY_BOTH
-                         : faces         ? REDIST_PRIV_BY_OWNER
-                         : around        ? REDIST_PRIV_BY_TURN
-                                         : REDIST_PRIV_ALL_AT_ONCE);
+  return (unsigned char)(around + (faces && x->ghosts != 0 ? 2 : 0));
 }
 
 /* The images of a side in one of an axis's choices. */
