@@ -1028,6 +1028,17 @@ REDIST_PRIV_FAST int64_t redist_priv_mod(int64_t a, int64_t b) {
   return a % b < 0 ? a % b + b : a % b;
 }
 
+/* Narrows low <= k <= high to the least k for which a condition of k holds, as it then does for all
+   above; high, if for none below. */
+#define REDIST_PRIV_BISECT(low, high, k, condition) \
+  while ((low) < (high)) {                          \
+    (k) = (low) + ((high) - (low)) / 2;             \
+    if (condition)                                  \
+      (high) = (k);                                 \
+    else                                            \
+      (low) = (k) + 1;                              \
+  }
+
 REDIST_PRIV_APART int64_t redist_priv_gcd(int64_t a, int64_t b) {
   while (b != 0) {
     int64_t rest = a % b;
@@ -1226,15 +1237,9 @@ REDIST_PRIV_FAST int64_t redist_priv_block_end(const redist_axis *x, int64_t k) 
 
 /* The last block that starts at or before g and is not empty. */
 REDIST_PRIV_FAST int64_t redist_priv_cut_of(const redist_axis *x, int64_t g) {
-  int64_t low = 0, high = x->procs;
-  while (high - low > 1) {
-    int64_t middle = low + (high - low) / 2;
-    if (x->begin[middle * x->apart] <= g)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
+  int64_t low = 1, high = x->procs, k;
+  REDIST_PRIV_BISECT(low, high, k, x->begin[k * x->apart] > g)
+  return low - 1;
 }
 
 #ifdef REDIST_NO_LISTS
@@ -1259,7 +1264,7 @@ REDIST_PRIV_APART int64_t redist_priv_listed_at(const redist_axis *x, int64_t g)
 REDIST_PRIV_APART int64_t redist_priv_stretch_of(const redist_priv_sets *sets, int64_t g,
                                                  int64_t near) {
   const redist_priv_stretch *stretch = sets->stretch;
-  int64_t low = near, high = near + 1, middle, width;
+  int64_t low = near, high = near + 1, k, width;
   for (width = 1; stretch[low].start > g; width *= 2) {
     high = low;
     low = redist_priv_max(low - width, 0);
@@ -1268,11 +1273,9 @@ REDIST_PRIV_APART int64_t redist_priv_stretch_of(const redist_priv_sets *sets, i
     low = high;
     high = redist_priv_min(high + width, sets->stretches);
   }
-  while (high - low > 1) {
-    middle = low + (high - low) / 2;
-    *(stretch[middle].start <= g ? &low : &high) = middle;
-  }
-  return low;
+  low++;
+  REDIST_PRIV_BISECT(low, high, k, stretch[k].start > g)
+  return low - 1;
 }
 
 /* The set of a scattered axis that has index g; below 0, if the axis is invalid. */
@@ -2672,7 +2675,7 @@ REDIST_PRIV int redist_priv_next_place(const redist_layout *layout,
                                        const redist_priv_rank_place *by_rank, int rank, int place) {
   const int places = redist_layout_places(layout);
   const redist_priv_rank_place last = {rank, place};
-  int low = 0, high = places, middle;
+  int low = 0, high = places, k;
   if (layout->ranks == NULL) {
     const int64_t only = (int64_t)rank - layout->first_rank;
     return place < only && only < places ? (int)only : -1;
@@ -2681,13 +2684,7 @@ REDIST_PRIV int redist_priv_next_place(const redist_layout *layout,
     for (place++; place < places && layout->ranks[place] != rank; place++) continue;
     return place < places ? place : -1;
   }
-  while (low < high) {
-    middle = low + (high - low) / 2;
-    if (redist_priv_compare_rank_places(&by_rank[middle], &last) > 0)
-      high = middle;
-    else
-      low = middle + 1;
-  }
+  REDIST_PRIV_BISECT(low, high, k, redist_priv_compare_rank_places(&by_rank[k], &last) > 0)
   return low < places && by_rank[low].rank == rank ? by_rank[low].place : -1;
 }
 
@@ -3758,14 +3755,8 @@ REDIST_PRIV int redist_priv_append_coord(redist_priv_coords *list, int coord) {
 
 /* The first track of a scattered axis's pattern that does not end before index `begin`. */
 REDIST_PRIV int64_t redist_priv_track_from(const redist_priv_pattern *p, int64_t begin) {
-  int64_t low = 0, high = p->tracks;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (p->track[middle].start + p->track[middle].length <= begin)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  int64_t low = 0, high = p->tracks, t;
+  REDIST_PRIV_BISECT(low, high, t, p->track[t].start + p->track[t].length > begin)
   return low;
 }
 
@@ -5811,12 +5802,9 @@ REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_compiler *c, int64_t first
 
 /* The segment that has a packed position. */
 REDIST_PRIV int64_t redist_priv_segment_at(const redist_priv_runs *list, int64_t packed) {
-  int64_t low = 0, high = list->runs;
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    *(list->segment[middle].at[REDIST_PRIV_PACKED] <= packed ? &low : &high) = middle;
-  }
-  return low;
+  int64_t low = 1, high = list->runs, r;
+  REDIST_PRIV_BISECT(low, high, r, list->segment[r].at[REDIST_PRIV_PACKED] > packed)
+  return low - 1;
 }
 
 /* Adds an element to the last table of the scattered axis, or to a new one if it lies too far from
@@ -7302,14 +7290,8 @@ REDIST_PRIV_COLD redist_priv_row redist_priv_row_of(const redist_priv_factor *f,
 /* The position of the first edge of at least this colour. (Colours ascend.) colour -1: the first
    position whose edge has another colour, which is the least colour that the vertex lacks. */
 REDIST_PRIV_COLD int64_t redist_priv_edge_at(const redist_priv_row *row, int colour) {
-  int64_t low = 0, high = row->n;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (row->edge[middle].colour < (colour < 0 ? middle + 1 : colour))
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  int64_t low = 0, high = row->n, k;
+  REDIST_PRIV_BISECT(low, high, k, row->edge[k].colour >= (colour < 0 ? k + 1 : colour))
   return low;
 }
 
@@ -8219,15 +8201,9 @@ REDIST_PRIV_COLD int redist_priv_add_choices(redist_priv_relabelling *r, int pla
                                              const redist_priv_flow *flow, int64_t n) {
   redist_priv_choice c;
   int64_t k;
-  int low = 0, high = r->ranks, code = REDIST_OK;
+  int low = 0, high = r->ranks, at, code = REDIST_OK;
   memset(&c, 0, sizeof c);
-  while (low < high) {
-    const int middle = low + (high - low) / 2;
-    if (r->rank[middle] / r->each < node)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  REDIST_PRIV_BISECT(low, high, at, r->rank[at] / r->each >= node)
   for (k = 0; k < n; k++) c.weight.part[0] += flow[k].elements;
   for (k = 0; low < r->ranks && r->rank[low] / r->each == node && code == REDIST_OK; low++) {
     c.column = low;
