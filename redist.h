@@ -1131,8 +1131,9 @@ REDIST_PRIV_APART int redist_priv_append(void *array, int64_t *used, int64_t *ro
   return REDIST_OK;
 }
 
-#define REDIST_PRIV_APPEND(array, used, room, item) \
-  redist_priv_append(&(array), &(used), &(room), &(item), sizeof(item))
+#define REDIST_PRIV_APPEND(array, used, room, item)               \
+  ((used) < (room) ? ((array)[(used)++] = (item), (int)REDIST_OK) \
+                   : redist_priv_append(&(array), &(used), &(room), &(item), sizeof(item)))
 #endif
 
 /* ------------------------------------------------------------------------------ errors (bodies) */
