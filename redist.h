@@ -2729,20 +2729,14 @@ REDIST_API int redist_layout_place_coords(const redist_layout *layout, int place
   return 1;
 }
 
-/* The axis indices of index[axes] of a reshaped view; 0 when it lies outside. */
-REDIST_PRIV_COLD int redist_priv_indices_of(const redist_layout *layout, const int64_t *index,
+/* Adds what index i of an axis of a reshaped view, which it has, adds to the indices of dim[]. */
+REDIST_PRIV_COLD void redist_priv_add_index(const redist_priv_view *view, int axis, int64_t i,
                                             int64_t *indices) {
-  const redist_priv_view *view = &layout->view;
-  int v, k;
-  for (k = 0; k < layout->ndim; k++) indices[k] = layout->dim[k].axis.start;
-  for (v = 0; v < view->axes; v++) {
-    const redist_priv_view_axis *a = &view->axis[v];
-    int64_t rest = a->start + index[v] * a->step;
-    if (index[v] < 0 || index[v] >= a->count) return 0;
-    for (k = a->first + a->digits - 1; k >= a->first; rest /= view->digit[k--].count)
-      indices[view->digit[k].dim] += rest % view->digit[k].count * view->digit[k].step;
-  }
-  return 1;
+  const redist_priv_view_axis *a = &view->axis[axis];
+  int64_t rest = a->start + i * a->step;
+  int k;
+  for (k = a->first + a->digits - 1; k >= a->first; rest /= view->digit[k--].count)
+    indices[view->digit[k].dim] += rest % view->digit[k].count * view->digit[k].step;
 }
 
 /* The coordinates that own index[ndim] of the view, and its axis indices; 0 when outside. */
@@ -2751,7 +2745,11 @@ REDIST_PRIV_COLD int redist_priv_owner_coords(const redist_layout *layout, const
   int d, box = -1;
   if (redist_layout_places(layout) == 0 || index == NULL) return 0;
   if (redist_priv_is_reshaped(layout)) {
-    if (!redist_priv_indices_of(layout, index, indices)) return 0;
+    for (d = 0; d < layout->ndim; d++) indices[d] = layout->dim[d].axis.start;
+    for (d = 0; d < layout->view.axes; d++) {
+      if (index[d] < 0 || index[d] >= layout->view.axis[d].count) return 0;
+      redist_priv_add_index(&layout->view, d, index[d], indices);
+    }
   } else
     for (d = 0; d < layout->ndim; d++)
       if ((indices[d] = redist_priv_axis_index(&layout->dim[d].axis, index[d])) < 0) return 0;
@@ -4067,14 +4065,12 @@ REDIST_PRIV_COLD int64_t redist_priv_indices_at(const redist_priv_joiner *w, int
   for (n = w->group->axes - 1; n >= 0; n--) {
     const redist_priv_view_axis *a = &view->axis[w->group->axis[n]];
     const int64_t at = i % a->count;
-    int64_t rest = a->start + at * a->step;
     i /= a->count;
-    for (k = a->first + a->digits - 1; k >= a->first; k--) {
+    redist_priv_add_index(view, w->group->axis[n], at, index);
+    for (k = a->first + a->digits - 1; k >= a->first && !found; k--) {
       const redist_priv_digit *digit = &view->digit[k];
-      const int64_t here = digit->count == 0 ? 0 : rest % digit->count;
-      rest /= redist_priv_max(digit->count, 1);
-      index[digit->dim] += here * digit->step;
-      if (found || digit->count < 2) continue;
+      const int64_t here = (a->start + at * a->step) % digit->count; /* faster digits are 0 */
+      if (digit->count < 2) continue;
       found = 1;
       *inner = digit->dim;
       *step = digit->step * a->step;
