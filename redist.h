@@ -1659,91 +1659,67 @@ REDIST_PRIV_COLD void redist_priv_check_sets(const redist_axis *x, int axis,
   if (!owners && error->code == REDIST_OK) redist_priv_check_indices(x, axis, error);
 }
 
-/* Finds the stretches of a scattered axis: index g is in set[g], at position local[g] of it; local
-   NULL: in ascending order. Writes the sizes of the sets, and the stretches unless they are NULL.
-   Returns how many there are. */
-REDIST_PRIV_COLD int64_t redist_priv_find_stretches(const redist_axis *x, const int *set,
-                                                    const int64_t *local, int64_t *size,
-                                                    redist_priv_stretch *stretch) {
-  redist_priv_stretch last = {0, 0, -1, 1, -1};
-  int64_t g, n = 0;
-  memset(size, 0, (size_t)x->procs * sizeof *size);
-  for (g = 0; g < x->extent; g++) {
-    const int64_t l = local != NULL ? local[g] : size[set[g]];
-    const int64_t passed = g - last.start, ahead = l - last.local;
-    size[set[g]]++;
-    if (set[g] == last.set && passed == 1 && redist_priv_abs(ahead) == 1) last.step = ahead;
-    if (set[g] != last.set || ahead != passed * last.step) {
-      last.start = g;
-      last.local = l;
-      last.set = set[g];
-      last.step = 1;
-      n++;
+/* Makes room for the sizes of a scattered axis's sets. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_open_sets(redist_axis *x) {
+  x->sets = REDIST_PRIV_ZEROED(redist_priv_sets, 1);
+  if (x->sets == NULL) return REDIST_ERR_MEMORY;
+  x->sets->size = REDIST_PRIV_ZEROED(int64_t, 2 * (int64_t)x->procs);
+  if (x->sets->size != NULL) x->sets->first = x->sets->size + x->procs;
+  return x->sets->size == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+}
+
+/* Adds the `length` indices from next->start on to a set: to the last stretch if they continue it,
+   of which they may be the second; at a distance other than 1 only on a joined axis.
+   REDIST_ERR_MEMORY. */
+REDIST_PRIV int redist_priv_add_stretch(const redist_axis *x, int64_t *room,
+                                        const redist_priv_stretch *next, int64_t length) {
+  redist_priv_sets *sets = x->sets;
+  sets->size[next->set] += length;
+  if (sets->stretches > 0) {
+    redist_priv_stretch *last = &sets->stretch[sets->stretches - 1];
+    const int64_t passed = next->start - last->start, ahead = next->local - last->local;
+    const int may_step = x->kind == REDIST_PRIV_JOINED || redist_priv_abs(ahead) == 1;
+    const int64_t step = passed == 1 && may_step ? ahead : last->step;
+    if (next->set == last->set && ahead == passed * step && (length == 1 || next->step == step)) {
+      last->step = step;
+      return REDIST_OK;
     }
-    if (stretch != NULL) stretch[n - 1] = last;
   }
-  last.start = x->extent;
-  if (stretch != NULL) stretch[n] = last;
-  return n;
+  return REDIST_PRIV_APPEND(sets->stretch, sets->stretches, *room, *next);
 }
 
-/* The set of each index of redist_lists, and its position there. */
-REDIST_PRIV_COLD void redist_priv_invert_lists(const redist_axis *x, int *set, int64_t *local) {
-  int64_t at;
-  int k;
-  for (k = 0; k < x->procs; k++)
-    for (at = x->begin[k]; at < x->end[k]; at++) {
-      set[x->index[at]] = k;
-      local[x->index[at]] = at - x->begin[k];
-    }
-}
-
-/* Makes room for the sizes of sets. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_open_sets(redist_priv_sets *sets, int procs) {
-  sets->size = REDIST_PRIV_ZEROED(int64_t, 2 * (int64_t)procs);
-  if (sets->size != NULL) sets->first = sets->size + procs;
-  return sets->size == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-}
-
-/* Links the stretches of each set. */
-REDIST_PRIV_COLD void redist_priv_link_sets(redist_priv_sets *sets, int procs) {
+/* Ends the stretches of an axis, and links those of each set. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_link_sets(const redist_axis *x, int64_t *room) {
+  const redist_priv_stretch end = {x->extent, 0, -1, 1, -1};
+  redist_priv_sets *sets = x->sets;
   int64_t k;
-  for (k = 0; k < procs; k++) sets->first[k] = -1;
+  if (REDIST_PRIV_APPEND(sets->stretch, sets->stretches, *room, end) != REDIST_OK)
+    return REDIST_ERR_MEMORY;
+  sets->stretches--;
+  for (k = 0; k < x->procs; k++) sets->first[k] = -1;
   for (k = sets->stretches - 1; k >= 0; k--) {
     redist_priv_stretch *stretch = &sets->stretch[k];
     stretch->next = sets->first[stretch->set];
     sets->first[stretch->set] = k;
   }
-}
-
-/* Fills the sets of a scattered axis. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_fill_sets(const redist_axis *x, const int *set,
-                                           const int64_t *local) {
-  redist_priv_sets *sets = x->sets;
-  if (redist_priv_open_sets(sets, x->procs) != REDIST_OK) return REDIST_ERR_MEMORY;
-  sets->stretches = redist_priv_find_stretches(x, set, local, sets->size, NULL);
-  sets->stretch = REDIST_PRIV_ALLOC(redist_priv_stretch, sets->stretches + 1);
-  if (sets->stretch == NULL) return REDIST_ERR_MEMORY;
-  redist_priv_find_stretches(x, set, local, sets->size, sets->stretch);
-  redist_priv_link_sets(sets, x->procs);
   return REDIST_OK;
 }
 
-/* Sorts a scattered axis into stretches. REDIST_ERR_MEMORY; forget them even on failure. */
-REDIST_PRIV_COLD int redist_priv_sort_axis(redist_axis *x) {
-  int64_t *local;
-  int *set, code = REDIST_ERR_MEMORY;
-  x->sets = REDIST_PRIV_ZEROED(redist_priv_sets, 1);
-  if (x->sets == NULL) return code;
-  if (x->kind == REDIST_PRIV_OWNERS) return redist_priv_fill_sets(x, x->owner, NULL);
-  set = REDIST_PRIV_ALLOC(int, x->extent);
-  local = REDIST_PRIV_ALLOC(int64_t, x->extent);
-  if (set != NULL && local != NULL) {
-    redist_priv_invert_lists(x, set, local);
-    code = redist_priv_fill_sets(x, set, local);
+/* Sorts an axis by owners, or by lists, into stretches. REDIST_ERR_MEMORY; forget them even on
+   failure. */
+REDIST_PRIV int redist_priv_sort_axis(redist_axis *x) {
+  const int lists = x->kind == REDIST_PRIV_INDICES;
+  redist_priv_stretch next = {0, 0, -1, 1, 0};
+  int64_t k, room = 0, *at = lists ? REDIST_PRIV_ALLOC(int64_t, x->extent) : NULL;
+  int code = lists && at == NULL ? REDIST_ERR_MEMORY : redist_priv_open_sets(x);
+  for (k = 0; k < x->extent && at != NULL; k++) at[x->index[k]] = k;
+  for (; next.start < x->extent && code == REDIST_OK; next.start++) {
+    next.set = lists ? (int)redist_priv_cut_of(x, at[next.start]) : x->owner[next.start];
+    next.local = lists ? at[next.start] - x->begin[next.set] : x->sets->size[next.set];
+    code = redist_priv_add_stretch(x, &room, &next, 1);
   }
-  REDIST_FREE(set);
-  REDIST_FREE(local);
+  if (code == REDIST_OK) code = redist_priv_link_sets(x, &room);
+  REDIST_FREE(at);
   return code;
 }
 
@@ -4110,33 +4086,13 @@ REDIST_PRIV_COLD redist_priv_stretch redist_priv_piece_at(redist_priv_joiner *w,
 
 /* Fills the sets of a joined axis. REDIST_ERR_MEMORY; forget them even on failure. */
 REDIST_PRIV_COLD int redist_priv_walk_axis(redist_priv_joiner *w, redist_axis *x) {
-  redist_priv_stretch *last = NULL, next;
-  int64_t i, length, room = 0, before = 0;
-  int code = REDIST_OK;
-  x->sets = REDIST_PRIV_ZEROED(redist_priv_sets, 1);
-  if (x->sets == NULL) return REDIST_ERR_MEMORY;
-  code = redist_priv_open_sets(x->sets, x->procs);
+  int64_t i, length, room = 0;
+  int code = redist_priv_open_sets(x);
   for (i = 0; i < x->extent && code == REDIST_OK; i += length) {
-    next = redist_priv_piece_at(w, i, &length);
-    x->sets->size[next.set] += length;
-    if (last != NULL && last->set == next.set && before == 1) last->step = next.local - last->local;
-    if (last != NULL && last->set == next.set && last->local + before * last->step == next.local &&
-        (length == 1 || next.step == last->step)) {
-      before += length;
-      continue;
-    }
-    before = length;
-    code = REDIST_PRIV_APPEND(x->sets->stretch, x->sets->stretches, room, next);
-    last = &x->sets->stretch[x->sets->stretches - 1];
+    const redist_priv_stretch next = redist_priv_piece_at(w, i, &length);
+    code = redist_priv_add_stretch(x, &room, &next, length);
   }
-  memset(&next, 0, sizeof next);
-  next.start = x->extent;
-  if (code == REDIST_OK)
-    code = REDIST_PRIV_APPEND(x->sets->stretch, x->sets->stretches, room, next);
-  if (code != REDIST_OK) return code;
-  x->sets->stretches--;
-  redist_priv_link_sets(x->sets, x->procs);
-  return REDIST_OK;
+  return code == REDIST_OK ? redist_priv_link_sets(x, &room) : code;
 }
 
 /* The axis that a group becomes on a side, but for its sets. */
