@@ -855,6 +855,7 @@ typedef struct {
 
 /* A product of runs that a message has once per array of a part. */
 typedef struct {
+  int rank; /* of the other end */
   int own, part;
   int place[2]; /* of the source and of the destination */
   int held;     /* which of these is this rank's, in its redist_priv_half */
@@ -2310,26 +2311,16 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part, re
   return code;
 }
 
-/* What one of this rank's places exchanges with another place. Sorted as blocks are. */
-typedef struct {
-  int rank;
-  redist_priv_product product;
-} redist_priv_shipment;
-
-REDIST_PRIV_COLD int redist_priv_compare_shipments(const void *a, const void *b) {
-  const redist_priv_shipment *x = (const redist_priv_shipment *)a,
-                             *y = (const redist_priv_shipment *)b;
-  const int first[] = {x->rank, x->product.part, x->product.place[0], x->product.place[1]},
-            second[] = {y->rank, y->product.part, y->product.place[0], y->product.place[1]};
+/* As blocks are, for each rank. */
+REDIST_PRIV_COLD int redist_priv_compare_products(const void *a, const void *b) {
+  const redist_priv_product *x = (const redist_priv_product *)a,
+                            *y = (const redist_priv_product *)b;
+  const int first[] = {x->rank, x->part, x->place[0], x->place[1], x->number},
+            second[] = {y->rank, y->part, y->place[0], y->place[1], y->number};
   int k = 0;
-  while (k < 3 && first[k] == second[k]) k++;
+  while (k < 4 && first[k] == second[k]) k++;
   return (first[k] > second[k]) - (first[k] < second[k]);
 }
-
-typedef struct {
-  int64_t shipments, room;
-  redist_priv_shipment *shipment;
-} redist_priv_shipments;
 
 /* Adds the local copies of what one of this rank's places sends another, one for each choice of
    images. */
@@ -2355,7 +2346,8 @@ REDIST_PRIV_COLD int redist_priv_keep_products(redist_plan *p, redist_priv_part 
   return code;
 }
 
-/* Adds the products of a message, one for each choice of images. */
+/* Adds the products of what one of this rank's places exchanges with another, one for each choice
+   of images. */
 REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, const redist_priv_part *part,
                                               redist_priv_product *product) {
   const int images = redist_priv_blocks_of(&part->half[product->own].peers[product->held]);
@@ -2368,17 +2360,23 @@ REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, const redist_priv_
   return code;
 }
 
-/* Adds the blocks of a part's message: for every array, all products from `first` on. */
-REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *peer, int64_t first) {
+/* Adds the blocks of a part's message: for every array, all products from *at on that have the same
+   rank and part. Advances *at. */
+REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *peer, int64_t *at) {
   redist_priv_block block = {0, 0, 0, 0};
-  const redist_priv_part *part = &p->part[p->product[first].part];
+  const redist_priv_product *first = &p->product[*at], *end = first, *m;
+  const redist_priv_part *part = &p->part[first->part];
   const int arrays = p->parts > 1 ? 1 : p->arrays;
   int a;
+  while (end < p->product + p->products && end->rank == first->rank && end->part == first->part)
+    end++;
+  *at += end - first;
   for (a = 0; a < arrays; a++)
-    for (block.product = first; block.product < p->products; block.product++) {
-      block.array = p->parts > 1 ? p->product[first].part : a;
+    for (m = first; m < end; m++) {
+      block.product = m - p->product;
+      block.array = p->parts > 1 ? m->part : a;
       block.at = redist_priv_round_up(peer->bytes, p->alignment);
-      block.bytes = p->product[block.product].bytes;
+      block.bytes = m->bytes;
       REDIST_ASSERT(block.bytes > 0);
       peer->bytes = block.at + block.bytes;
       p->side[peer->own].bytes += block.bytes;
@@ -2390,24 +2388,9 @@ REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *pe
   return REDIST_OK;
 }
 
-/* Adds the shipments from *at on that have the same rank and part, and advances *at. */
-REDIST_PRIV_COLD int redist_priv_add_part(redist_plan *p, const redist_priv_shipments *list,
-                                          int64_t *at, redist_priv_peer *peer) {
-  const int part = list->shipment[*at].product.part, rank = list->shipment[*at].rank;
-  const int64_t first = p->products;
-  int code = REDIST_OK;
-  for (; *at < list->shipments && code == REDIST_OK; ++*at) {
-    redist_priv_shipment *m = &list->shipment[*at];
-    if (m->rank != rank || m->product.part != part) break;
-    code = redist_priv_add_products(p, &p->part[part], &m->product);
-  }
-  return code == REDIST_OK && first < p->products ? redist_priv_add_blocks(p, peer, first) : code;
-}
-
-/* Adds the next peer in the list. */
-REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, const redist_priv_shipments *list,
-                                          int64_t *at) {
-  const int rank = list->shipment[*at].rank, own = list->shipment[*at].product.own;
+/* Adds the next peer, whose products begin at *at, and advances *at. */
+REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, int64_t *at) {
+  const int rank = p->product[*at].rank;
   const int ahead = own == REDIST_PRIV_FROM ? rank - p->rank : p->rank - rank;
   redist_priv_peer peer;
   int code = REDIST_OK;
@@ -2416,12 +2399,10 @@ REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, const redist_priv_ship
   peer.rank = rank;
   peer.order = (ahead + p->size) % p->size; /* in the ring of ranks */
   peer.block = p->blocks;
-  while (*at < list->shipments && list->shipment[*at].rank == rank && code == REDIST_OK)
-    code = redist_priv_add_part(p, list, at, &peer);
-  if (code != REDIST_OK || peer.blocks == 0) return code;
-  REDIST_ASSERT(p->side[own].peers == 0 || p->peer[p->peers - 1].rank < rank);
+  while (*at < p->products && p->product[*at].rank == rank && code == REDIST_OK)
+    code = redist_priv_add_blocks(p, &peer, at);
   p->side[own].peers++;
-  return REDIST_PRIV_APPEND(p->peer, p->peers, p->peer_room, peer);
+  return code == REDIST_OK ? REDIST_PRIV_APPEND(p->peer, p->peers, p->peer_room, peer) : code;
 }
 
 /* Finds this rank's places in the layout of a part's side, and what they own. */
@@ -2448,14 +2429,14 @@ REDIST_PRIV_COLD int redist_priv_open_half(const redist_plan *p, redist_priv_par
 /* Finds what one of this rank's places exchanges on one side. What stays on the rank is found on
    the source's side. */
 REDIST_PRIV_COLD int redist_priv_meet_place(redist_plan *p, redist_priv_pairs *pairs, int own,
-                                            int part, int held, redist_priv_shipments *list) {
+                                            int part, int held) {
   const redist_layout *layout = pairs->side[own]->layout;
   redist_priv_half *half = &p->part[part].half[own];
   const int mine = half->place[held].place;
   const int except =
       own == REDIST_PRIV_TO && pairs->side[REDIST_PRIV_FROM]->layout->copies == 1 ? p->rank : -1;
-  const int64_t before = list->shipments;
-  redist_priv_shipment meeting;
+  const int64_t before = p->products;
+  redist_priv_product product;
   int coords[REDIST_MAX_DIMS], code;
   redist_priv_coords_of_place(layout, mine, coords);
   half->found = held + 1;
@@ -2464,26 +2445,26 @@ REDIST_PRIV_COLD int redist_priv_meet_place(redist_plan *p, redist_priv_pairs *p
   redist_priv_pairs_of(pairs, mine, &half->peers[held]);
   while (code == REDIST_OK && redist_priv_next_pair(pairs)) {
     if (pairs->place[own] != mine) continue;
-    memset(&meeting, 0, sizeof meeting);
-    meeting.rank = pairs->rank[!own];
-    meeting.product.own = own;
-    meeting.product.part = part;
-    memcpy(meeting.product.place, pairs->place, sizeof pairs->place);
-    meeting.product.held = held;
-    meeting.product.message = pairs->message;
-    if (meeting.rank != p->rank)
-      code = REDIST_PRIV_APPEND(list->shipment, list->shipments, list->room, meeting);
+    memset(&product, 0, sizeof product);
+    product.rank = pairs->rank[!own];
+    product.own = own;
+    product.part = part;
+    memcpy(product.place, pairs->place, sizeof pairs->place);
+    product.held = held;
+    product.message = pairs->message;
+    if (product.rank != p->rank)
+      code = redist_priv_add_products(p, &p->part[part], &product);
     else if (own == REDIST_PRIV_FROM)
-      code = redist_priv_keep_products(p, &p->part[part], &meeting.product);
+      code = redist_priv_keep_products(p, &p->part[part], &product);
   }
-  if (list->shipments == before) redist_priv_place_peers_free(&half->peers[held]);
+  if (p->products == before) redist_priv_place_peers_free(&half->peers[held]);
   return code == REDIST_OK ? pairs->code : code;
 }
 
 /* Finds what this rank exchanges on one side, in all parts, and with whom. */
 REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own) {
   redist_priv_side *s = &p->side[own];
-  redist_priv_shipments list = {0, 0, NULL};
+  const int64_t before = p->products;
   redist_priv_pairs pairs;
   int64_t k;
   int i, code = REDIST_OK;
@@ -2496,13 +2477,12 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own) {
         redist_priv_pairs_between(&part->directory[REDIST_PRIV_FROM],
                                   &part->directory[REDIST_PRIV_TO], part->policy.function != NULL);
     for (k = 0; k < part->half[own].places && code == REDIST_OK; k++)
-      code = redist_priv_meet_place(p, &pairs, own, i, (int)k, &list);
+      code = redist_priv_meet_place(p, &pairs, own, i, (int)k);
   }
-  if (list.shipments > 0)
-    qsort(list.shipment, (size_t)list.shipments, sizeof *list.shipment,
-          redist_priv_compare_shipments);
-  for (k = 0; k < list.shipments && code == REDIST_OK;) code = redist_priv_add_peer(p, &list, &k);
-  REDIST_FREE(list.shipment);
+  if (p->products > before)
+    qsort(p->product + before, (size_t)(p->products - before), sizeof *p->product,
+          redist_priv_compare_products);
+  for (k = before; k < p->products && code == REDIST_OK;) code = redist_priv_add_peer(p, own, &k);
   return code;
 }
 
@@ -2517,16 +2497,10 @@ REDIST_PRIV_COLD void redist_priv_measure_side(redist_plan *p, redist_priv_side 
   s->streams = s->touched >= REDIST_STREAM_BYTES;
 }
 
-/* Makes the copies of a list, from copy[k] on, write by non-temporal stores. */
-REDIST_PRIV_COLD void redist_priv_stream_copies(redist_plan *p, const redist_priv_copies *list,
-                                                int64_t k) {
-  for (; k < list->n; k++)
-    redist_priv_stream_steps(&p->pool, list->copy[k].first,
-                             list->copy[k].first + list->copy[k].steps);
-}
-
 REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
-  int own, k, code = REDIST_OK;
+  const redist_priv_copies *list = &p->local.copies[p->overwritten]; /* to the destination */
+  int64_t k;
+  int own, code = REDIST_OK;
   p->peer = (redist_priv_peer *)redist_priv_zeroed(1, 1); /* not NULL; grows later */
   p->pointers = REDIST_PRIV_ZEROED(const void *, 3 * (int64_t)p->arrays);
   p->extent = REDIST_PRIV_ALLOC(redist_priv_extent, 2 * (int64_t)p->arrays);
@@ -2534,7 +2508,7 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
   p->pointers[0] = p->options.fixed_from;
   p->pointers[p->arrays] = p->options.fixed_to;
   for (k = 0; k < 2 * p->parts && code == REDIST_OK; k++)
-    code = redist_priv_open_half(p, &p->part[k / 2], k % 2);
+    code = redist_priv_open_half(p, &p->part[k / 2], (int)(k % 2));
   for (own = REDIST_PRIV_TO; own >= REDIST_PRIV_FROM && code == REDIST_OK; own--)
     code = redist_priv_open_side(p, own);
   for (k = 0; k < 2 * p->parts; k++) redist_priv_directory_close(&p->part[k / 2].directory[k % 2]);
@@ -2544,8 +2518,9 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
     qsort(s->peer, (size_t)s->peers, sizeof *s->peer, redist_priv_compare_ints);
     redist_priv_measure_side(p, s);
   }
-  if (code == REDIST_OK && p->side[REDIST_PRIV_TO].streams)
-    redist_priv_stream_copies(p, &p->local.copies[p->overwritten], 0);
+  for (k = 0; k < list->n && code == REDIST_OK && p->side[REDIST_PRIV_TO].streams; k++)
+    redist_priv_stream_steps(&p->pool, list->copy[k].first,
+                             list->copy[k].first + list->copy[k].steps);
   p->kept.steps = p->pool.steps;
   p->kept.loops = p->pool.loops;
   p->kept.offsets = p->pool.offsets;
