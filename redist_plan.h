@@ -230,7 +230,9 @@
 /* how much faster a chain, or another method than estimated, must be; bench/simulate.sh */
 #define REDIST_PRIV_MARGIN 1.1
 #define REDIST_PRIV_WITHIN_MARGIN 1.8 /* the same inside a node, for blocks; build/replicas */
-#define REDIST_PRIV_GRAIN 8           /* indices of an axis per block that is cut from it; chosen */
+/* bytes of a replica from which on no rank sends or receives it more than twice: no trees; chosen */
+#define REDIST_PRIV_LONG 65536
+#define REDIST_PRIV_GRAIN 8 /* indices of an axis per block that is cut from it; chosen */
 
 /* Measuring the network, by bursts of messages, and the methods: */
 #define REDIST_PRIV_OFTEN 10 /* the network is measured from so many executions on; chosen */
@@ -417,7 +419,9 @@ REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_p
 
    Sums over replicas through blocks (REDIST_MULTIPHASE) begin with what the rank of an element's
    block contributes, then come those of the other ranks in that order, and all of it is combined
-   with what the destination holds.
+   with what the destination holds. Short replicas (below 64 kB) may be summed by a tree: so are
+   groups of replicas first, and then their sums. Which of the two, and what groups, depends on the
+   costs of messages as well: options.cost or, if the method is REDIST_AUTO, measured ones.
 
    With one method, the same arrays give the same bits. Arenas, sizes of pieces, when ranks start
    and which plan progresses first do not matter. But the function's results must not depend on how
@@ -1309,6 +1313,7 @@ struct redist_plan {
   redist_priv_copies copies; /* of all messages */
   redist_priv_local local;
   int combines;  /* a part does */
+  int chained;   /* it is a phase of a chain, whose network it knows */
   int scheduled; /* redist_schedule_create arranges the messages; else they go by distance */
   /* in place, an element may arrive where another has yet to leave: on any rank; on this rank */
   int overwrites, overwritten;
@@ -5700,6 +5705,10 @@ REDIST_PRIV_COLD int redist_priv_nodes_connect(redist_plan *p) {
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network);
 
+REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, const redist_plan *chain, int parts,
+                                        const redist_part *part, const redist_options *options,
+                                        redist_plan **plan);
+
 /* The seconds in which a rank sends `messages`, of `bytes` in all, at once: while one is on the
    link, the next is prepared. */
 REDIST_PRIV_COLD double redist_priv_transfer(const redist_priv_network *n, double messages,
@@ -5760,9 +5769,27 @@ REDIST_PRIV_COLD redist_priv_network redist_priv_charged(const redist_plan *p, i
        through blocks       n, then 3/4 n 3/4 n, then n         3/4 n, then 3/4 n
 
    A sum over replicas begins with what the block's rank holds itself: there is no neutral element
-   of an operation. */
+   of an operation.
+
+   Short messages go by a tree: the number of a replica is written in digits, and each phase takes
+   one of them, so that a rank exchanges with factor - 1 others. The last digit counts the replicas
+   of a node, where there are several. A group of replicas that differ in a phase's digit only is an
+   index of one more axis: all groups are one layout.
+
+       8 replicas, 2 on a node     from one             to one               in both
+       between nodes               0 to 0 4, to 2 6     after the nodes      0 2 4 6 with 0 4, 2 6
+       inside                      0 to 1, 2 to 3, ...  1 to 0, 3 to 2, ...  before and after */
 
 #ifndef REDIST_NO_MULTIPHASE
+
+/* The layouts of a chain: phase k goes from end[k][0] to end[k][1], for some of which between[] has
+   room. made: what is to be freed. levels: of a tree, between nodes; 0: no tree. */
+typedef struct {
+  const redist_layout *end[REDIST_PRIV_PHASES][2];
+  redist_layout between[REDIST_PRIV_PHASES - 1];
+  void *made[2 * REDIST_PRIV_PHASES];
+  int levels;
+} redist_priv_stops;
 
 /* The replicas that blocks are made of: those that contribute or, unless the plan combines, those
    that receive. */
@@ -5770,25 +5797,30 @@ REDIST_PRIV_COLD const redist_layout *redist_priv_replicas(const redist_plan *p)
   return p->combines ? p->part->from : p->part->to;
 }
 
-/* Whether blocks may take part on this rank. The function must be associative and commutative, so
-   only an operation of MPI's is; elements are rounded once; unless all replicas of the source
-   contribute, each destination reads one that redist_replicated names; what no source place owns
-   may not arrive. Blocks are boxes of intervals, or products of blocks of cyclic axes, which axes
-   that a reshaped view joins are not. */
-REDIST_PRIV_COLD int redist_priv_may_block(const redist_plan *p) {
+/* Whether replicas may be filled or summed in phases, by this rank. The function must be
+   associative and commutative, so only an operation of MPI's is; elements are rounded once; unless
+   all replicas of the source contribute, each destination reads one that redist_replicated names;
+   what no source place owns may not arrive. Axes that a reshaped view joins have neither blocks nor
+   groups. */
+REDIST_PRIV_COLD int redist_priv_may_pass(const redist_plan *p) {
   const redist_layout *x = redist_priv_replicas(p);
   const int exact = p->options.wire == REDIST_WIRE_EXACT;
   const redist_op *op = (const redist_op *)p->part->policy.context;
-  int d, may = 1;
+  int commutes;
   if (p->part->from->joined != NULL || p->part->to->joined != NULL) return 0;
-  if (p->combines)
-    may = p->part->policy.function == redist_combine_op && exact && !p->options.in_place &&
-          !redist_priv_has_ghosts(x) && MPI_Op_commutative(op->op, &may) == MPI_SUCCESS && may;
-  else
-    may = p->part->from->copies == 1 && !p->part->from->partial && (exact || !p->options.in_place);
+  if (!p->combines)
+    return p->part->from->copies == 1 && !p->part->from->partial && (exact || !p->options.in_place);
+  return p->part->policy.function == redist_combine_op && exact && !p->options.in_place &&
+         !redist_priv_has_ghosts(x) && MPI_Op_commutative(op->op, &commutes) == MPI_SUCCESS &&
+         commutes;
+}
+
+/* Blocks are boxes of intervals, or products of blocks of cyclic axes. */
+REDIST_PRIV_COLD int redist_priv_has_blocks(const redist_layout *x) {
+  int d, has = 1;
   for (d = 0; d < x->ndim; d++)
-    may &= redist_priv_is_interval(&x->dim[d].axis) || x->dim[d].axis.kind == REDIST_PRIV_CYCLIC;
-  return may;
+    has &= redist_priv_is_interval(&x->dim[d].axis) || x->dim[d].axis.kind == REDIST_PRIV_CYCLIC;
+  return has;
 }
 
 /* Cuts a box into n of nearly equal size: in two, in the proportion of the numbers of boxes, along
@@ -5956,33 +5988,234 @@ REDIST_PRIV_COLD double redist_priv_by_blocks(const redist_plan *p, const redist
   return seconds;
 }
 
-/* Finds blocks, and *gain, the ratio of the direct exchange's time to that through them; 0: not
-   possible. Collective. */
-REDIST_PRIV_COLD int redist_priv_find_blocks(redist_plan *p, const redist_priv_network *n,
-                                             redist_layout *blocks, void **lists, double *gain) {
-  redist_priv_chain *c = &p->state.chain;
-  double seconds;
-  int code;
-  *gain = 0;
-  *lists = NULL;
-  if (!p->scheduled || redist_priv_replicas(p)->copies == 1) return REDIST_OK;
-  code = redist_priv_may_block(p) ? redist_priv_make_blocks(redist_priv_replicas(p), blocks, lists)
-                                  : REDIST_ERR_ARGUMENT;
-  code = redist_priv_worst(p->comm, code);
-  if (code == REDIST_OK) {
-    seconds = redist_priv_by_blocks(p, n, blocks);
-    if (seconds > 0)
-      *gain = redist_priv_transfer(n, (double)p->agreed.peers, (double)p->agreed.bytes) / seconds;
-    c->phases = 2;
-    c->sums = p->combines;
-  }
-  return code == REDIST_ERR_ARGUMENT ? REDIST_OK : code;
+/* The most bytes that a place of the replicas owns. */
+REDIST_PRIV_COLD int64_t redist_priv_replica_bytes(const redist_plan *p) {
+  return redist_priv_most_owned(redist_priv_replicas(p)) * p->part->packed_bytes * p->arrays;
 }
 
-/* The layout before the k-th phase, 0 <= k <= phases. */
-REDIST_PRIV const redist_layout *redist_priv_stage_layout(const redist_plan *p,
-                                                          const redist_layout *between, int k) {
-  return k == 0 ? p->part->from : k == p->state.chain.phases ? p->part->to : &between[k - 1];
+/* A phase of a tree. It concerns replicas j = ((b factor + c) after + a) rest, with b < before and
+   a < after: those with the same a and b are a group, c its members. So many of these hold elements
+   before and after the phase: all, or the first. */
+typedef struct {
+  int before, factor, after, rest, members[2];
+} redist_priv_level;
+
+/* The divisor of n whose k-th power is closest to n. */
+REDIST_PRIV_COLD int redist_priv_root_divisor(int n, int k) {
+  double apart, least = DBL_MAX;
+  int r, best = 1;
+  for (r = 1; r > 0; r = redist_priv_next_divisor(n, r)) {
+    apart = redist_priv_divided(n, r, k);
+    apart = apart < 1 ? 1 / apart : apart;
+    best = apart < least ? r : best;
+    least = apart < least ? apart : least;
+  }
+  return best;
+}
+
+/* The phases of a tree with so many levels between nodes, where each `near` consecutive replicas
+   share one. Returns their number; 0: the nodes cannot be divided so often. */
+REDIST_PRIV_COLD int redist_priv_list_levels(const redist_plan *p, int levels, int near,
+                                             redist_priv_level *level) {
+  const int gathers = p->combines, hands_out = p->part->to->copies > 1, all = gathers && hands_out;
+  const int first = gathers && near > 1, nodes = redist_priv_replicas(p)->copies / near;
+  int k, before = 1, rest = nodes, phases = first + levels;
+  for (k = 0; k < levels; k++) {
+    redist_priv_level *l = &level[first + (hands_out ? k : levels - 1 - k)];
+    l->before = before;
+    l->factor = redist_priv_root_divisor(rest, levels - k);
+    if (l->factor == 1) return 0;
+    before *= l->factor;
+    rest /= l->factor;
+    l->after = all ? rest : 1;
+    l->rest = all ? near : rest * near;
+    l->members[0] = gathers ? l->factor : 1;
+    l->members[1] = hands_out ? l->factor : 1;
+  }
+  for (k = 0; k < 2 && near > 1; k++) {
+    redist_priv_level inside = {0, 0, 1, 1, {1, 1}};
+    inside.before = nodes;
+    inside.factor = inside.members[k] = near;
+    if (k == 0 && gathers) level[0] = inside;
+    if (k == 1 && hands_out) level[phases++] = inside;
+  }
+  return phases;
+}
+
+/* How many consecutive replicas, a divisor of all, share a node, place by place. */
+REDIST_PRIV_COLD int redist_priv_near_replicas(const redist_plan *p) {
+  const redist_layout *x = redist_priv_replicas(p);
+  const int places = redist_layout_places(x), grid = places / x->copies;
+  int k, share, near = p->nodes == NULL ? 1 : p->nodes->most;
+  for (; near > 1; near--) {
+    share = x->copies % near == 0;
+    for (k = 0; k < places && share; k++)
+      share = p->nodes->node[redist_priv_rank_at(x, k)] ==
+              p->nodes->node[redist_priv_rank_at(x, k - k / grid % near * grid)];
+    if (share) break;
+  }
+  return near;
+}
+
+/* The seconds of a tree: those of its first or last phase include messages of an end without
+   replicas. Between nodes one of `near` ranks has the link to itself, but what it hands out in one
+   phase shares it with what it sends in the next. */
+REDIST_PRIV_COLD double redist_priv_by_tree(const redist_plan *p, const redist_priv_network *n,
+                                            int near, const redist_priv_level *level, int phases) {
+  const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
+  const redist_layout *const end[2] = {p->part->from, p->part->to};
+  const double bytes = (double)redist_priv_replica_bytes(p);
+  redist_priv_network alone = *n;
+  double seconds = 0;
+  int k, side, sent = 0;
+  alone.cost.per_byte /= near;
+  for (k = phases - 1; k >= 0; k--) {
+    const int inside = near > 1 && level[k].rest == 1, others = level[k].factor - 1;
+    int64_t messages = others;
+    for (side = 0; side < 2; side++)
+      if (k == side * (phases - 1) && end[side]->copies == 1)
+        messages = redist_priv_max(messages, redist_priv_min(p->agreed.peers,
+                                                             redist_layout_places(end[side]) - 1));
+    sent = (inside || level[k].members[0] > 1 ? 0 : sent) + others;
+    seconds += redist_priv_transfer(inside ? &rings : &alone, (double)messages, sent * bytes);
+    if (inside) sent = 0;
+  }
+  return seconds;
+}
+
+/* The levels of the fastest tree, and its phases and seconds; 0: there is none. Of a tree a rank may
+   send a whole replica in every phase, so long ones have none. */
+REDIST_PRIV_COLD int redist_priv_find_tree(const redist_plan *p, const redist_priv_network *n,
+                                           int *phases, double *seconds) {
+  const int near = redist_priv_near_replicas(p);
+  redist_priv_level level[REDIST_PRIV_PHASES];
+  double one;
+  int levels, grown, best = 0;
+  if (p->part->from->copies > 1 && p->part->to->copies > 1 &&
+      p->part->from->copies != p->part->to->copies)
+    return 0;
+  if (redist_priv_replica_bytes(p) >= REDIST_PRIV_LONG) return 0;
+  for (levels = 1; levels <= REDIST_PRIV_PHASES - 2; levels++) {
+    grown = redist_priv_list_levels(p, levels, near, level);
+    if (grown < 2) continue;
+    one = redist_priv_by_tree(p, n, near, level, grown);
+    if (best > 0 && one >= *seconds) continue;
+    best = levels;
+    *phases = grown;
+    *seconds = one;
+  }
+  return best;
+}
+
+/* The group of a place of the first members, and its place among the replica's. */
+REDIST_PRIV_COLD int redist_priv_group_of(const redist_layout *x, const redist_layout *groups,
+                                          int number, int *place) {
+  int coords[REDIST_MAX_DIMS];
+  *place = number % redist_priv_grid_places(x);
+  if (x->boxes > 0) return number / redist_priv_grid_places(x);
+  redist_priv_coords_of_place(groups, number, coords);
+  *place = redist_priv_place_of(x, coords);
+  return groups->ndim > x->ndim ? coords[x->ndim] : 0;
+}
+
+/* Makes the layout of a phase's groups: an index of one more axis for each, of which so many members
+   hold the elements. inner: an intermediate array, without ghost cells. To be freed. NULL: no
+   memory. */
+REDIST_PRIV_COLD redist_layout *redist_priv_group_layout(const redist_layout *x,
+                                                         const redist_priv_level *l, int members,
+                                                         int inner) {
+  const int groups = l->before * l->after, grid = redist_priv_grid_places(x);
+  const int places = groups * grid * members;
+  const int64_t lists = places * (int64_t)(sizeof *x->box + sizeof *x->offsets + sizeof *x->ranks);
+  redist_layout *y = (redist_layout *)redist_priv_alloc((int64_t)sizeof *y + lists, 1);
+  redist_box *box = (redist_box *)(void *)(y + 1);
+  int64_t *offset = (int64_t *)(void *)(box + places);
+  int *rank = (int *)(void *)(offset + places), place, d, k;
+  const redist_box none = {{0}, {0}};
+  if (y == NULL) return NULL;
+  redist_priv_copy_to(y, x, !inner);
+  y->truncated = 0;
+  y->error = redist_priv_no_error(-1);
+  y->view.axes = 0;
+  y->copies = members;
+  for (d = 0; d < y->ndim && inner; d++) y->dim[d].low = y->dim[d].high = y->dim[d].allocated = 0;
+  if (groups > 1) {
+    memset(&y->dim[y->ndim], 0, sizeof *y->dim);
+    y->dim[y->ndim].axis = redist_block(groups, groups);
+    y->dim[y->ndim].stored = y->ndim;
+    y->ndim++;
+  }
+  for (k = 0; k < places; k++) {
+    const int in = k % (groups * grid), group = redist_priv_group_of(x, y, in, &place);
+    box[k] = x->boxes > 0 ? x->box[place] : none;
+    box[k].low[x->ndim] = group;
+    box[k].high[x->ndim] = group + 1;
+    place += ((group / l->after * l->factor + k / (groups * grid)) * l->after + group % l->after) *
+             l->rest * grid;
+    rank[k] = redist_priv_rank_at(x, place);
+    offset[k] = x->offsets != NULL ? x->offsets[place] : 0;
+  }
+  y->ranks = rank;
+  y->offsets = x->offsets != NULL && !inner ? offset : NULL;
+  if (x->boxes > 0) redist_priv_attach_boxes(y, groups * grid, box);
+  return y;
+}
+
+/* Makes the layouts of a tree. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_lay_tree(const redist_plan *p, redist_priv_stops *s) {
+  redist_priv_level level[REDIST_PRIV_PHASES];
+  const int phases = redist_priv_list_levels(p, s->levels, redist_priv_near_replicas(p), level);
+  int k, code = REDIST_OK;
+  for (k = 0; k < 2 * phases && code == REDIST_OK; k++) {
+    const int side = k % 2, inner = k != 0 && k != 2 * phases - 1;
+    const redist_layout *x = inner ? redist_priv_replicas(p) : s->end[k / 2][side];
+    if (x->copies == 1) continue;
+    s->end[k / 2][side] =
+        redist_priv_group_layout(x, &level[k / 2], level[k / 2].members[side], inner);
+    s->made[k] = (void *)(uintptr_t)s->end[k / 2][side];
+    code = s->made[k] == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  }
+  return code;
+}
+
+/* Finds blocks, or a tree, and *gain, the ratio of the direct exchange's time to that through them;
+   0: not possible, as where a rank has several places. Collective. */
+REDIST_PRIV_COLD int redist_priv_find_passes(redist_plan *p, const redist_priv_network *n,
+                                             redist_priv_stops *s, double *gain) {
+  const redist_layout *x = redist_priv_replicas(p);
+  redist_priv_chain *c = &p->state.chain;
+  double seconds = 0, faster = 0;
+  int phases = 0, code = REDIST_OK;
+  *gain = 0;
+  if (!p->scheduled || x->copies == 1) return REDIST_OK;
+  if (!redist_priv_may_pass(p)) code = REDIST_ERR_ARGUMENT;
+  if (redist_priv_has_blocks(x) && code == REDIST_OK)
+    code = redist_priv_make_blocks(x, s->between, s->made);
+  code = redist_priv_worst(p->comm, code);
+  if (code != REDIST_OK) return code == REDIST_ERR_ARGUMENT ? REDIST_OK : code;
+  if (s->made[0] != NULL) seconds = redist_priv_by_blocks(p, n, s->between);
+  if (x->ndim < REDIST_MAX_DIMS) s->levels = redist_priv_find_tree(p, n, &phases, &faster);
+  if (s->levels > 0 && seconds > 0 && faster >= seconds) s->levels = 0;
+  if (s->levels > 0) {
+    REDIST_FREE(s->made[0]);
+    s->made[0] = NULL;
+    seconds = faster;
+  }
+  if (seconds <= 0) return REDIST_OK;
+  *gain = redist_priv_transfer(n, (double)p->agreed.peers, (double)p->agreed.bytes) / seconds;
+  c->phases = s->levels > 0 ? phases : 2;
+  c->sums = p->combines;
+  return REDIST_OK;
+}
+
+/* Links the layouts of phases: between[phases - 1] of a route that is not a tree. */
+REDIST_PRIV_COLD void redist_priv_link_stops(const redist_layout *from, const redist_layout *to,
+                                             int phases, redist_priv_stops *s) {
+  int k;
+  for (k = 0; k < phases; k++) {
+    s->end[k][0] = k == 0 ? from : &s->between[k - 1];
+    s->end[k][1] = k == phases - 1 ? to : &s->between[k];
+  }
 }
 
 /* The seconds of one exchange. */
@@ -5995,42 +6228,50 @@ REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_l
                               (double)busiest.elements * bytes);
 }
 
-/* Finds the route, between[phases - 1]: the same on all ranks, which agree on layouts and cost.
-   *gain: the ratio of the direct exchange's time to the route's. *lists: to be freed.
-   Collective. */
-REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_layout *between, void **lists,
-                                            double *gain) {
+/* Finds the route, the same on all ranks, which agree on layouts and cost, and *gain: the ratio of
+   the direct exchange's time to the route's. Sums by a method asked for by name pass through the
+   same replicas whatever is measured. Collective. */
+REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_priv_stops *s, double *gain) {
   /* some elements must not move */
   const int rests = p->options.in_place && p->combines;
-  const int most = rests ? 0 : REDIST_PRIV_PHASES - 1;
+  const int most = rests ? 0 : REDIST_PRIV_PHASES - 1, automatic = p->options.method == REDIST_AUTO;
   redist_priv_chain *c = &p->state.chain;
-  int k, stops, code = redist_priv_know_network(p);
+  int k, known, code = redist_priv_know_network(p);
+  redist_priv_network n = redist_priv_charged(p, &known);
   double seconds = 0;
-  *lists = NULL;
   if (code != REDIST_OK) return code;
-  code = redist_priv_find_blocks(p, &p->network, between, lists, gain);
-  /* REDIST_AUTO has predicted, perhaps with shared memory, that blocks pay */
-  if (code != REDIST_OK || *gain > (p->options.method == REDIST_AUTO ? 0 : 1)) return code;
-  c->sums = 0;
+  if (automatic || !p->combines || p->options.cost.per_message + p->options.cost.per_byte > 0)
+    n = p->network;
+  code = redist_priv_find_passes(p, &n, s, gain);
+  /* REDIST_AUTO has predicted, perhaps with shared memory, that they pay */
+  if (code != REDIST_OK || *gain > (automatic ? 0 : 1)) return code;
+  s->levels = c->sums = 0;
   code = redist_priv_phases(p->part->from, p->part->to, (size_t)(p->part->packed_bytes * p->arrays),
-                            &p->network.cost, p->network.latency, most, between, &stops);
-  c->phases = code == REDIST_OK ? stops + 1 : 0;
-  for (k = 0; k < c->phases; k++)
-    seconds += redist_priv_seconds(p, redist_priv_stage_layout(p, between, k),
-                                   redist_priv_stage_layout(p, between, k + 1));
+                            &p->network.cost, p->network.latency, most, s->between, &c->phases);
+  c->phases = code == REDIST_OK ? c->phases + 1 : 0;
+  redist_priv_link_stops(p->part->from, p->part->to, c->phases, s);
+  for (k = 0; k < c->phases; k++) seconds += redist_priv_seconds(p, s->end[k][0], s->end[k][1]);
   *gain = seconds > 0 ? redist_priv_seconds(p, p->part->from, p->part->to) / seconds : 0;
   return code;
 }
 
+REDIST_PRIV_COLD void redist_priv_free_stops(redist_priv_stops *s) {
+  int k;
+  for (k = 0; k < 2 * REDIST_PRIV_PHASES; k++) REDIST_FREE(s->made[k]);
+  memset(s, 0, sizeof *s);
+}
+
 /* Makes the plan of the k-th phase. All share what intermediate arrays leave of max_buffer.
    Collective. */
-REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout *between, int k) {
+REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_priv_stops *s, int k) {
   redist_priv_chain *c = &p->state.chain;
   redist_options options = p->options;
+  redist_part part = *p->given;
+  part.from = s->end[k][0];
+  part.to = s->end[k][1];
+  part.combine = NULL;
   options.method = REDIST_AUTO;
   options.effort = REDIST_ESTIMATE;
-  options.cost.per_message = 0; /* so that a phase is no chain itself */
-  options.cost.per_byte = 1;
   options.message = NULL;
   options.fixed_from = options.fixed_to = NULL;
   options.in_place = options.in_place && c->phases == 1;
@@ -6040,31 +6281,31 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_layout 
   if (options.max_buffer > 0)
     options.max_buffer =
         (size_t)redist_priv_max(((int64_t)options.max_buffer - c->most_bytes) / c->phases, 1);
-  return redist_plan_create(p->comm, k == 0 ? p->given->from : &between[k - 1],
-                            k == c->phases - 1 ? p->given->to : &between[k], p->part->element,
-                            &options, &c->phase[k]);
+  return redist_priv_create(p->comm, p, 1, &part, &options, &c->phase[k]);
 }
 
 /* Fails where the phases cannot be planned. Intermediate arrays use two buffers alternately, which
    count as the source's staging memory. Collective. */
 REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p) {
   redist_priv_chain *c = &p->state.chain;
-  redist_layout between[REDIST_PRIV_PHASES - 1];
+  redist_priv_stops s;
   int64_t most[2], elements = 0; /* codes, bytes */
   double gain;
-  void *lists;
   int k, code;
-  most[0] = redist_priv_find_route(p, between, &lists, &gain);
-  for (k = 1; k < c->phases; k++)
-    elements = redist_priv_max(elements, redist_layout_local_size(&between[k - 1], p->rank));
+  memset(&s, 0, sizeof s);
+  most[0] = redist_priv_find_route(p, &s, &gain);
+  redist_priv_link_stops(p->given->from, p->given->to, c->phases, &s);
+  if (s.levels > 0) most[0] = redist_priv_lay_tree(p, &s);
+  for (k = 1; k < c->phases && most[0] == REDIST_OK; k++)
+    elements = redist_priv_max(elements, redist_layout_local_size(s.end[k][0], p->rank));
   c->array_bytes = redist_priv_round_up(elements * p->part->element_bytes, REDIST_PRIV_LINE);
   most[1] = c->array_bytes * p->arrays * redist_priv_min(c->phases - 1, 2);
   p->staging[REDIST_PRIV_FROM].bytes = most[1];
   code = redist_priv_reduce(p->comm, most, 2, MPI_MAX);
   c->most_bytes = most[1];
   code = code == REDIST_OK ? (int)most[0] : code;
-  for (k = 0; k < c->phases && code == REDIST_OK; k++) code = redist_priv_open_phase(p, between, k);
-  REDIST_FREE(lists);
+  for (k = 0; k < c->phases && code == REDIST_OK; k++) code = redist_priv_open_phase(p, &s, k);
+  redist_priv_free_stops(&s);
   return code;
 }
 
@@ -6108,23 +6349,19 @@ REDIST_PRIV_COLD void redist_priv_phases_close(redist_plan *p) {
   for (k = 0; k < c->phases; k++) redist_plan_free(&c->phase[k]);
 }
 
-/* Predicts a chain through blocks. Replicas on one node read the source, or its ring, at once, and
-   phases are no chains. Collective. */
-REDIST_PRIV_COLD void redist_priv_predict_blocks(redist_plan *p, double best, double creation) {
+/* Predicts a chain through blocks or a tree. Replicas on one node read the source, or its ring, at
+   once. Collective. */
+REDIST_PRIV_COLD void redist_priv_predict_passes(redist_plan *p, redist_priv_stops *s, double best,
+                                                 double creation) {
   const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
   const int within = p->node == 0 && p->predicted[REDIST_SHARED] > 0;
   int known;
   const redist_priv_network network = within ? rings : redist_priv_charged(p, &known);
   const double margin = within ? REDIST_PRIV_WITHIN_MARGIN : REDIST_PRIV_MARGIN;
-  redist_layout blocks;
-  void *lists;
   double gain;
-  if ((p->options.cost.per_byte > 0 && p->options.cost.per_message <= 0) ||
-      (within && !p->combines))
-    return;
-  if (redist_priv_find_blocks(p, &network, &blocks, &lists, &gain) == REDIST_OK && gain > 0)
-    p->predicted[REDIST_MULTIPHASE] = margin * best / gain + 2 * creation;
-  REDIST_FREE(lists);
+  if (within && !p->combines) return;
+  if (redist_priv_find_passes(p, &network, s, &gain) == REDIST_OK && gain > 0)
+    p->predicted[REDIST_MULTIPHASE] = margin * best / gain + p->state.chain.phases * creation;
   memset(&p->state, 0, sizeof p->state);
 }
 
@@ -6133,17 +6370,19 @@ REDIST_PRIV_COLD void redist_priv_predict_blocks(redist_plan *p, double best, do
 REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation) {
   const double best = p->predicted[redist_priv_by_messages(p)], bytes = (double)p->agreed.bytes;
   const double again = p->network.latency, shared = p->predicted[REDIST_SHARED];
-  redist_layout between[REDIST_PRIV_PHASES - 1];
-  void *lists;
+  redist_priv_stops s;
   double gain = 0;
   int code;
-  redist_priv_predict_blocks(p, p->node == 0 && shared > 0 ? shared : best, creation);
+  if (p->chained) return;
+  memset(&s, 0, sizeof s);
+  redist_priv_predict_passes(p, &s, p->node == 0 && shared > 0 ? shared : best, creation);
+  redist_priv_free_stops(&s);
   if (!p->scheduled || p->network.cost.per_message <= 0 || p->predicted[REDIST_MULTIPHASE] > 0 ||
       best < REDIST_PRIV_MARGIN * (again + redist_priv_transfer(&p->network, 2, bytes)))
     return;
   /* one rank may lack memory */
-  code = redist_priv_worst(p->comm, redist_priv_find_route(p, between, &lists, &gain));
-  REDIST_FREE(lists);
+  code = redist_priv_worst(p->comm, redist_priv_find_route(p, &s, &gain));
+  redist_priv_free_stops(&s);
   if (code == REDIST_OK && gain > 0)
     p->predicted[REDIST_MULTIPHASE] =
         REDIST_PRIV_MARGIN * best / gain + p->state.chain.phases * creation;
@@ -6514,9 +6753,6 @@ REDIST_PRIV_COLD double redist_priv_time(redist_plan *plan, char **scratch, doub
   return least;
 }
 
-REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, int parts, const redist_part *part,
-                                        const redist_options *options, redist_plan **plan);
-
 /* Times one method; 0 when it is unavailable, so that a fallback or a chain of one phase would run.
    Adds the time of creation divided by the number of executions. REDIST_ALLTOALLV is timed with the
    blocking call, too, unless the plan has an arena: waiting for it then progresses other plans.
@@ -6527,7 +6763,7 @@ REDIST_PRIV_COLD double redist_priv_try(redist_plan *p, const redist_options *op
   double creation = 0, synchronous, *seconds = &p->seconds[options->method];
   redist_plan *trial;
   redist_stats stats;
-  if (redist_priv_create(p->comm, p->parts, p->given, options, &trial) != REDIST_OK) return 0;
+  if (redist_priv_create(p->comm, NULL, p->parts, p->given, options, &trial) != REDIST_OK) return 0;
   if (p->options.executions > 0)
     creation = redist_priv_slowest(p->comm, begin, REDIST_OK) / p->options.executions;
   redist_plan_stats(trial, &stats);
@@ -6969,8 +7205,9 @@ REDIST_PRIV_COLD void redist_priv_created(redist_plan *p) {
 }
 
 /* A rank without memory for a plan takes part in the agreement without one. */
-REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, int parts, const redist_part *part,
-                                        const redist_options *options, redist_plan **plan) {
+REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, const redist_plan *chain, int parts,
+                                        const redist_part *part, const redist_options *options,
+                                        redist_plan **plan) {
   const char *error = redist_priv_comm_error(comm);
   redist_priv_error v = redist_priv_no_error(-1);
   redist_priv_facts facts;
@@ -6988,6 +7225,10 @@ REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, int parts, const redist_p
                                     : "the list of parts is NULL",
                        parts);
     p = v.code == REDIST_OK ? redist_priv_plan_new(v.rank, size, parts, options) : NULL;
+    if (p != NULL && chain != NULL) {
+      p->chained = 1;
+      if (chain->node > 0) p->network = chain->network;
+    }
     if (p != NULL)
       redist_priv_prepare(p, comm, part, &facts, &v);
     else
@@ -7012,12 +7253,12 @@ REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, cons
   part.from = from;
   part.to = to;
   part.element = element;
-  return redist_priv_create(comm, 1, &part, options, plan);
+  return redist_priv_create(comm, NULL, 1, &part, options, plan);
 }
 
 REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_part *part,
                                         const redist_options *options, redist_plan **plan) {
-  return redist_priv_create(comm, parts, part, options, plan);
+  return redist_priv_create(comm, NULL, parts, part, options, plan);
 }
 
 /* Progresses a started plan, and all others of its arena; those that complete report it through

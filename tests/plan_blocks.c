@@ -1,6 +1,6 @@
-/* redist tests: replicas filled and reduced through blocks. No rank sends or receives more than the
-   bounds; random layouts give what brute force over every element expects; the order of a sum is
-   the contract's, wherever the arrays lie; what must not pass through blocks does not. MIT licence,
+/* redist tests: replicas filled and reduced through blocks and by trees. No rank sends or receives
+   more than the bounds; random layouts give what brute force over every element expects; the order
+   of a sum is the contract's, wherever the arrays lie; what must not pass does not. MIT licence,
    see LICENSE. */
 #define TEST_LENGTH 1024
 #define TEST_ELEMENTS 4096
@@ -146,25 +146,27 @@ static int is_cyclic(const test_array *array) {
   return cyclic;
 }
 
-/* Returns whether the plan passes through blocks. */
-static int check_random(const replicated *pair, int number, int kind) {
+/* Returns whether the plan passes through blocks, or by a tree, where messages are expensive. */
+static int check_random(const replicated *pair, int number, int kind, int tree) {
   redist_options options = options_of(REDIST_MULTIPHASE, kind == ADD ? &sum_of_words : NULL);
   redist_plan *plan = NULL;
   char message[400] = "";
   const int sources = pair->side[0].array.replicas;
   int code, through;
   options.in_place = kind == FILL && number % 3 == 0;
+  if (tree) options.cost.per_message = 1;
+  if (tree) options.node_ranks = 1 + number / 2 % 3;
   options.message = message;
   options.message_size = sizeof message;
   /* replicas of the source differ, so only a sum, or one of them, has one result */
   if (kind == FILL && sources > 1) return 0;
   code = redist_plan_create(MPI_COMM_WORLD, &pair->side[0].layout, &pair->side[1].layout,
                             MPI_UINT64_T, &options, &plan);
-  through = code == REDIST_OK && stats_of(plan).phases == 2;
+  through = code == REDIST_OK && stats_of(plan).phases >= 2;
   test_case_all(code == REDIST_OK && arrives(plan, pair, kind, options.in_place),
                 "pair %d, kind %d, %d to %d replicas, %d and %d boxes, %d phases: code %d %s",
                 number, kind, sources, pair->side[1].array.replicas, pair->side[0].array.boxes,
-                pair->side[1].array.boxes, 1 + through, code, message);
+                pair->side[1].array.boxes, stats_of(plan).phases, code, message);
   redist_plan_free(&plan);
   return through;
 }
@@ -182,40 +184,45 @@ static int is_sum(double result, double old, const double *terms, int n, unsigne
 }
 
 /* Thirds, so that the bits tell the order: one term after the other, and all of it onto what was
-   there; the same bits on all ranks, in and outside an arena. */
-static void check_order(int node_ranks) {
-  enum { N = 9000 };
+   there; by a tree, in an order of its own. The same bits in and outside an arena, and on all ranks,
+   unless groups of a tree have more than two members, each of which begins with its own. */
+static void check_order(int node_ranks, int tree) {
+  enum { MOST = 9000 };
+  const int n = tree ? 900 : MOST;
   const int size = test_size();
-  const redist_layout all = redist_replicated(redist_layout_1d(redist_whole(N)), size);
+  const redist_layout all = redist_replicated(redist_layout_1d(redist_whole(n)), size);
   redist_options options = options_of(REDIST_MULTIPHASE, &sum_of_doubles);
   redist_plan *plan;
-  double *from, *to[3], *terms = malloc((size_t)size * sizeof *terms);
+  double sum, *from, *to[3], *terms = malloc((size_t)size * sizeof *terms);
   int k, good = 1;
   int64_t i;
   options.node_ranks = node_ranks;
-  redist_arena_create(MPI_COMM_WORLD, 3 * N * sizeof *from, &options.arena);
-  from = redist_arena_alloc(options.arena, N * sizeof *from);
-  to[0] = redist_arena_alloc(options.arena, N * sizeof *from);
-  for (k = 1; k < 3; k++) to[k] = malloc(N * sizeof *from);
-  for (i = 0; i < N; i++) from[i] = whole_of(test_rank(), i) / 3;
+  if (tree) options.cost.per_message = 1;
+  redist_arena_create(MPI_COMM_WORLD, 3 * MOST * sizeof *from, &options.arena);
+  from = redist_arena_alloc(options.arena, MOST * sizeof *from);
+  to[0] = redist_arena_alloc(options.arena, MOST * sizeof *from);
+  for (k = 1; k < 3; k++) to[k] = malloc(MOST * sizeof *from);
+  for (i = 0; i < n; i++) from[i] = whole_of(test_rank(), i) / 3;
   for (k = 0; k < 2; k++) {
     redist_arena *arena = options.arena;
-    for (i = 0; i < N; i++) to[k][i] = 0.1;
+    for (i = 0; i < n; i++) to[k][i] = 0.1;
     options.arena = k == 0 ? arena : NULL;
     plan = NULL;
     good = redist_plan_create(MPI_COMM_WORLD, &all, &all, MPI_DOUBLE, &options, &plan) == 0 &&
-           redist_execute(plan, from, to[k]) == REDIST_OK && stats_of(plan).phases == 2 && good;
+           redist_execute(plan, from, to[k]) == REDIST_OK && stats_of(plan).phases >= 2 && good;
     redist_plan_free(&plan);
     options.arena = arena;
   }
-  for (i = 0; i < N; i += 7) {
+  for (i = 0; i < n; i += 7) {
     for (k = 0; k < size; k++) terms[k] = whole_of(k, i) / 3;
-    good = good && is_sum(to[0][i], 0.1, terms, size, 0, 0);
+    for (k = 0, sum = 0.1; k < size; k++) sum += terms[k];
+    good = good && (tree ? to[0][i] > 0.999999 * sum && to[0][i] < 1.000001 * sum
+                         : is_sum(to[0][i], 0.1, terms, size, 0, 0));
   }
-  memcpy(to[2], to[0], N * sizeof *from);
-  MPI_Bcast(to[2], N, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  for (k = 1; k < 3; k++) good = good && memcmp(to[0], to[k], N * sizeof *from) == 0;
-  test_case_all(good, "nodes of %d: one order of a sum", node_ranks);
+  memcpy(to[2], to[0], (size_t)n * sizeof *from);
+  if (!tree || (size & (size - 1)) == 0) MPI_Bcast(to[2], n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  for (k = 1; k < 3; k++) good = good && memcmp(to[0], to[k], (size_t)n * sizeof *from) == 0;
+  test_case_all(good, "nodes of %d: one order of a sum%s", node_ranks, tree ? " by a tree" : "");
   for (k = 1; k < 3; k++) free(to[k]);
   free(terms);
   redist_arena_free(&options.arena);
@@ -255,6 +262,63 @@ static void check_cyclic(int blocks, int block, int columns) {
   redist_plan_free(&plan);
   free(from);
   free(to);
+}
+
+/* ---- trees ---- */
+
+enum { CYCLIC_GRID, BOXES_AT_OFFSETS, HALO_ON_RANKS, TWO_PLACES, TREES, ROWS = 12, MOST_SIZE = 16 };
+
+/* Replicas on all ranks: of a grid of 2 on 8 ranks; TWO_PLACES: every rank holds two. */
+static redist_layout tree_layout(int kind, int *ranks, int64_t *offsets) {
+  static const redist_box box[2] = {{{0, 0}, {5, 3}}, {{5, 0}, {ROWS, 3}}},
+                          whole = {{0, 0}, {ROWS, 3}};
+  static const int64_t extents[2] = {ROWS, 3};
+  const int size = test_size(), grid = size == 8 || kind == TWO_PLACES ? 2 : 1;
+  redist_layout x = redist_layout_2d(redist_block_cyclic(ROWS, 2, grid), redist_whole(3));
+  int k;
+  for (k = 0; k < 2 * size; k++) {
+    ranks[k] = kind == TWO_PLACES ? k / 2 : size - 1 - k;
+    offsets[k] = 3 + k % 2;
+  }
+  if (kind == BOXES_AT_OFFSETS)
+    x = redist_at_offsets(redist_layout_boxes(2, extents, grid, grid == 2 ? box : &whole), offsets);
+  if (kind == HALO_ON_RANKS) x = redist_with_halo(x, 1, 1, 2);
+  if (kind == CYCLIC_GRID)
+    x = redist_memory_order(redist_grid_order(x, REDIST_COLUMN_MAJOR), REDIST_COLUMN_MAJOR);
+  if (kind >= HALO_ON_RANKS) x = redist_on_ranks(x, ranks);
+  return redist_replicated(x, kind == TWO_PLACES ? size : size / grid);
+}
+
+/* By a tree arrives what arrives by messages, and nothing else changes. */
+static void check_tree(int kind, int from_all, int to_all) {
+  int ranks[2 * MOST_SIZE], good, by;
+  int64_t offsets[2 * MOST_SIZE], cells[2], i;
+  const redist_layout one = redist_layout_2d(redist_whole(3), redist_whole(ROWS)),
+                      all = tree_layout(kind, ranks, offsets), single = redist_transposed(one);
+  const redist_layout *from = from_all ? &all : &single, *to = to_all ? &all : &single;
+  double *array[3];
+  redist_stats stats[2];
+  cells[0] = redist_layout_local_size(from, test_rank());
+  cells[1] = redist_layout_local_size(to, test_rank());
+  array[2] = malloc((size_t)(cells[0] + 1) * sizeof **array);
+  for (i = 0; i < cells[0]; i++) array[2][i] = whole_of(test_rank(), 7 * i);
+  for (by = 0, good = 1; by < 2; by++) {
+    redist_options options = options_of(by == 0 ? REDIST_MULTIPHASE : REDIST_POINT_TO_POINT,
+                                        from_all ? &sum_of_doubles : NULL);
+    redist_plan *plan = NULL;
+    options.cost.per_message = 1;
+    array[by] = malloc((size_t)(cells[1] + 1) * sizeof **array);
+    for (i = 0; i < cells[1]; i++) array[by][i] = (double)-i;
+    good = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
+           redist_execute(plan, array[2], array[by]) == REDIST_OK && good;
+    stats[by] = stats_of(plan);
+    redist_plan_free(&plan);
+  }
+  good = good && memcmp(array[0], array[1], (size_t)cells[1] * sizeof **array) == 0;
+  test_case_all(good && (kind == TWO_PLACES ? stats[0].phases == 1 : stats[0].phases > 1),
+                "kind %d, %s to %s: %d phases", kind, from_all ? "replicas" : "one",
+                to_all ? "replicas" : "one", stats[0].phases);
+  for (by = 0; by < 3; by++) free(array[by]);
 }
 
 /* ---- what may not pass through blocks ---- */
@@ -312,7 +376,7 @@ static void check_refusals(void) {
 int main(int count, char **arguments) {
   static replicated pair;
   const int pairs = count > 1 ? atoi(arguments[1]) : 200;
-  int through[KINDS] = {0, 0}, boxed = 0, cyclic = 0, k, kind, status;
+  int through[KINDS] = {0, 0}, boxed = 0, cyclic = 0, trees = 0, k, kind, status;
   MPI_Init(&count, &arguments);
   sum_of_doubles.op = sum_of_words.op = MPI_SUM;
   sum_of_doubles.type = MPI_DOUBLE;
@@ -328,21 +392,28 @@ int main(int count, char **arguments) {
     draw(&r, &pair);
     while (k % 2 == 0 && pair.side[0].array.replicas > 1) draw(&r, &pair);
     for (kind = FILL; kind < KINDS; kind++) {
-      const int passes = check_random(&pair, k, kind);
+      const int passes = check_random(&pair, k, kind, 0);
+      trees += check_random(&pair, k, kind, 1);
       through[kind] += passes;
       boxed += passes && pair.side[kind == FILL].array.boxes > 0;
       cyclic += passes && is_cyclic(&pair.side[kind == FILL].array);
     }
   }
-  test_case_all(pairs < 200 || (through[FILL] > 2 && through[ADD] > 2 && boxed > 0 && cyclic > 0),
-                "%d filled, %d added, %d of boxes, %d block-cyclic", through[FILL], through[ADD],
-                boxed, cyclic);
-  for (k = 0; k < 3; k++) check_order(k);
+  test_case_all(pairs < 200 ||
+                    (through[FILL] > 2 && through[ADD] > 2 && boxed > 0 && cyclic > 0 && trees > 4),
+                "%d filled, %d added, %d of boxes, %d block-cyclic, %d trees", through[FILL],
+                through[ADD], boxed, cyclic, trees);
+  for (k = 0; k < (test_size() == 7 ? 3 : 6); k++) check_order(k % 3, k / 3);
   if (test_size() >= 6) {
     check_cyclic(5, 2 * (test_size() / 2), 1); /* too few to be dealt out: they are cut */
     check_cyclic(6 * (test_size() / 2), 7, 1);
   }
   if (test_size() == 8) check_cyclic(24, 7, 80); /* both axes are cut */
+  for (k = 0; k < TREES && test_size() != 7; k++) {
+    check_tree(k, 0, 1);
+    check_tree(k, 1, 0);
+    check_tree(k, 1, 1);
+  }
   check_refusals();
   status = test_report_all("plan_blocks");
   MPI_Finalize();
