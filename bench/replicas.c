@@ -3,9 +3,15 @@
    From one rank to a replica on each: MPI_Bcast. From a summand on each to one rank: MPI_Reduce, and
    to all: MPI_Allreduce. All contestants of a size run alternately, each execution between two
    barriers. Times are lower quartiles of the slowest rank's. Sums start from zero, as MPI's do:
-   redist adds to what the destination holds, so that it is cleared, which counts. */
+   redist adds to what the destination holds, so that it is cleared, which counts. On simulated
+   clusters (bench/simulate.sh) all begin at the same time, and there is no shared memory. */
+#include <mpi.h>
 #include <string.h>
 
+#if defined SMPI_H
+#define REDIST_NO_SHARED
+#include "simulated.h"
+#endif
 #include "bench.h"
 #include "redist_plan.h"
 
@@ -32,7 +38,11 @@ static const struct {
   redist_method method;
   int arena;
 } contestants[PLANS] = {{"auto", REDIST_AUTO, 0},
+#if defined SMPI_H
+                        {"nodes", REDIST_NODES, 0},
+#else
                         {"shared", REDIST_SHARED, 0},
+#endif
                         {"point to point", REDIST_POINT_TO_POINT, 0},
                         {"auto, arena", REDIST_AUTO, 1}};
 
@@ -85,20 +95,37 @@ static void run_redist(const problem *p, int contestant) {
   if (code != REDIST_OK) give_up("%s", redist_strerror(code));
 }
 
+#if defined SMPI_H
+static double begin_together(void) {
+  const double begin = latest(MPI_Wtime()) + 1e-3;
+  wait_until(begin);
+  return begin;
+}
+
+static double slowest(double seconds) { return latest(seconds); }
+#else
+static double begin_together(void) {
+  barrier();
+  return MPI_Wtime();
+}
+
+static double slowest(double seconds) {
+  maxima(&seconds, 1);
+  return seconds;
+}
+#endif
+
 /* The mean seconds of an execution on the slowest rank. contestant -1: MPI */
 static double time_once(const problem *p, int contestant) {
   double time = 0, begin;
   int64_t k;
   for (k = 0; k < p->bench->times; k++) {
-    barrier();
-    begin = MPI_Wtime();
+    begin = begin_together();
     if (contestant < 0)
       run_mpi(p);
     else
       run_redist(p, contestant);
-    begin = MPI_Wtime() - begin;
-    maxima(&begin, 1);
-    time += begin;
+    time += slowest(MPI_Wtime() - begin);
   }
   return time / (double)p->bench->times;
 }
@@ -145,8 +172,7 @@ static void measure(const bench *b, int kind, int64_t n) {
   begin = MPI_Wtime();
   for (s = 0; s < b->samples && (s < 3 || spent < b->seconds); s++) {
     for (k = 0; k < CONTESTANTS; k++) times[k][s] = time_once(&p, k - 1);
-    spent = MPI_Wtime() - begin;
-    maxima(&spent, 1);
+    spent = slowest(MPI_Wtime() - begin);
   }
   report(&p, times, s);
   for (k = 0; k < PLANS; k++) redist_plan_free(&p.plan[k]);
@@ -156,7 +182,11 @@ static void measure(const bench *b, int kind, int64_t n) {
 }
 
 int main(int argc, char **argv) {
+#if defined SMPI_H
+  static const int64_t sizes[] = {1, 64, 256, 1000, 4000, 8000, 125000};
+#else
   static const int64_t sizes[] = {1000, 8000, 125000, 1000000};
+#endif
   bench b = {.samples = 200, .times = 1, .most = 8000000, .seconds = 1};
   const char *csv = NULL;
   const option table[] = {OPTION_COUNT("--samples", b.samples, MOST_SAMPLES,
@@ -180,7 +210,8 @@ int main(int argc, char **argv) {
     if (b.rank == 0)
       printf("us of MPI's collective, and times as long: redist's (auto's method: phases)\n"
              "%-11s %5s %10s %6s %11s %9s %9s %9s %9s\n",
-             "", "ranks", "bytes", "auto", "MPI, us", "auto", "shared", "messages", "arena");
+             "", "ranks", "bytes", "auto", "MPI, us", contestants[0].name, contestants[1].name,
+             "messages", "arena");
     for (size_t n = 0; n < sizeof sizes / sizeof *sizes && 8 * sizes[n] <= b.most; n++)
       for (int kind = 0; kind < CASES; kind++) measure(&b, kind, sizes[n]);
     figures_close();

@@ -3,8 +3,10 @@
 # usage: [BUILD=directory] [JOBS=2] [METHODS=aAvpsmV] sh bench/simulate.sh [--full | --papers]     (needs SimGrid's smpicc and smpirun)
 #        [PLATFORMS='full torus'] [RANKS='16 64'] [EACH='1 4'] [SIZES='8 512'] [CASES=regex] ... sh bench/simulate.sh --rows
 #        [PLATFORMS='full torus'] [RANKS='16 64'] [EACH='1 4'] [SEQUENCES='pencils 32 matrix 256'] ... sh bench/simulate.sh --grids
+#        [PLATFORMS=full] [RANKS='16 64'] [EACH='1 4'] [MOST=64000] sh bench/simulate.sh --replicas
 # Writes BUILD/simulate.csv and BUILD/simulate.svg, or with --papers BUILD/simulate-papers.csv, and prints them as tables;
-# with --grids BUILD/simulate-grids.csv: the grid that redist_best_grid finds, beside the fastest of all (best_grid.c).
+# with --grids BUILD/simulate-grids.csv: the grid that redist_best_grid finds, beside the fastest of all (best_grid.c);
+# with --replicas nothing: replicas.c, where a processor takes as long to receive a message as to send one.
 # Columns: platform, ranks of a node, ranks, case, bytes of a message, method, seconds, least seconds that the nodes' links
 # allow, seconds by the model of redist_cost_of, the method chosen. METHODS: letters of simulate.c (c, C: creating a plan; d:
 # MPI_Comm_dup). One core needs about an hour for --full, half of it for 128 ranks, and half a minute for --papers; a row
@@ -18,7 +20,7 @@ mode=${1:-quick}
 command -v smpicc >/dev/null && command -v smpirun >/dev/null ||
     { echo 'simulate: skipped, no smpicc and smpirun (libsimgrid-dev)'; exit 0; }
 mkdir -p "$work"
-for program in simulate best_grid; do
+for program in simulate best_grid replicas; do
     smpicc -std=c99 -D_POSIX_C_SOURCE=200112L -O2 -I"$here/.." -o "$work/$program" "$here/$program.c" || exit 1
 done
 
@@ -58,8 +60,8 @@ END
 # Computation takes no simulated time, and waiting no more than until completion. A link moves 0.97 of its bytes.
 # MPI_Allgather takes log2(ranks) steps, as in MPI libraries for short messages: SMPI's default sends a message to each rank,
 # which costs 40 s of real time on 128 ranks, and 16 times as much on twice as many.
-run() { # platform ranks ranks_of_a_node methods <cases; methods `grids`: the program best_grid, and no cases
-    name=$1-$2-$3-$4
+run() { # platform ranks ranks_of_a_node methods <cases; methods `grids`: the program best_grid, `replicas`; and no cases
+    name=$1-$2-$3-$4 receive=0
     nodes=$(($2 / $3))
     read -r bandwidth _ message <<END
 $(parameters "$1")
@@ -69,6 +71,9 @@ END
     ranks=$2
     if [ "$4" = grids ]; then
         set -- best_grid "$1" "$3" $SEQUENCES
+    elif [ "$4" = replicas ]; then
+        set -- replicas --node-ranks "$3" --samples 3 --seconds 0.001 --most "${MOST:-64000}"
+        receive=$message
     else
         set -- simulate "$1" "$(awk -v b="$bandwidth" 'BEGIN { print 0.97 * b }')" "$3" "$4" 1
     fi
@@ -79,7 +84,7 @@ END
     timeout -k 5 "${LIMIT:-3000}" smpirun -np "$ranks" -platform "$work/$name.xml" -hostfile "$work/$name.hosts" \
         --log=root.thres:critical --cfg=smpi/simulate-computation:no --cfg=smpi/test:0 --cfg=smpi/iprobe:0 --cfg=smpi/wtime:0 \
         --cfg=smpi/grow-injected-times:no --cfg=smpi/allgather:bruck --cfg=smpi/alltoallv:$alltoallv --cfg=smpi/lat-factor:0:1 --cfg=smpi/bw-factor:0:0.97 \
-        --cfg="smpi/os:0:$message:0" --cfg="smpi/ois:0:$message:0" "$work/$program" "$@" 2>>"$work/log" ||
+        --cfg="smpi/os:0:$message:0" --cfg="smpi/ois:0:$message:0" --cfg="smpi/or:0:$receive:0" "$work/$program" "$@" 2>>"$work/log" ||
         echo "simulate: $name failed" >&2
 }
 
@@ -261,6 +266,12 @@ case $mode in
                 for ranks in ${RANKS:-12 16 24 32 48 64}; do queue "$kind" $ranks $each grids </dev/null; done
             done
         done ;;
+    --replicas)
+        for kind in ${PLATFORMS:-full}; do
+            for each in ${EACH:-1 4}; do
+                for ranks in ${RANKS:-16 64}; do queue "$kind" $ranks $each replicas </dev/null; done
+            done
+        done ;;
     --full)
         for kind in full fast crowded fat-tree torus; do
             for each in 1 4; do
@@ -279,6 +290,14 @@ case $mode in
         cases 64 8 64 512 4096 | grep rows | queue full 64 4 "$estimated" ;;
 esac
 run_all
+if [ "$mode" = --replicas ]; then
+    for part in "$work"/part-*.run; do
+        read -r kind ranks each _ <"$part"
+        echo "$kind, $((ranks / each)) nodes of $each:"
+        cat "${part%.run}.csv"
+    done
+    exit
+fi
 columns=platform,ranks_of_a_node,ranks,case,message_bytes,method,seconds,wire,model,remark
 [ "$mode" != --grids ] || columns=platform,ranks_of_a_node,ranks,sequence,n,grid,seconds,predicted,found
 {
