@@ -230,7 +230,7 @@
 /* how much faster a chain, or another method than estimated, must be; bench/simulate.sh */
 #define REDIST_PRIV_MARGIN 1.1
 #define REDIST_PRIV_WITHIN_MARGIN 1.8 /* the same inside a node, for blocks; build/replicas */
-/* bytes of a replica from which on no rank sends or receives it more than twice: no trees; chosen */
+/* bytes from which on no rank sends or receives a replica more than twice; chosen */
 #define REDIST_PRIV_LONG 65536
 #define REDIST_PRIV_GRAIN 8 /* indices of an axis per block that is cut from it; chosen */
 
@@ -1266,7 +1266,7 @@ typedef struct {
 /* REDIST_MULTIPHASE: the plans of its phases. */
 typedef struct {
   int phases, at; /* the one in progress */
-  int sums;       /* the first one combines, too: replicas into blocks */
+  int sums;       /* all that begin at replicas combine */
   redist_plan *phase[REDIST_PRIV_PHASES];
   int64_t most_bytes;  /* staging memory for intermediate arrays, the most of any rank */
   int64_t array_bytes; /* of an intermediate array */
@@ -5778,17 +5778,21 @@ REDIST_PRIV_COLD redist_priv_network redist_priv_charged(const redist_plan *p, i
 
        8 replicas, 2 on a node     from one             to one               in both
        between nodes               0 to 0 4, to 2 6     after the nodes      0 2 4 6 with 0 4, 2 6
-       inside                      0 to 1, 2 to 3, ...  1 to 0, 3 to 2, ...  before and after */
+       inside                      0 to 1, 2 to 3, ...  1 to 0, 3 to 2, ...  before and after
+
+   Between nodes, long messages pass through blocks of 0, 2, 4 and 6 instead: so each byte crosses a
+   node's border once for each other node at most. */
 
 #ifndef REDIST_NO_MULTIPHASE
 
 /* The layouts of a chain: phase k goes from end[k][0] to end[k][1], for some of which between[] has
-   room. made: what is to be freed. levels: of a tree, between nodes; 0: no tree. */
+   room. made: what is to be freed. tree: whether it is one, with so many levels between nodes; 0:
+   it has blocks of one replica of each node. */
 typedef struct {
   const redist_layout *end[REDIST_PRIV_PHASES][2];
   redist_layout between[REDIST_PRIV_PHASES - 1];
   void *made[2 * REDIST_PRIV_PHASES];
-  int levels;
+  int tree, levels;
 } redist_priv_stops;
 
 /* The replicas that blocks are made of: those that contribute or, unless the plan combines, those
@@ -6014,12 +6018,16 @@ REDIST_PRIV_COLD int redist_priv_root_divisor(int n, int k) {
 }
 
 /* The phases of a tree with so many levels between nodes, where each `near` consecutive replicas
-   share one. Returns their number; 0: the nodes cannot be divided so often. */
+   share one. Returns their number; 0: the nodes cannot be divided so often. No levels: two phases
+   of a group with a replica of each node, into blocks and out of them. */
 REDIST_PRIV_COLD int redist_priv_list_levels(const redist_plan *p, int levels, int near,
                                              redist_priv_level *level) {
   const int gathers = p->combines, hands_out = p->part->to->copies > 1, all = gathers && hands_out;
   const int first = gathers && near > 1, nodes = redist_priv_replicas(p)->copies / near;
-  int k, before = 1, rest = nodes, phases = first + levels;
+  const redist_priv_level whole = {1, nodes, 1, near, {nodes, nodes}};
+  int k, before = 1, rest = nodes, phases = first + (levels > 0 ? levels : 2);
+  if (levels == 0 && (near == 1 || nodes == 1)) return 0;
+  level[first] = level[first + 1] = whole;
   for (k = 0; k < levels; k++) {
     redist_priv_level *l = &level[first + (hands_out ? k : levels - 1 - k)];
     l->before = before;
@@ -6061,50 +6069,55 @@ REDIST_PRIV_COLD int redist_priv_near_replicas(const redist_plan *p) {
    replicas. Between nodes one of `near` ranks has the link to itself, but what it hands out in one
    phase shares it with what it sends in the next. */
 REDIST_PRIV_COLD double redist_priv_by_tree(const redist_plan *p, const redist_priv_network *n,
-                                            int near, const redist_priv_level *level, int phases) {
+                                            int near, int levels, const redist_priv_level *level,
+                                            int phases) {
   const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
-  const redist_layout *const end[2] = {p->part->from, p->part->to};
+  const redist_layout *from = p->part->from, *to = p->part->to;
   const double bytes = (double)redist_priv_replica_bytes(p);
   redist_priv_network alone = *n;
-  double seconds = 0;
-  int k, side, sent = 0;
+  double seconds = 0, replicas;
+  int k, sent = 0;
   alone.cost.per_byte /= near;
   for (k = phases - 1; k >= 0; k--) {
     const int inside = near > 1 && level[k].rest == 1, others = level[k].factor - 1;
-    int64_t messages = others;
-    for (side = 0; side < 2; side++)
-      if (k == side * (phases - 1) && end[side]->copies == 1)
-        messages = redist_priv_max(messages, redist_priv_min(p->agreed.peers,
-                                                             redist_layout_places(end[side]) - 1));
+    const redist_layout *end = k == 0 && from->copies == 1          ? from
+                               : k == phases - 1 && to->copies == 1 ? to
+                                                                    : NULL;
+    const int64_t peers = end != NULL ? redist_layout_places(end) - 1 : 0;
     sent = (inside || level[k].members[0] > 1 ? 0 : sent) + others;
-    seconds += redist_priv_transfer(inside ? &rings : &alone, (double)messages, sent * bytes);
+    replicas = inside || levels > 0 ? sent : end != NULL ? 1 : (double)others / level[k].factor;
+    seconds += redist_priv_transfer(inside ? &rings : &alone,
+                                    (double)redist_priv_max(others, redist_priv_min(p->agreed.peers,
+                                                                                    peers)),
+                                    replicas * bytes);
     if (inside) sent = 0;
   }
   return seconds;
 }
 
-/* The levels of the fastest tree, and its phases and seconds; 0: there is none. Of a tree a rank may
-   send a whole replica in every phase, so long ones have none. */
+/* Finds the fastest tree. Returns its phases, and its seconds; 0: there is none. With levels a rank
+   may send a whole replica in every phase, so long ones have none. */
 REDIST_PRIV_COLD int redist_priv_find_tree(const redist_plan *p, const redist_priv_network *n,
-                                           int *phases, double *seconds) {
+                                           redist_priv_stops *s, double *seconds) {
+  const redist_layout *x = redist_priv_replicas(p);
   const int near = redist_priv_near_replicas(p);
+  const int most = redist_priv_replica_bytes(p) < REDIST_PRIV_LONG ? REDIST_PRIV_PHASES - 2 : 0;
   redist_priv_level level[REDIST_PRIV_PHASES];
   double one;
-  int levels, grown, best = 0;
-  if (p->part->from->copies > 1 && p->part->to->copies > 1 &&
-      p->part->from->copies != p->part->to->copies)
+  int levels, grown, phases = 0;
+  if (x->ndim == REDIST_MAX_DIMS ||
+      (p->combines && p->part->to->copies > 1 && p->part->from->copies != p->part->to->copies))
     return 0;
-  if (redist_priv_replica_bytes(p) >= REDIST_PRIV_LONG) return 0;
-  for (levels = 1; levels <= REDIST_PRIV_PHASES - 2; levels++) {
+  for (levels = redist_priv_has_blocks(x) ? 0 : 1; levels <= most; levels++) {
     grown = redist_priv_list_levels(p, levels, near, level);
     if (grown < 2) continue;
-    one = redist_priv_by_tree(p, n, near, level, grown);
-    if (best > 0 && one >= *seconds) continue;
-    best = levels;
-    *phases = grown;
+    one = redist_priv_by_tree(p, n, near, levels, level, grown);
+    if (phases > 0 && one >= *seconds) continue;
+    s->levels = levels;
+    phases = grown;
     *seconds = one;
   }
-  return best;
+  return phases;
 }
 
 /* The group of a place of the first members, and its place among the replica's. */
@@ -6118,9 +6131,9 @@ REDIST_PRIV_COLD int redist_priv_group_of(const redist_layout *x, const redist_l
   return groups->ndim > x->ndim ? coords[x->ndim] : 0;
 }
 
-/* Makes the layout of a phase's groups: an index of one more axis for each, of which so many members
-   hold the elements. inner: an intermediate array, without ghost cells. To be freed. NULL: no
-   memory. */
+/* Makes the layout of a phase's groups: an index of one more axis for each, of which so many
+   members hold the elements. inner: an intermediate array, without ghost cells. To be freed. NULL:
+   no memory. */
 REDIST_PRIV_COLD redist_layout *redist_priv_group_layout(const redist_layout *x,
                                                          const redist_priv_level *l, int members,
                                                          int inner) {
@@ -6161,18 +6174,34 @@ REDIST_PRIV_COLD redist_layout *redist_priv_group_layout(const redist_layout *x,
   return y;
 }
 
+/* Makes the layouts of the two phases from `first` on: a replica of each node, and their blocks.
+   REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_lay_blocks(const redist_plan *p, redist_priv_stops *s,
+                                            const redist_priv_level *level, int first) {
+  redist_layout *leaders =
+      redist_priv_group_layout(redist_priv_replicas(p), level, level->factor, 1);
+  void **made = &s->made[2 * REDIST_PRIV_PHASES - 2];
+  made[0] = leaders;
+  s->end[first][1] = s->end[first + 1][0] = s->between;
+  if (p->combines) s->end[first][0] = leaders;
+  if (p->part->to->copies > 1) s->end[first + 1][1] = leaders;
+  return leaders == NULL ? (int)REDIST_ERR_MEMORY
+                         : redist_priv_make_blocks(leaders, s->between, &made[1]);
+}
+
 /* Makes the layouts of a tree. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_lay_tree(const redist_plan *p, redist_priv_stops *s) {
   redist_priv_level level[REDIST_PRIV_PHASES];
-  const int phases = redist_priv_list_levels(p, s->levels, redist_priv_near_replicas(p), level);
+  const int near = redist_priv_near_replicas(p), first = p->combines && near > 1;
+  const int phases = redist_priv_list_levels(p, s->levels, near, level);
   int k, code = REDIST_OK;
+  if (s->levels == 0) code = redist_priv_lay_blocks(p, s, &level[first], first);
   for (k = 0; k < 2 * phases && code == REDIST_OK; k++) {
-    const int side = k % 2, inner = k != 0 && k != 2 * phases - 1;
-    const redist_layout *x = inner ? redist_priv_replicas(p) : s->end[k / 2][side];
-    if (x->copies == 1) continue;
-    s->end[k / 2][side] =
-        redist_priv_group_layout(x, &level[k / 2], level[k / 2].members[side], inner);
-    s->made[k] = (void *)(uintptr_t)s->end[k / 2][side];
+    const int phase = k / 2, side = k % 2, inner = k != 0 && k != 2 * phases - 1;
+    const redist_layout *x = inner ? redist_priv_replicas(p) : s->end[phase][side];
+    if (x->copies == 1 || (s->levels == 0 && (phase == first || phase == first + 1))) continue;
+    s->made[k] = redist_priv_group_layout(x, &level[phase], level[phase].members[side], inner);
+    s->end[phase][side] = (const redist_layout *)s->made[k];
     code = s->made[k] == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   }
   return code;
@@ -6185,7 +6214,7 @@ REDIST_PRIV_COLD int redist_priv_find_passes(redist_plan *p, const redist_priv_n
   const redist_layout *x = redist_priv_replicas(p);
   redist_priv_chain *c = &p->state.chain;
   double seconds = 0, faster = 0;
-  int phases = 0, code = REDIST_OK;
+  int phases, code = REDIST_OK;
   *gain = 0;
   if (!p->scheduled || x->copies == 1) return REDIST_OK;
   if (!redist_priv_may_pass(p)) code = REDIST_ERR_ARGUMENT;
@@ -6194,16 +6223,16 @@ REDIST_PRIV_COLD int redist_priv_find_passes(redist_plan *p, const redist_priv_n
   code = redist_priv_worst(p->comm, code);
   if (code != REDIST_OK) return code == REDIST_ERR_ARGUMENT ? REDIST_OK : code;
   if (s->made[0] != NULL) seconds = redist_priv_by_blocks(p, n, s->between);
-  if (x->ndim < REDIST_MAX_DIMS) s->levels = redist_priv_find_tree(p, n, &phases, &faster);
-  if (s->levels > 0 && seconds > 0 && faster >= seconds) s->levels = 0;
-  if (s->levels > 0) {
+  phases = redist_priv_find_tree(p, n, s, &faster);
+  s->tree = phases > 0 && (seconds <= 0 || faster < seconds);
+  if (s->tree) {
     REDIST_FREE(s->made[0]);
     s->made[0] = NULL;
     seconds = faster;
   }
   if (seconds <= 0) return REDIST_OK;
   *gain = redist_priv_transfer(n, (double)p->agreed.peers, (double)p->agreed.bytes) / seconds;
-  c->phases = s->levels > 0 ? phases : 2;
+  c->phases = s->tree ? phases : 2;
   c->sums = p->combines;
   return REDIST_OK;
 }
@@ -6245,7 +6274,7 @@ REDIST_PRIV_COLD int redist_priv_find_route(redist_plan *p, redist_priv_stops *s
   code = redist_priv_find_passes(p, &n, s, gain);
   /* REDIST_AUTO has predicted, perhaps with shared memory, that they pay */
   if (code != REDIST_OK || *gain > (automatic ? 0 : 1)) return code;
-  s->levels = c->sums = 0;
+  s->tree = c->sums = 0;
   code = redist_priv_phases(p->part->from, p->part->to, (size_t)(p->part->packed_bytes * p->arrays),
                             &p->network.cost, p->network.latency, most, s->between, &c->phases);
   c->phases = code == REDIST_OK ? c->phases + 1 : 0;
@@ -6277,7 +6306,8 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_priv_st
   options.in_place = options.in_place && c->phases == 1;
   options.combine = p->part->policy.function;
   options.context = p->part->policy.context;
-  if (k < c->phases - 1) options.combine = c->sums ? redist_priv_begin_op : NULL;
+  if (k < c->phases - 1)
+    options.combine = c->sums && part.from->copies > 1 ? redist_priv_begin_op : NULL;
   if (options.max_buffer > 0)
     options.max_buffer =
         (size_t)redist_priv_max(((int64_t)options.max_buffer - c->most_bytes) / c->phases, 1);
@@ -6295,7 +6325,7 @@ REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p) {
   memset(&s, 0, sizeof s);
   most[0] = redist_priv_find_route(p, &s, &gain);
   redist_priv_link_stops(p->given->from, p->given->to, c->phases, &s);
-  if (s.levels > 0) most[0] = redist_priv_lay_tree(p, &s);
+  if (s.tree) most[0] = redist_priv_lay_tree(p, &s);
   for (k = 1; k < c->phases && most[0] == REDIST_OK; k++)
     elements = redist_priv_max(elements, redist_layout_local_size(s.end[k][0], p->rank));
   c->array_bytes = redist_priv_round_up(elements * p->part->element_bytes, REDIST_PRIV_LINE);

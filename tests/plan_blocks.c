@@ -266,22 +266,27 @@ static void check_cyclic(int blocks, int block, int columns) {
 
 /* ---- trees ---- */
 
-enum { CYCLIC_GRID, BOXES_AT_OFFSETS, HALO_ON_RANKS, TWO_PLACES, TREES, ROWS = 12, MOST_SIZE = 16 };
+enum { CYCLIC_GRID, BOXES_AT_OFFSETS, HALO_ON_RANKS, TWO_PLACES, TREES, MOST_SIZE = 16 };
 
 /* Replicas on all ranks: of a grid of 2 on 8 ranks; TWO_PLACES: every rank holds two. */
-static redist_layout tree_layout(int kind, int *ranks, int64_t *offsets) {
-  static const redist_box box[2] = {{{0, 0}, {5, 3}}, {{5, 0}, {ROWS, 3}}},
-                          whole = {{0, 0}, {ROWS, 3}};
-  static const int64_t extents[2] = {ROWS, 3};
+static redist_layout tree_layout(int kind, int64_t rows, int *ranks, int64_t *offsets,
+                                 redist_box *box) {
+  const int64_t extents[2] = {rows, 3};
   const int size = test_size(), grid = size == 8 || kind == TWO_PLACES ? 2 : 1;
-  redist_layout x = redist_layout_2d(redist_block_cyclic(ROWS, 2, grid), redist_whole(3));
+  redist_layout x = redist_layout_2d(redist_block_cyclic(rows, 2, grid), redist_whole(3));
   int k;
+  memset(box, 0, 2 * sizeof *box);
+  for (k = 0; k < grid; k++) {
+    box[k].low[0] = k * (rows / 2 - 1);
+    box[k].high[0] = k == grid - 1 ? rows : rows / 2 - 1;
+    box[k].high[1] = 3;
+  }
   for (k = 0; k < 2 * size; k++) {
     ranks[k] = kind == TWO_PLACES ? k / 2 : size - 1 - k;
     offsets[k] = 3 + k % 2;
   }
   if (kind == BOXES_AT_OFFSETS)
-    x = redist_at_offsets(redist_layout_boxes(2, extents, grid, grid == 2 ? box : &whole), offsets);
+    x = redist_at_offsets(redist_layout_boxes(2, extents, grid, box), offsets);
   if (kind == HALO_ON_RANKS) x = redist_with_halo(x, 1, 1, 2);
   if (kind == CYCLIC_GRID)
     x = redist_memory_order(redist_grid_order(x, REDIST_COLUMN_MAJOR), REDIST_COLUMN_MAJOR);
@@ -289,12 +294,17 @@ static redist_layout tree_layout(int kind, int *ranks, int64_t *offsets) {
   return redist_replicated(x, kind == TWO_PLACES ? size : size / grid);
 }
 
-/* By a tree arrives what arrives by messages, and nothing else changes. */
-static void check_tree(int kind, int from_all, int to_all) {
+/* On nodes with two replicas, by a tree, or through blocks of one replica of each node, arrives what
+   arrives by messages, and nothing else changes. */
+static void check_tree(int kind, int from_all, int to_all, int blocks) {
+  const int phases = kind == TWO_PLACES ? 1 : 2 + blocks + (from_all && to_all);
+  const int64_t rows = blocks ? 6000 : 12; /* from 64 kB on there are blocks */
+  redist_box box[2];
   int ranks[2 * MOST_SIZE], good, by;
   int64_t offsets[2 * MOST_SIZE], cells[2], i;
-  const redist_layout one = redist_layout_2d(redist_whole(3), redist_whole(ROWS)),
-                      all = tree_layout(kind, ranks, offsets), single = redist_transposed(one);
+  const redist_layout one = redist_layout_2d(redist_whole(3), redist_whole(rows)),
+                      all = tree_layout(kind, rows, ranks, offsets, box),
+                      single = redist_transposed(one);
   const redist_layout *from = from_all ? &all : &single, *to = to_all ? &all : &single;
   double *array[3];
   redist_stats stats[2];
@@ -306,7 +316,8 @@ static void check_tree(int kind, int from_all, int to_all) {
     redist_options options = options_of(by == 0 ? REDIST_MULTIPHASE : REDIST_POINT_TO_POINT,
                                         from_all ? &sum_of_doubles : NULL);
     redist_plan *plan = NULL;
-    options.cost.per_message = 1;
+    options.cost.per_message = !blocks;
+    options.node_ranks = test_size() == 8 ? 4 : 2;
     array[by] = malloc((size_t)(cells[1] + 1) * sizeof **array);
     for (i = 0; i < cells[1]; i++) array[by][i] = (double)-i;
     good = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
@@ -315,9 +326,9 @@ static void check_tree(int kind, int from_all, int to_all) {
     redist_plan_free(&plan);
   }
   good = good && memcmp(array[0], array[1], (size_t)cells[1] * sizeof **array) == 0;
-  test_case_all(good && (kind == TWO_PLACES ? stats[0].phases == 1 : stats[0].phases > 1),
-                "kind %d, %s to %s: %d phases", kind, from_all ? "replicas" : "one",
-                to_all ? "replicas" : "one", stats[0].phases);
+  test_case_all(good && stats[0].phases == phases, "kind %d, %s to %s, blocks %d: %d phases", kind,
+                from_all ? "replicas" : "one", to_all ? "replicas" : "one", blocks,
+                stats[0].phases);
   for (by = 0; by < 3; by++) free(array[by]);
 }
 
@@ -409,10 +420,10 @@ int main(int count, char **arguments) {
     check_cyclic(6 * (test_size() / 2), 7, 1);
   }
   if (test_size() == 8) check_cyclic(24, 7, 80); /* both axes are cut */
-  for (k = 0; k < TREES && test_size() != 7; k++) {
-    check_tree(k, 0, 1);
-    check_tree(k, 1, 0);
-    check_tree(k, 1, 1);
+  for (k = 0; k < 2 * TREES && test_size() != 7; k++) {
+    check_tree(k / 2, 0, 1, k % 2);
+    check_tree(k / 2, 1, 0, k % 2);
+    check_tree(k / 2, 1, 1, k % 2);
   }
   check_refusals();
   status = test_report_all("plan_blocks");
