@@ -419,9 +419,9 @@ REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_p
 
    Sums over replicas through blocks (REDIST_MULTIPHASE) begin with what the rank of an element's
    block contributes, then come those of the other ranks in that order, and all of it is combined
-   with what the destination holds. Short replicas (below 64 kB) may be summed by a tree: so are
-   groups of replicas first, and then their sums. Which of the two, and what groups, depends on the
-   costs of messages as well: options.cost or, if the method is REDIST_AUTO, measured ones.
+   with what the destination holds. Groups of replicas may be summed before, of those on a node
+   or of others, and then their sums in that order. The groups depend on the costs of messages as
+   well: options.cost or, if the method is REDIST_AUTO, measured ones.
 
    With one method, the same arrays give the same bits. Arenas, sizes of pieces, when ranks start
    and which plan progresses first do not matter. But the function's results must not depend on how
