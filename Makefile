@@ -75,8 +75,11 @@ SMALL     = plan_random plan_ghosts
 LEFT_OUT  = SMALL NO_SHARED NO_COLLECTIVES NO_SCHEDULED NO_NODES
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 # Programs without hooks of their own are linked with one implementation; hello shows that none is needed.
-LINKED   = $(filter-out hello,$(EXAMPLES)) built cart checked darray many_ranks pdgemr2d plan_blocks plan_parts \
-    plan_random ptran timed
+LINKED   = $(filter-out hello,$(EXAMPLES)) advice built cart checked checkpoints darray errors failing_calls ghosts \
+    grids index layouts many_ranks move papers parse pdgemr2d phases plan_blocks plan_parts plan_random ptran \
+    relabelling replicated reshaped schedule timed views
+# Of the others, which compile everything, those that run for long; the rest is not optimised.
+BUSY     = $(LINKED) copies creation openmp portable rings runs
 
 all: examples
 examples: $(EXAMPLES:%=$(BUILD)/%)
@@ -86,6 +89,7 @@ run: $(BUILD)/adi
 
 check: export MPICC := $(MPICC)
 check: export MPIEXEC := $(MPIEXEC)
+check: export LINKED := $(LINKED)
 check: examples $(TESTS:%=$(BUILD)/%) $(OPTIMISED:%=$(BUILD)/%.O3) $(PIECEMEAL:%=$(BUILD)/%.pieces) \
     $(NAMED:%=$(BUILD)/%.named) $(SMALL:%=$(BUILD)/%.small) $(LEFT_OUT:%=$(BUILD)/left_out.%)
 	@sh tests/run $(BUILD) $(ONLY)
@@ -205,14 +209,16 @@ endef
 declared = $(if $(filter $(1),$(LINKED)), -DREDIST_DECLARATIONS_ONLY)
 object   = $(if $(filter $(1),$(LINKED)),$(BUILD)/$(2).o)
 $(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c,$(CFLAGS)$(call declared,$(p)),$(call object,$(p),redist))))
+quick = $(subst -O1,-O0,$(TEST_CFLAGS))
+test_flags = $(if $(filter $(1),$(BUSY)),$(TEST_CFLAGS),$(quick))
 asserting = $(if $(filter $(1),$(LINKED)),, $(asserts))
-$(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(TEST_CFLAGS)$(call declared,$(p))$(call asserting,$(p)),$(call object,$(p),asserting))))
+$(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(call test_flags,$(p))$(call declared,$(p))$(call asserting,$(p)),$(call object,$(p),asserting))))
 $(foreach p,$(OPTIMISED),$(eval $(call program,$(p).O3,tests/$(p).c,$(CFLAGS))))
-$(foreach p,$(PIECEMEAL),$(eval $(call program,$(p).pieces,tests/$(p).c,$(TEST_CFLAGS) \
+$(foreach p,$(PIECEMEAL),$(eval $(call program,$(p).pieces,tests/$(p).c,$(quick) \
     -DREDIST_EAGER_BYTES=64 -DREDIST_FLIGHT_BYTES=200 -DREDIST_MAX_COUNT=1000 $(asserts))))
-$(foreach p,$(NAMED),$(eval $(call program,$(p).named,tests/$(p).c,$(TEST_CFLAGS) -DREDIST_NAMED_MEMORY $(asserts))))
-$(foreach p,$(SMALL),$(eval $(call program,$(p).small,tests/$(p).c,$(TEST_CFLAGS) -DREDIST_SMALL $(asserts))))
-$(foreach m,$(LEFT_OUT),$(eval $(call program,left_out.$(m),tests/left_out.c,$(TEST_CFLAGS) -DREDIST_$(m) $(asserts))))
+$(foreach p,$(NAMED),$(eval $(call program,$(p).named,tests/$(p).c,$(quick) -DREDIST_NAMED_MEMORY $(asserts))))
+$(foreach p,$(SMALL),$(eval $(call program,$(p).small,tests/$(p).c,$(quick) -DREDIST_SMALL $(asserts))))
+$(foreach m,$(LEFT_OUT),$(eval $(call program,left_out.$(m),tests/left_out.c,$(quick) -DREDIST_$(m) $(asserts))))
 $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 
 clean:

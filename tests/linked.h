@@ -5,5 +5,11 @@
 int64_t test_piece_bytes = 262144, test_stream_bytes = 4194304; /* pieces.h, oracle.h */
 #define REDIST_PIECE_BYTES test_piece_bytes
 #define REDIST_STREAM_BYTES test_stream_bytes
+#define TEST_STATIC
+#include "failing_malloc.h"
 #include "shapes.h"
+#ifdef TEST_SERIAL /* without MPI */
+#include "redist.h"
+#else
 #include "redist_plan.h"
+#endif
