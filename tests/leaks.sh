@@ -67,7 +67,7 @@ else
     skip 'neither valgrind nor sanitizers'
     report
 fi
-check 0 move 60 0 1
+check 0 move 60 0 1 100
 check 2 plan_random 1 8
 check 2 plan_errors
 check 2 files 1 12

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the tests without MPI, five of plans, and those of files and checkpoints, under clang's address and undefined
 # behaviour sanitizers. MIT licence, see LICENSE.
-# usage: BUILD=directory tests/sanitizers.sh     (environment: MPICC, MPIEXEC)
+# usage: BUILD=directory tests/sanitizers.sh     (environment: MPICC, MPIEXEC, LINKED: see Makefile)
 tests=$(dirname "$0")
 flags="-std=c99 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -I$tests/.."
 
@@ -14,12 +14,12 @@ serial_tests() {
 # Fewer cases for tests with many.
 arguments_of() {
     case $1 in
-        move | portable) echo 60 0 1 ;;
+        move | portable) echo 60 0 1 100 ;;
         phases) echo 300 60 ;;
         plan_random | files) echo 5 40 ;;
         plan_ghosts | plan_places) echo 10 ;;
         plan_parts) echo 4 ;;
-        checkpoints) echo 100 ;;
+        checkpoints) echo 30 ;;
         copies) echo 3000 ;;
         relabelling) echo 16 ;;
         replicated) echo 300 ;;
@@ -31,28 +31,51 @@ arguments_of() {
 # Programs that take longer to compile than to run are not optimised.
 level_of() {
     case $1 in
-        index | move | portable | relabelling | schedule | phases) echo -O1 ;;
+        index | move | relabelling | schedule | phases) echo -O1 ;;
         *) echo -O0 ;;
     esac
 }
 
 ranks_of() { if [ "$1" = multiphase ]; then echo 6; else echo 2; fi; }
 
-one() { # name: compiles and runs it
+has_mpi() { case $1 in plan* | files | checkpoints | multiphase) ;; *) return 1 ;; esac }
+
+compile() { # name, flags and files...
     name=$1
-    case $name in
-        plan_* | files | checkpoints | multiphase) # only what happens here counts, not what MPI libraries leave behind
-            MPICH_CC=clang OMPI_CC=clang $MPICC $flags $(level_of "$name") -o "$work/$name" "$tests/$name.c" &&
-                ASAN_OPTIONS=detect_leaks=0 timeout -k 5 100 $MPIEXEC -n $(ranks_of "$name") \
-                    $YIELDING "$work/$name" $(arguments_of "$name") ;;
-        *) clang $flags $(level_of "$name") -o "$work/$name" "$tests/$name.c" -lm &&
-               timeout -k 5 100 "$work/$name" $(arguments_of "$name") ;;
-    esac >"$work/$name.output" 2>&1 && grep -qE ': [1-9][0-9]* passed, 0 failed' "$work/$name.output" &&
-        touch "$work/$name.good"
+    shift
+    if has_mpi "$name"; then MPICH_CC=clang OMPI_CC=clang $MPICC $flags -o "$work/$name" "$@" -lm
+    else clang $flags -o "$work/$name" "$@" -lm; fi
 }
 
-if [ "$1" = one ]; then
-    one "$2"
+# The implementations that programs of the Makefile's LINKED are linked with: with MPI, and without.
+implement() { # plan or serial
+    printf '#define REDIST_IMPLEMENTATION\n#include "linked.h"\n' >"$work/$1.c"
+    compile "$1.o" -O1 -I"$tests" $([ "$1" = plan ] || echo -DTEST_SERIAL) -c "$work/$1.c"
+}
+
+build() { # name
+    case " $LINKED " in
+        *" $1 "*)
+            object=$work/serial.o
+            if has_mpi "$1"; then object=$work/plan.o; fi
+            compile "$1" $(level_of "$1") -DREDIST_DECLARATIONS_ONLY "$tests/$1.c" "$object" ;;
+        *) compile "$1" $(level_of "$1") "$tests/$1.c" ;;
+    esac
+}
+
+run() { # name, command...: what happens here counts, not what MPI libraries leave behind
+    if has_mpi "$1"; then
+        ASAN_OPTIONS=detect_leaks=0 timeout -k 5 100 $MPIEXEC -n $(ranks_of "$1") $YIELDING "$work/$1" $(arguments_of "$1")
+    else timeout -k 5 100 "$work/$1" $(arguments_of "$1"); fi
+}
+
+one() { # name: compiles and runs it
+    { build "$1" && run "$1"; } >"$work/$1.output" 2>&1 &&
+        grep -qE ': [1-9][0-9]* passed, 0 failed' "$work/$1.output" && touch "$work/$1.good"
+}
+
+if [ "$1" = one ] || [ "$1" = implement ]; then
+    "$1" "$2"
     exit 0
 fi
 . "$tests/lib.sh"
@@ -62,6 +85,7 @@ if ! echo 'int main(void) { return 0; }' | clang -x c $flags -o "$work/probe" - 
 fi
 export MPICC MPIEXEC work
 names="multiphase files checkpoints plan_parts plan_random plan_ghosts plan_places $(serial_tests)"
+[ -z "$LINKED" ] || printf '%s\n' plan serial | xargs -P 2 -n 1 sh "$0" implement
 printf '%s\n' $names | xargs -P 2 -n 1 sh "$0" one
 for name in $names; do
     cp "$work/$name.output" "$work/output"
