@@ -16,10 +16,16 @@
 #include "redist_plan.h"
 
 enum { FILL, SUM, SUM_EVERYWHERE, CASES, PLANS = 4, CONTESTANTS, MOST_SAMPLES = 1000 };
+enum {
+  OF_MPI,
+  HEAP,
+  ARENA,
+  ARRAYS
+}; /* of its own, since others' reading decides where lines lie */
 
 typedef struct {
   int rank, ranks;
-  int64_t samples, times, node_ranks, most;
+  int64_t samples, times, node_ranks, least, most;
   double seconds; /* for each line */
 } bench;
 
@@ -29,22 +35,22 @@ typedef struct {
   int64_t n;
   redist_arena *arena;
   redist_plan *plan[PLANS];
-  double *from[2], *to[2]; /* of malloc, of the arena */
+  double *from[ARRAYS], *to[ARRAYS];
 } problem;
 
 /* In the order of measuring, after MPI's collective. */
 static const struct {
   const char *name;
   redist_method method;
-  int arena;
-} contestants[PLANS] = {{"auto", REDIST_AUTO, 0},
+  int array;
+} contestants[PLANS] = {{"auto", REDIST_AUTO, HEAP},
 #if defined SMPI_H
-                        {"nodes", REDIST_NODES, 0},
+                        {"nodes", REDIST_NODES, HEAP},
 #else
-                        {"shared", REDIST_SHARED, 0},
+                        {"shared", REDIST_SHARED, HEAP},
 #endif
-                        {"point to point", REDIST_POINT_TO_POINT, 0},
-                        {"auto, arena", REDIST_AUTO, 1}};
+                        {"point to point", REDIST_POINT_TO_POINT, HEAP},
+                        {"auto, arena", REDIST_AUTO, ARENA}};
 
 static const char *const names[CASES][2] = {{"one to all", "MPI_Bcast"},
                                             {"all to one", "MPI_Reduce"},
@@ -61,7 +67,7 @@ static redist_plan *plan_for(const problem *p, int contestant) {
   sum.op = MPI_SUM;
   sum.type = MPI_DOUBLE;
   options.method = contestants[contestant].method;
-  options.arena = contestants[contestant].arena ? p->arena : NULL;
+  options.arena = contestants[contestant].array == ARENA ? p->arena : NULL;
   options.node_ranks = (int)p->bench->node_ranks;
   options.combine = p->kind == FILL ? NULL : redist_combine_op;
   options.context = p->kind == FILL ? NULL : &sum;
@@ -75,22 +81,22 @@ static redist_plan *plan_for(const problem *p, int contestant) {
 static void run_mpi(const problem *p) {
   const int n = (int)p->n;
   if (p->kind == FILL) {
-    if (p->bench->rank == 0) memcpy(p->to[0], p->from[0], (size_t)n * sizeof **p->to);
-    MPI_Bcast(p->to[0], n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (p->bench->rank == 0) memcpy(p->to[OF_MPI], p->from[OF_MPI], (size_t)n * sizeof **p->to);
+    MPI_Bcast(p->to[OF_MPI], n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   } else if (p->kind == SUM) {
-    MPI_Reduce(p->from[0], p->to[0], n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(p->from[OF_MPI], p->to[OF_MPI], n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   } else {
-    MPI_Allreduce(p->from[0], p->to[0], n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(p->from[OF_MPI], p->to[OF_MPI], n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   }
 }
 
 static void run_redist(const problem *p, int contestant) {
-  const int in_arena = contestants[contestant].arena;
-  double *to = p->to[in_arena];
+  const int array = contestants[contestant].array;
+  double *to = p->to[array];
   int code;
   if (p->kind != FILL && p->holds) memset(to, 0, (size_t)p->n * sizeof *to);
   code = redist_execute(p->plan[contestant],
-                        p->from_all || p->bench->rank == 0 ? p->from[in_arena] : NULL,
+                        p->from_all || p->bench->rank == 0 ? p->from[array] : NULL,
                         p->holds ? to : NULL);
   if (code != REDIST_OK) give_up("%s", redist_strerror(code));
 }
@@ -116,11 +122,11 @@ static double slowest(double seconds) {
 #endif
 
 /* What a program does between executions: reads what has come, writes what goes next. */
-static void compute(const problem *p, int in_arena) {
+static void compute(const problem *p, int array) {
   static volatile double read;
-  double *from = p->from[in_arena], sum = 0;
+  double *from = p->from[array], sum = 0;
   int64_t k;
-  for (k = 0; p->holds && k < p->n; k++) sum += p->to[in_arena][k];
+  for (k = 0; p->holds && k < p->n; k++) sum += p->to[array][k];
   for (k = 0; (p->from_all || p->bench->rank == 0) && k < p->n; k++) from[k] = 1 - from[k];
   read = sum;
   (void)read;
@@ -131,7 +137,7 @@ static double time_once(const problem *p, int contestant) {
   double time = 0, begin;
   int64_t k;
   for (k = 0; k < p->bench->times; k++) {
-    compute(p, contestant >= 0 && contestants[contestant].arena);
+    compute(p, contestant < 0 ? OF_MPI : contestants[contestant].array);
     begin = begin_together();
     if (contestant < 0)
       run_mpi(p);
@@ -172,9 +178,9 @@ static void measure(const bench *b, int kind, int64_t n) {
   p.holds = kind != SUM || b->rank == 0;
   if (redist_arena_create(MPI_COMM_WORLD, 2 * bytes + 4096, &p.arena) != REDIST_OK)
     give_up("no arena of %zu bytes", 2 * bytes);
-  for (k = 0; k < 2; k++) {
-    p.from[k] = k == 0 ? allocate(bytes) : redist_arena_alloc(p.arena, bytes);
-    p.to[k] = k == 0 ? allocate(bytes) : redist_arena_alloc(p.arena, bytes);
+  for (k = 0; k < ARRAYS; k++) {
+    p.from[k] = k == ARENA ? redist_arena_alloc(p.arena, bytes) : allocate(bytes);
+    p.to[k] = k == ARENA ? redist_arena_alloc(p.arena, bytes) : allocate(bytes);
     if (p.from[k] == NULL || p.to[k] == NULL) give_up("no memory in the arena");
     memset(p.from[k], 0, bytes);
     memset(p.to[k], 0, bytes);
@@ -189,8 +195,10 @@ static void measure(const bench *b, int kind, int64_t n) {
   report(&p, times, s);
   for (k = 0; k < PLANS; k++) redist_plan_free(&p.plan[k]);
   redist_arena_free(&p.arena);
-  free(p.from[0]);
-  free(p.to[0]);
+  for (k = OF_MPI; k < ARENA; k++) {
+    free(p.from[k]);
+    free(p.to[k]);
+  }
 }
 
 int main(int argc, char **argv) {
@@ -199,22 +207,22 @@ int main(int argc, char **argv) {
 #else
   static const int64_t sizes[] = {1000, 8000, 125000, 1000000};
 #endif
-  bench b = {.samples = 200, .times = 1, .most = 8000000, .seconds = 1};
+  bench b = {.samples = 200, .times = 1, .least = 1, .most = 8000000, .seconds = 1};
   const char *csv = NULL;
-  const option table[] = {OPTION_COUNT("--samples", b.samples, MOST_SAMPLES,
-                                       "of each size at most (default 200)"),
-                          OPTION_COUNT("--times", b.times, 1000,
-                                       "executions in a row, of which the mean counts (default 1)"),
-                          OPTION_COUNT("--most", b.most, 8000000,
-                                       "bytes of a replica (default 8000000)"),
-                          {.name = "--node-ranks",
-                           .argument = "R",
-                           .integer = &b.node_ranks,
-                           .most = 1000000,
-                           .help = "ranks that share memory (default 0: as MPI finds them)"},
-                          OPTION_SECONDS(b.seconds, "for each line (default 1)"),
-                          OPTION_CSV(csv),
-                          {.name = NULL}};
+  const option table[] = {
+      OPTION_COUNT("--samples", b.samples, MOST_SAMPLES, "of each size at most (default 200)"),
+      OPTION_COUNT("--times", b.times, 1000,
+                   "executions in a row, of which the mean counts (default 1)"),
+      OPTION_COUNT("--least", b.least, 8000000, "bytes of a replica (default 1)"),
+      OPTION_COUNT("--most", b.most, 8000000, "bytes of a replica (default 8000000)"),
+      {.name = "--node-ranks",
+       .argument = "R",
+       .integer = &b.node_ranks,
+       .most = 1000000,
+       .help = "ranks that share memory (default 0: as MPI finds them)"},
+      OPTION_SECONDS(b.seconds, "for each line (default 1)"),
+      OPTION_CSV(csv),
+      {.name = NULL}};
   int status = start(table, argc, argv, &b.rank, &b.ranks, "replicas",
                      "Replicas beside MPI_Bcast, MPI_Reduce and MPI_Allreduce.");
   if (status < 0) {
@@ -224,8 +232,9 @@ int main(int argc, char **argv) {
              "%-11s %5s %10s %6s %11s %9s %9s %9s %9s\n",
              "", "ranks", "bytes", "auto", "MPI, us", contestants[0].name, contestants[1].name,
              "messages", "arena");
-    for (size_t n = 0; n < sizeof sizes / sizeof *sizes && 8 * sizes[n] <= b.most; n++)
-      for (int kind = 0; kind < CASES; kind++) measure(&b, kind, sizes[n]);
+    for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
+      for (int kind = 0; kind < CASES && 8 * sizes[n] >= b.least && 8 * sizes[n] <= b.most; kind++)
+        measure(&b, kind, sizes[n]);
     figures_close();
   }
   MPI_Finalize();
