@@ -7178,7 +7178,8 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const r
                        ? "no memory for the plan's tables"
                        : "a plan that combines in place needs views with identical strides");
   if (v->code != REDIST_OK) return;
-  p->sharing.home.machine = redist_priv_machine();
+  p->sharing.home.machine =
+      p->options.arena != NULL ? p->options.arena->home.machine : redist_priv_machine();
   for (t = redist_priv_transports(); t->name != NULL; t++)
     if (t->prepare != NULL) redist_priv_fail(v, t->prepare(p), "no memory for the plan's tables");
 #ifdef REDIST_PRIV_CHOOSES

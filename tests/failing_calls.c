@@ -58,6 +58,7 @@ static const way ways[] = {
     {"automatic, nodes of 1", PLAN, REDIST_AUTO, 1, 1, 0, 0, 0, 0, 0},
     {"messages, machines of 1", PLAN, REDIST_POINT_TO_POINT, MACHINES_OF_1, 1, 0, 0, 0, 0, 0},
     {"nodes, machines of 2", PLAN, REDIST_NODES, MACHINES_OF_2, 1, 0, 0, 0, 0, 0},
+    {"nodes in an arena", PLAN_IN_ARENA, REDIST_NODES, 0, 1, 0, 0, 0, 0, 0},
     {"shared in an arena, machines of 2", PLAN_IN_ARENA, REDIST_SHARED, MACHINES_OF_2, 1, 0, 0, 0,
      0, 0},
     {"measured", PLAN, REDIST_AUTO, 0, 1, 0, 0, 1, 0, 0},
