@@ -1143,7 +1143,7 @@ REDIST_PRIV_APART int redist_priv_append(void *array, int64_t *used, int64_t *ro
   (UINT64_C(0x72647374) << 32 | (uint64_t)REDIST_VERSION_MAJOR << 24 | (uint64_t)REDIST_MAX_DIMS)
 
 /* Errors have one idiom. A function that can fail returns a code, and its caller stops at the first
-   that is not REDIST_OK. Where the user should be told which axis, rank or value is to blame, a
+   that is not REDIST_OK. Where the user needs to know which axis, rank or value is to blame, a
    sentence is recorded as well; only the first is kept. */
 
 REDIST_PRIV_FAST redist_priv_error redist_priv_no_error(int rank) {
@@ -3900,7 +3900,7 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
    So the axes of the view that share a digit of an axis of either side are joined to one, whose
    index counts them row by row. It is a scattered axis, whose coordinates are those of all axes
    that it joins. Its local positions are numbers with a digit for each of these, far enough apart
-   that sums and multiples can be told from each other; when a place's strides are known, they are
+   that sums and multiples can be distinguished; when a place's strides are known, they are
    decoded to offsets. Nothing else knows of it. */
 
 #ifndef REDIST_NO_LISTS

@@ -231,7 +231,7 @@
 #define REDIST_PRIV_MARGIN 1.1
 #define REDIST_PRIV_WITHIN_MARGIN 1.8 /* the same inside a node, for blocks; build/replicas */
 /* bytes from which on no rank sends or receives a replica more than twice; chosen */
-#define REDIST_PRIV_LONG 65536
+#define REDIST_PRIV_LONG_REPLICA 65536
 #define REDIST_PRIV_GRAIN 8 /* indices of an axis per block that is cut from it; chosen */
 
 /* Measuring the network, by bursts of messages, and the methods: */
@@ -429,7 +429,7 @@ REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_p
    complex products (gcc's -std=gnu99 does). In place, an element that is its own destination does
    not contribute, whatever the numbers of the two places that name its cell: a plan from a layout
    with ghosts to the same without combines every ghost cell into its owner's element, and changes
-   nothing else. These elements cannot be told from others where two places overlap in the array
+   nothing else. These elements cannot be distinguished where two places overlap in the array
    that have different strides there, or through which the two views run in different orders: such a
    plan is refused ("needs views with identical strides"). */
 
@@ -451,7 +451,7 @@ REDIST_API void redist_combine_op(const void *from, void *to, int64_t n, void *c
        there. They overlap only with options.in_place; where cells may interleave
        (redist_with_allocated, redist_at_offsets), only the caller can tell.
    REDIST_ERR_ARGUMENT (NULL, or a plan for several arrays), _ALIAS, _BUSY, _BUFFER: this rank has
-   sent nothing, and redist_plan_message gives the reason. The other ranks are not told: those that
+   sent nothing, and redist_plan_message gives the reason. The other ranks learn nothing: those that
    need its elements wait until it calls again with correct arguments; with options.checked all
    return the error. REDIST_ERR_MPI: the plan may only be freed. */
 REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
@@ -4899,8 +4899,8 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
 }
 
 /* Maps the peers' memory and connects. If messages may be streamed, also measures the distance of
-   cores, of an arena on the same ranks again if it told nothing. Collective; may fail on some ranks
-   only. */
+   cores, of an arena on the same ranks again if nothing was learned. Collective; may fail on some
+   ranks only. */
 REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p) {
   redist_priv_home *home = p->sharing.rings->home;
   int measured = REDIST_OK, code = REDIST_OK;
@@ -5786,13 +5786,13 @@ REDIST_PRIV_COLD redist_priv_network redist_priv_charged(const redist_plan *p, i
 #ifndef REDIST_NO_MULTIPHASE
 
 /* The layouts of a chain: phase k goes from end[k][0] to end[k][1], for some of which between[] has
-   room. made: what is to be freed. tree: whether it is one, with so many levels between nodes; 0:
-   it has blocks of one replica of each node. */
+   room. made: what is to be freed. tree: whether it is one, with so many levels between nodes (0:
+   it has blocks of one replica of each node), where each `near` replicas share one. */
 typedef struct {
   const redist_layout *end[REDIST_PRIV_PHASES][2];
   redist_layout between[REDIST_PRIV_PHASES - 1];
   void *made[2 * REDIST_PRIV_PHASES];
-  int tree, levels;
+  int tree, levels, near;
 } redist_priv_stops;
 
 /* The replicas that blocks are made of: those that contribute or, unless the plan combines, those
@@ -6100,8 +6100,9 @@ REDIST_PRIV_COLD double redist_priv_by_tree(const redist_plan *p, const redist_p
 REDIST_PRIV_COLD int redist_priv_find_tree(const redist_plan *p, const redist_priv_network *n,
                                            redist_priv_stops *s, double *seconds) {
   const redist_layout *x = redist_priv_replicas(p);
-  const int near = redist_priv_near_replicas(p);
-  const int most = redist_priv_replica_bytes(p) < REDIST_PRIV_LONG ? REDIST_PRIV_PHASES - 2 : 0;
+  const int near = s->near = redist_priv_near_replicas(p);
+  const int most =
+      redist_priv_replica_bytes(p) < REDIST_PRIV_LONG_REPLICA ? REDIST_PRIV_PHASES - 2 : 0;
   redist_priv_level level[REDIST_PRIV_PHASES];
   double one;
   int levels, grown, phases = 0;
@@ -6192,8 +6193,8 @@ REDIST_PRIV_COLD int redist_priv_lay_blocks(const redist_plan *p, redist_priv_st
 /* Makes the layouts of a tree. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_lay_tree(const redist_plan *p, redist_priv_stops *s) {
   redist_priv_level level[REDIST_PRIV_PHASES];
-  const int near = redist_priv_near_replicas(p), first = p->combines && near > 1;
-  const int phases = redist_priv_list_levels(p, s->levels, near, level);
+  const int first = p->combines && s->near > 1;
+  const int phases = redist_priv_list_levels(p, s->levels, s->near, level);
   int k, code = REDIST_OK;
   if (s->levels == 0) code = redist_priv_lay_blocks(p, s, &level[first], first);
   for (k = 0; k < 2 * phases && code == REDIST_OK; k++) {
