@@ -41,10 +41,11 @@ ranks_of() { if [ "$1" = multiphase ]; then echo 6; else echo 2; fi; }
 has_mpi() { case $1 in plan* | files | checkpoints | multiphase) ;; *) return 1 ;; esac }
 
 compile() { # name, flags and files...
-    name=$1
+    compiler=clang
+    if has_mpi "$1"; then compiler="env MPICH_CC=clang OMPI_CC=clang $MPICC"; fi
+    output=$work/$1
     shift
-    if has_mpi "$name"; then MPICH_CC=clang OMPI_CC=clang $MPICC $flags -o "$work/$name" "$@" -lm
-    else clang $flags -o "$work/$name" "$@" -lm; fi
+    $compiler $flags -o "$output" "$@" -lm
 }
 
 # The implementations that programs of the Makefile's LINKED are linked with: with MPI, and without.
@@ -63,7 +64,7 @@ build() { # name
     esac
 }
 
-run() { # name, command...: what happens here counts, not what MPI libraries leave behind
+run() { # name: what happens here counts, not what MPI libraries leave behind
     if has_mpi "$1"; then
         ASAN_OPTIONS=detect_leaks=0 timeout -k 5 100 $MPIEXEC -n $(ranks_of "$1") $YIELDING "$work/$1" $(arguments_of "$1")
     else timeout -k 5 100 "$work/$1" $(arguments_of "$1"); fi

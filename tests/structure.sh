@@ -359,8 +359,8 @@ check_notices() {
 
 # Compilers must not warn about array bounds, whatever they infer.
 check_dims() {
-    if have gcc; then compile gcc c99 implementation.c redist_plan.h -O2 -DREDIST_MAX_DIMS=1; fi
     for dims in 1 16; do
+        if have gcc; then compile gcc c99 implementation.c redist_plan.h -O2 -DREDIST_MAX_DIMS=$dims; fi
         if have clang++; then compile clang++ c++11 implementation.c redist_plan.h -DREDIST_MAX_DIMS=$dims; fi
     done
 }
