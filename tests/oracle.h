@@ -69,7 +69,7 @@ enum {
 };
 enum {
   TEST_MOST_REPLICAS = 8,
-  TEST_SCATTERED = TEST_LENGTH < 4096 ? TEST_LENGTH : 4096 /* the longest list of owners */
+  TEST_SCATTERED = TEST_LENGTH < 512 ? TEST_LENGTH : 512 /* the longest list of owners */
 };
 
 /* Operations that may be drawn at random, and those together with what flags ask for. */
