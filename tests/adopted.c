@@ -116,19 +116,24 @@ static int shares(void) {
 
 /* ---- bytes, before, during and after ---- */
 
-static unsigned char byte_at(int64_t k, int round) {
-  return (unsigned char)((uint64_t)(k * 131 + round * 7 + test_rank()) * 2654435761u >> 13);
+/* salt: that of a rank and a round */
+static unsigned char byte_at(size_t k, int salt) {
+  return (unsigned char)((uint64_t)(k * 131 + (uint64_t)salt) * 2654435761u >> 13);
 }
 
+static int salt_of(int round) { return round * 7 + test_rank(); }
+
 static void fill_block(unsigned char *block, size_t bytes, int round) {
+  const int salt = salt_of(round);
   size_t k;
-  for (k = 0; k < bytes; k++) block[k] = byte_at((int64_t)k, round);
+  for (k = 0; k < bytes; k++) block[k] = byte_at(k, salt);
 }
 
 static int block_holds(const unsigned char *block, size_t bytes, int round) {
+  const int salt = salt_of(round);
   size_t k;
   for (k = 0; k < bytes; k++)
-    if (block[k] != byte_at((int64_t)k, round)) return 0;
+    if (block[k] != byte_at(k, salt)) return 0;
   return 1;
 }
 

@@ -15,6 +15,8 @@
 
 #include "exchange.h"
 
+extern int64_t test_ring_bytes; /* linked.h */
+
 enum { PLAN, PLAN_IN_ARENA, ARENA, CALIBRATION, FILE_TYPES };
 enum { MAKE, RUN, FREE, OPERATIONS };
 static const char *const operation_name[] = {"creating", "executing", "freeing"};
@@ -353,6 +355,7 @@ static void count_agreements(void) {
 
 int main(int count, char **arguments) {
   int k, status;
+  test_ring_bytes = 65536; /* arenas are made thousands of times */
   MPI_Init(&count, &arguments);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   PMPI_Comm_dup(MPI_COMM_WORLD, &injected.telling);

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define REDIST_RING_BYTES 65536 /* arenas are made by the thousand */
 #include "failing_malloc.h"
 
 /* ---- the system calls of the library ---- */

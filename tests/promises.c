@@ -244,22 +244,23 @@ static void check_point_to_point(int shape, int variant) {
 
 /* ---- schedules ---- */
 
-/* The step in which this rank exchanges with a peer. */
-static int step_of(const exchange *e, const redist_schedule *schedule, int side, int partner) {
-  int step, meets[2] = {-1, -1};
-  for (step = 0; step < redist_schedule_steps(schedule); step++) {
-    redist_schedule_step(schedule, e->rank, step, &meets[FROM], &meets[TO]);
-    if (meets[side] == partner) break;
-  }
-  return step;
-}
-
-/* Which steps of the schedule precede which, on any rank and side. Collective. */
+/* The steps in which this rank exchanges with its peers, and which of all ranks' steps precede
+   which, on any rank and side. */
 typedef struct {
   redist_schedule *schedule;
-  int before[MOST][MOST];
+  int step[2][MOST], before[MOST][MOST];
 } step_order;
 
+static void find_steps(int rank, step_order *order) {
+  int step, side, peer[2] = {-1, -1};
+  for (step = 0; step < redist_schedule_steps(order->schedule); step++) {
+    redist_schedule_step(order->schedule, rank, step, &peer[FROM], &peer[TO]);
+    for (side = 0; side < 2; side++)
+      if (peer[side] >= 0) order->step[side][peer[side]] = step;
+  }
+}
+
+/* Collective. */
 static void open_order(const exchange *e, step_order *order) {
   int side, a, b;
   memset(order, 0, sizeof *order);
@@ -267,13 +268,14 @@ static void open_order(const exchange *e, step_order *order) {
           REDIST_OK ||
       redist_schedule_steps(order->schedule) > MOST)
     MPI_Abort(MPI_COMM_WORLD, 1);
+  find_steps(e->rank, order);
   for (side = 0; side < 2; side++)
     for (a = 0; a < profile.posts; a++)
       for (b = a + 1; b < profile.posts; b++)
         if (profile.post[a].side == side && profile.post[b].side == side &&
             profile.post[a].peer != profile.post[b].peer)
-          order->before[step_of(e, order->schedule, side, profile.post[a].peer)]
-                       [step_of(e, order->schedule, side, profile.post[b].peer)] = 1;
+          order->before[order->step[side][profile.post[a].peer]]
+                       [order->step[side][profile.post[b].peer]] = 1;
   PMPI_Allreduce(MPI_IN_PLACE, order->before, MOST * MOST, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
 }
 
@@ -312,10 +314,9 @@ static int receives_first(const exchange *e, const step_order *order) {
     missing[other] = other == e->rank ? 0 : bytes_with(e, TO, other);
   for (k = 0; good && k < profile.posts; k++) {
     const profile_post *post = &profile.post[k];
-    step = step_of(e, order->schedule, post->side, post->peer);
+    step = order->step[post->side][post->peer];
     for (other = 0; post->side == FROM && other < e->size; other++)
-      good = good &&
-             (missing[other] == 0 || !order->before[step_of(e, order->schedule, TO, other)][step]);
+      good = good && (missing[other] == 0 || !order->before[order->step[TO][other]][step]);
     missing[post->peer] -= post->side == TO ? post->bytes : 0;
   }
   return good;
