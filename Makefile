@@ -75,9 +75,9 @@ SMALL     = plan_random plan_ghosts
 LEFT_OUT  = SMALL NO_SHARED NO_COLLECTIVES NO_SCHEDULED NO_NODES
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 # Programs without hooks of their own are linked with one implementation; hello shows that none is needed.
-LINKED   = $(filter-out hello,$(EXAMPLES)) advice built cart checked checkpoints darray errors failing_calls ghosts \
-    grids index layouts many_ranks move papers parse pdgemr2d phases plan_blocks plan_parts plan_random ptran \
-    relabelling replicated reshaped schedule timed views
+LINKED   = $(filter-out hello,$(EXAMPLES)) advice arrivals built cart checked checkpoints darray errors failing_calls \
+    failing_mpi ghosts grids index layouts left_out many_ranks move multiphase papers parse pdgemr2d phases plan_blocks plan_errors plan_ghosts \
+    plan_parts plan_places plan_random ptran relabelling replicated reshaped schedule timed views wire
 # Of the others, which compile everything, those that run for long; the rest is not optimised.
 BUSY     = $(LINKED) copies creation openmp portable rings runs
 

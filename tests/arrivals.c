@@ -1,6 +1,7 @@
 /* redist tests: redist_next_arrival: every source rank once, not before all its elements are there,
    while late ranks have not started. MIT licence, see LICENSE. */
 #include "exchange.h"
+#include "inside.h"
 #include "settings.h"
 
 enum { MOST_RANKS = 8, PAIRS = 40, ROUNDS = 3, PARTS = 3, ARENA_BYTES = 4 << 20, PATIENCE = 20 };
@@ -169,7 +170,7 @@ static void drop_group(group *g, const setting *s) {
     if (!s->arena) exchange_release(g->e[k]);
     free(g->e[k]);
   }
-  if (arena != NULL) arena->used = 0;
+  if (arena != NULL) test_empty_arena(arena);
 }
 
 static void check_random(const setting *s, int pair) {

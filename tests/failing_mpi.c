@@ -7,6 +7,7 @@
 #include "failing_malloc.h"
 
 #include "exchange.h"
+#include "inside.h"
 
 /* ---- stand-ins for MPI's calls ---- */
 
@@ -162,8 +163,7 @@ static int is_untouched(int named) {
   redist_options options;
   exchange *e = open_exchange(0, &options);
   const int good = exchange_create_with(e, &options) == REDIST_OK &&
-                   e->plan->sharing.rings != NULL && e->plan->sharing.home.named == named &&
-                   redist_plan_free(&e->plan) == REDIST_OK;
+                   test_is_named(e->plan) == named && redist_plan_free(&e->plan) == REDIST_OK;
   close_exchange(e);
   return good;
 }
@@ -171,7 +171,7 @@ static int is_untouched(int named) {
 static int is_named(void) {
   redist_options options;
   exchange *e = open_exchange(0, &options);
-  const int named = exchange_create_with(e, &options) == REDIST_OK && e->plan->sharing.home.named;
+  const int named = exchange_create_with(e, &options) == REDIST_OK ? test_is_named(e->plan) : 0;
   redist_plan_free(&e->plan);
   close_exchange(e);
   return named;

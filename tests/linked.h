@@ -14,4 +14,6 @@ int64_t test_ring_bytes = 4194304;                              /* failing_calls
 #include "redist.h"
 #else
 #include "redist_plan.h"
+
+#include "inside.h"
 #endif

@@ -6,6 +6,7 @@
 #include "failing_malloc.h"
 
 #include "exchange.h"
+#include "inside.h"
 
 static const struct {
   const char *name;
@@ -763,12 +764,13 @@ static redist_plan *plan_of(test_random *r, arrangement *a) {
   }
   if (redist_plan_create_parts(MPI_COMM_SELF, a->parts ? a->n : 1, part, &options, &plan) ==
       REDIST_OK)
-    a->overwrites = plan->overwrites;
+    a->overwrites = test_overwrites(plan);
   return plan;
 }
 
 static void check_overlaps(void) {
   static double cells[CELLS];
+  const void *arrays[2 * MOST_ARRAYS];
   test_random r = {4711};
   arrangement a;
   int trial, k, code, refused[2] = {0, 0}, good = 1;
@@ -778,9 +780,9 @@ static void check_overlaps(void) {
     for (k = 0; k < 2 * a.n && good; k++) {
       const int again = k > 0 && test_one_in(&r, 2);
       a.at[k] = again ? a.at[test_between(&r, 0, k - 1)] : test_between(&r, 0, CELLS - 9);
-      plan->pointers[k] = &cells[a.at[k]];
+      arrays[k] = &cells[a.at[k]];
     }
-    code = good ? redist_priv_check_aliases(plan) : -1;
+    code = good ? test_check_aliases(plan, arrays) : -1;
     good = good && code == (is_refused(&a) ? REDIST_ERR_ALIAS : REDIST_OK) &&
            (code == REDIST_OK || names_a_pair(&a, redist_plan_message(plan)));
     if (good) refused[code != REDIST_OK]++;
@@ -797,19 +799,19 @@ static void check_once(void) {
   const redist_layout x = redist_layout_1d(redist_whole(4));
   double from[4] = {0}, to[5] = {0};
   redist_plan *plan = NULL;
-  redist_priv_extent *extent;
+  void *extent;
   int good = redist_plan_create(MPI_COMM_SELF, &x, &x, MPI_DOUBLE, NULL, &plan) == REDIST_OK;
-  good = good && !plan->checked && redist_execute(plan, from, to) == REDIST_OK && plan->checked;
-  good = good && redist_execute(plan, to, to + 1) == REDIST_ERR_ALIAS && !plan->checked;
+  good = good && !test_is_checked(plan) && redist_execute(plan, from, to) == REDIST_OK &&
+         test_is_checked(plan);
+  good = good && redist_execute(plan, to, to + 1) == REDIST_ERR_ALIAS && !test_is_checked(plan);
   good = good && redist_execute(plan, to, to + 1) == REDIST_ERR_ALIAS;
-  good = good && redist_execute(plan, NULL, to) == REDIST_ERR_ARGUMENT && !plan->checked;
-  good = good && redist_execute(plan, from, to + 1) == REDIST_OK && plan->checked;
+  good = good && redist_execute(plan, NULL, to) == REDIST_ERR_ARGUMENT && !test_is_checked(plan);
+  good = good && redist_execute(plan, from, to + 1) == REDIST_OK && test_is_checked(plan);
   test_case(good, "arrays are checked when they change");
   if (!good) return;
-  extent = plan->extent;
-  plan->extent = NULL; /* a check would write there */
+  extent = test_swap_extent(plan, NULL); /* a check would write there */
   test_case(redist_execute(plan, from, to + 1) == REDIST_OK, "the same arrays are checked once");
-  plan->extent = extent;
+  test_swap_extent(plan, extent);
   redist_plan_free(&plan);
 }
 

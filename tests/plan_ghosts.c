@@ -9,6 +9,8 @@
 #include "settings.h"
 #include "test_mpi.h"
 
+#include "inside.h"
+
 enum { ARRAYS = 3, ROUNDS = 2, MOST_CELLS = 1 << 15, ARENA = MOST_CELLS * 8, RANKS = 8 };
 
 static redist_arena *arena;
@@ -168,7 +170,7 @@ static void check_plan(run *u, const setting *s, int number) {
     return;
   }
   MPI_Query_thread(&level);
-  test_case_all(!u->combine || u->plan->part->policy.alone || level == MPI_THREAD_MULTIPLE,
+  test_case_all(!u->combine || test_is_alone(u->plan) || level == MPI_THREAD_MULTIPLE,
                 "MPI's reductions stay in one thread");
   for (round = 0; round < ROUNDS; round++) {
     fill(u);

@@ -8,6 +8,8 @@
 #include "settings.h"
 #include "test_mpi.h"
 
+#include "inside.h"
+
 enum { PARTS = 2, ROUNDS = 2, MOST_CELLS = 3000, ARENA_BYTES = 1 << 20, RANKS = 8 };
 static const int64_t background = -77;
 
@@ -713,9 +715,9 @@ static void check_mixture(const setting *s, const mixture *x, int combine) {
     return;
   }
   if (code == REDIST_OK && test_rank() == 0 && x->copied >= 0 && s->method != REDIST_MULTIPHASE)
-    good = redist_priv_copied_in_place(plan) == x->copied;
+    good = test_copied_in_place(plan) == x->copied;
   test_case_all(good, "%s to %s, %s: %d elements to be copied", x->from, x->to, s->name,
-                plan == NULL ? -1 : (int)redist_priv_copied_in_place(plan));
+                plan == NULL ? -1 : (int)test_copied_in_place(plan));
   if (code == REDIST_OK) code = redist_execute(plan, array, array);
   test_case_all(code == REDIST_OK && memcmp(array, wanted, sizeof array) == 0,
                 "%s to %s%s, %s: code %d, %s", x->from, x->to, combine ? ", combined" : "", s->name,

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "exchange.h"
+#include "inside.h"
 #include "settings.h"
 
 enum { FIELDS = 3, ROUNDS = 2, SLOT_BYTES = 1 << 19, NEAR = 50, FAR_APART = 200 };
@@ -206,8 +207,7 @@ static int create(run *u, char *message, size_t size) {
   options.cost.per_byte = 1e-6;
   options.message = message;
   options.message_size = size;
-  if (u->s->arena && arena->home.size > 0)
-    arena->home.fetching = u->seed % 2 == 0 ? NEAR : FAR_APART;
+  if (u->s->arena) test_set_fetching(arena, u->seed % 2 == 0 ? NEAR : FAR_APART);
   if (u->parts > 1)
     return redist_plan_create_parts(MPI_COMM_WORLD, u->parts, part, &options, &u->plan);
   options.arrays = u->arrays;
