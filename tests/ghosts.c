@@ -5,7 +5,7 @@
 #define TEST_LARGEST 2000
 #include "oracle.h"
 
-enum { CASES = 2000, RANKS = 8 };
+enum { RANKS = 8 };
 
 static int64_t initial(int side, int place, int64_t cell) {
   test_random r;
@@ -394,11 +394,12 @@ static void check_shared_faces(void) {
   test_case(all == 5 && most == 3, "faces of 2 replicas: %d messages, %d from one", all, most);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   static pair p;
   test_random r = {20261121};
+  const int cases = argc > 1 ? atoi(argv[1]) : 2000;
   int k;
-  for (k = 0; k < CASES; k++) check_case(&r, &p, k);
+  for (k = 0; k < cases; k++) check_case(&r, &p, k);
   check_mistakes();
   check_even_sections();
   check_listed_shapes();

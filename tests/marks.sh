@@ -19,18 +19,18 @@ const void *foreign_layout(void)
 FOREIGN
 
 echo 'int main(void) { return 0; }' >probe.c
-sanitize='-fsanitize=address,undefined -fno-sanitize-recover=all'
+sanitize=-fsanitize=address
 $MPICC $sanitize -o probe probe.c 2>/dev/null && ./probe || sanitize=
 export ASAN_OPTIONS=detect_leaks=0
 printf '#define REDIST_IMPLEMENTATION\n#include "redist_plan.h"\n' >here.c
 for dims in 3 8; do
-    $MPICC -std=c99 -O0 -g $sanitize -I"$root" -DREDIST_MAX_DIMS=$dims -c -o here$dims.o here.c
+    $MPICC -std=c99 -O0 $sanitize -I"$root" -DREDIST_MAX_DIMS=$dims -c -o here$dims.o here.c
 done
 
 refused() { # REDIST_MAX_DIMS there, here, major version there, minor version that the mark held
     sed "s/^\(#define REDIST_VERSION_MAJOR\) .*/\1 $3/" "$root/redist.h" >redist.h
-    $MPICC -std=c99 -O0 -g -w $sanitize -I. -DREDIST_MAX_DIMS=$1 -DMARKED_MINOR=${4:-0} -c foreign.c -o foreign.o &&
-        $MPICC -std=c99 -O0 -g $sanitize -I"$root" -I"$root/tests" -DREDIST_DECLARATIONS_ONLY -DREDIST_MAX_DIMS=$2 \
+    $MPICC -std=c99 -O0 -w $sanitize -I. -DREDIST_MAX_DIMS=$1 -DMARKED_MINOR=${4:-0} -c foreign.c -o foreign.o &&
+        $MPICC -std=c99 -O0 $sanitize -I"$root" -I"$root/tests" -DREDIST_DECLARATIONS_ONLY -DREDIST_MAX_DIMS=$2 \
             -DFOREIGN_DIMS=$1 -DFOREIGN_MAJOR=$3 -o marks "$tests/built.c" foreign.o here$2.o &&
         timeout 60 $MPIEXEC -n 1 ./marks
 }

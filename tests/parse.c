@@ -647,10 +647,11 @@ static void check_spoilt(test_random *r, int cases) {
   test_case(good, "spoilt: %s", text);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  const int hundreds = argc > 1 ? atoi(argv[1]) : 40;
   test_random r = {8};
   int number;
-  for (number = 0; number < 4000; number++) check_round_trip(&r, number);
+  for (number = 0; number < 100 * hundreds; number++) check_round_trip(&r, number);
   check_spellings();
   check_meanings();
   check_mistakes();
@@ -660,6 +661,6 @@ int main(void) {
   check_format();
   check_long_lists();
   check_prefixes();
-  for (number = 0; number < 100; number++) check_spoilt(&r, 500);
+  for (number = 0; number < 2 * hundreds; number++) check_spoilt(&r, 500);
   return test_report("parse");
 }

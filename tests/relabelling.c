@@ -663,7 +663,7 @@ static void check_bad_input(void) {
 int main(int argc, char **argv) {
   const int largest = argc > 1 ? atoi(argv[1]) : 256;
   test_random r = {1};
-  for (int k = 0; k < 400; k++) check_random(&r, k);
+  for (int k = 0; k < 400 && k < 2 * largest; k++) check_random(&r, k);
   for (int sources = 1; sources <= 5; sources++)
     for (int places = 1; places <= 5; places++)
       for (int first = 0; first <= 6; first += 2) check_rank_sets(sources, places, first);
