@@ -8,7 +8,7 @@
 export UCX_MEM_EVENTS=n
 
 build() { # headers, program
-    $MPICC -std=c99 -O1 -g -fsanitize=thread -DRINGS_SANITIZED -I"$1" -o "$work/$2" "$root/tests/rings.c" -pthread
+    $MPICC -std=c99 -O0 -fsanitize=thread -DRINGS_SANITIZED -I"$1" -o "$work/$2" "$root/tests/rings.c" -pthread
 }
 
 run() { TSAN_OPTIONS='halt_on_error=1 exitcode=66' timeout -k 5 100 "$work/$1" >"$work/output" 2>&1; }
