@@ -37,7 +37,7 @@ check_c() { # MPI's C compiler
     parses 'redist_f.c with MPI 5' "$root/examples/fortran/redist_f.c" -isystem "$tests/abi"
 }
 
-compile() { # MPI's C compiler, its Fortran compiler
+compile() { # MPI's C compiler, its Fortran compiler, -O1 or -O0
     for source in examples/fortran/redist_f.c tests/fortran/peer.c; do
         limited "$1 $source" $1 -std=c99 $warnings -O0 -I"$root" -c "$root/$source"
     done
@@ -49,8 +49,9 @@ compile() { # MPI's C compiler, its Fortran compiler
     limited "$2 fortran.f90" $2 -O1 -o fortran "$root/tests/fortran/fortran.f90" redist.o redist_f.o peer.o -lm
     limited "$2 paper.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -o paper "$root/tests/fortran/paper.f90" \
         redist.o redist_f.o
-    # COMMON is obsolescent in Fortran 2018; optimized, since gfortran may then take what it is not told of for unchanged
-    limited "$2 arrays.f90" $2 -cpp -ffree-line-length-none -std=gnu -Wall -Wextra -Werror -O1 -o arrays \
+    # COMMON is obsolescent in Fortran 2018; optimized once, since gfortran may then take what it is not told of for
+    # unchanged
+    limited "$2 arrays.f90" $2 -cpp -ffree-line-length-none -std=gnu -Wall -Wextra -Werror $3 -o arrays \
         "$root/tests/fortran/arrays.f90" redist.o redist_f.o
     limited "$1 adi.c" $1 -std=c99 -O1 -DREDIST_DECLARATIONS_ONLY -I"$root" -o adi_c "$root/examples/adi.c" redist_f.o -lm
 }
@@ -138,7 +139,8 @@ check_mpi() { # MPI's C compiler, mpiexec...
         skip "no gfortran with MPI's module mpi_f08 ($mpifort)"
         return
     fi
-    compile "$mpicc" "$mpifort"
+    compile "$mpicc" "$mpifort" $level
+    level=-O0
     check_readme "$mpifort" "$@"
     check_names "$mpifort"
     for ranks in 2 4; do run_tests fortran $ranks "$@"; done
@@ -162,6 +164,7 @@ other_mpi() { # its name: that which is not tested yet
 }
 
 cd "$work" || exit 1
+level=-O1
 check_c "$MPICC"
 check_mpi "$MPICC" $MPIEXEC
 if other_mpi mpich; then check_mpi mpicc.mpich mpiexec.mpich; fi

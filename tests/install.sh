@@ -155,12 +155,15 @@ check_versions() {
     fi
 }
 
+# Every language once; what differs then is how redist is found.
 check_cmake() {
     components=
     case $programs in *solver*) components='COMPONENTS Fortran' ;; esac
     check_project installed "$work/place/include" "find_package(redist $(version_in_header) REQUIRED $components)" \
         -DCMAKE_PREFIX_PATH="$work/place"
+    programs=$(echo "$programs" | sed 's/ plus//')
     check_project subdirectory "$root" 'add_subdirectory("${TREE}/examples/packaging" redist)' -DTREE="$root"
+    programs=hello
     check_project config "$root" 'find_package(redist REQUIRED OPTIONAL_COMPONENTS Fortran Rust)
 find_package(redist)' -Dredist_DIR="$root/examples/packaging"
     # MPI is found first, in the project: redist takes it from there
@@ -208,7 +211,9 @@ check 'the library for Python by hand' $MPICC -std=c99 -shared -fPIC -I"$work/pl
 if have pkg-config; then
     check 'the flags of redist.pc' test "$(flags --cflags | sed 's/ *$//')" = "-I$work/place/include"
     check 'the version of redist.pc' test "$(flags --modversion)" = "$(version_in_header)"
+    every=$programs programs=$(echo "$programs" | sed 's/ plus//')
     check_compiled 'by redist.pc' "$(flags --variable=fortrandir)" $(flags --cflags)
+    programs=$every
 else
     skip 'no pkg-config'
 fi
