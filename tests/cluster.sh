@@ -8,7 +8,7 @@ check() { # mpi shape program arguments...
     mpi=$1 shape=$2 program=$3
     shift 3
     [ -x "$work/$program.$mpi" ] ||
-        mpicc.$mpi -std=c99 -O1 -I"$root" -o "$work/$program.$mpi" "$tests/$program.c" || return
+        mpicc.$mpi -std=c99 -O0 -I"$root" -o "$work/$program.$mpi" "$tests/$program.c" || return
     for try in 1 2; do
         BUILD=$work LIMIT=45 sh "$root/bench/cluster.sh" --run "$mpi" "$shape" 1gbit \
             "$work/$program.$mpi" "$@" >"$work/output" 2>&1 </dev/null

@@ -18,7 +18,7 @@ says() { # sentence, command...
     cat said && grep -q -e "$sentence" said
 }
 
-make_python() { ${MAKE:-make} -s -C "$root" BUILD="$work" CFLAGS=-O1 python "$@"; }
+make_python() { ${MAKE:-make} -s -C "$root" BUILD="$work" CFLAGS=-O0 python "$@"; }
 
 # The C file compiles with other compilers, with the MPI of the other tests, and with the standard ABI of MPI 5.
 check_c() {

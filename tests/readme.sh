@@ -317,7 +317,7 @@ awk '/^ *```c$/ { inside = 1; name = (/^ / ? "file." : "snippet.") sprintf("%02d
     inside { sub(/^  #/, "#"); print >name }' $texts
 object=$BUILD/redist.o
 cat file.* >implementation.c
-$MPICC -std=c99 -O1 -I"$root" -c implementation.c -o implementation.o >output 2>&1
+$MPICC -std=c99 -O0 -I"$root" -c implementation.c -o implementation.o >output 2>&1
 count $? 'the file with the implementation'
 [ -e "$object" ] || object=implementation.o
 for snippet in snippet.*; do check_snippet "$snippet"; done

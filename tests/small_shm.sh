@@ -27,7 +27,7 @@ runs() { # ranks arguments
 user=
 namespace 1024 true 2>/dev/null || user=-r
 if namespace 1024 true 2>/dev/null; then
-    check '4 ranks with 48 MB' runs 4 4000 small
+    check '4 ranks with 48 MB' runs 4 2500 small
     check '2 ranks with 48 MB' runs 2 500
 else
     skip 'no mount namespaces here'
