@@ -27,18 +27,17 @@ left_out() { # program
 }
 
 test_hello() {
-    for ranks in 1 2 4 7 9; do
+    for ranks in 1 4 9; do
         expect 0 '^0 of 96 elements are wrong' $ranks hello
     done
 }
 
 test_adi() {
-    for ranks in 1 2 4 7; do
-        expect 0 'rounding .*: right' $ranks adi --n 50 --steps 20
-        expect 0 'rounding .*: right' $ranks adi --n 3 --steps 4 --dt 0.01 --method point_to_point
-        expect 0 'rounding .*: right' $ranks adi --n 41 --steps 5 --block 3 --method alltoallv
-        expect 0 'rounding .*: right' $ranks adi --n 41 --steps 5 --block 1 --method alltoallw
-    done
+    expect 0 'rounding .*: right' 1 adi --n 50 --steps 20
+    expect 0 'rounding .*: right' 7 adi --n 50 --steps 20
+    expect 0 'rounding .*: right' 4 adi --n 3 --steps 4 --dt 0.01 --method point_to_point
+    expect 0 'rounding .*: right' 7 adi --n 41 --steps 5 --block 3 --method alltoallv
+    expect 0 'rounding .*: right' 2 adi --n 41 --steps 5 --block 1 --method alltoallw
     expect 0 'waiting  *[0-9.e-]* s in 20 executions on the mean' 2 adi --n 50 --steps 20
     for method in shared point_to_point scheduled alltoallv alltoallw multiphase nodes; do
         expect 0 "REDIST_$(echo $method | tr a-z A-Z)" 4 adi --n 40 --steps 2 --method $method
@@ -54,21 +53,21 @@ test_adi_options() {
     for bad in '--n 0' '--n -3' '--n 12x' '--n' '--n 99999999999999999999' '--steps 1.5' '--steps -1' '--method fast' \
         '--block 0' \
         '--dt 0' '--dt nan' '--dt -1'; do
-        expect 2 "adi: ${bad%% *} needs .*, not '$(echo "$bad" | cut -s -d ' ' -f 2)'" 2 adi $bad
+        expect 2 "adi: ${bad%% *} needs .*, not '$(echo "$bad" | cut -s -d ' ' -f 2)'" 1 adi $bad
     done
-    expect 2 "unknown option '--fast'" 2 adi --fast 1
-    expect 2 "unknown option 'fast'" 2 adi fast
+    expect 2 "unknown option '--fast'" 1 adi --fast 1
+    expect 2 "unknown option 'fast'" 1 adi fast
 }
 
 # Stopped on 4 ranks, continued on other numbers of ranks: the solution is that of all steps, to rounding.
 test_adi_restart() {
     expect 0 'rounding .*: right' 4 adi --n 41 --steps 12 --dt 0.002 --block 3 --save "$work/heat"
-    for ranks in 1 2 3 7; do
+    for ranks in 1 3 7; do
         expect 0 'rounding .*: right' $ranks adi --restart "$work/heat" --steps 8 --save "$work/again"
         grep -q 'error .* of 4.54e-01' "$work/output" # exp(-2 pi^2 0.04)
         count $? "adi, continued on $ranks ranks: another time"
-        expect 0 'rounding .*: right' $ranks adi --restart "$work/again" --steps 0
     done
+    expect 0 'rounding .*: right' 2 adi --restart "$work/again" --steps 0
     expect 1 'fields: is not of adi' 2 adi --restart "$work/fields"
     expect 1 'absent: cannot be opened' 2 adi --restart "$work/absent"
     expect 2 'exclude each other' 2 adi --restart "$work/heat" --n 41
@@ -77,17 +76,15 @@ test_adi_restart() {
 
 # unchanged INPUT EXPECTED: only the format may change
 unchanged() {
-    for ranks in 1 4; do
-        expect 0 '^  0 of' $ranks image --from "$1" --effect keep --picture "$work/copy.pgm"
-        same "$2" "$work/copy.pgm" "$(basename "$1") read and written on $ranks ranks"
-        rm -f "$work/copy.pgm"
-    done
+    expect 0 '^  0 of' 4 image --from "$1" --effect keep --picture "$work/copy.pgm"
+    same "$2" "$work/copy.pgm" "$(basename "$1") read and written"
+    rm -f "$work/copy.pgm"
 }
 
 becomes() { # EXPECTED ARGUMENT...: what a picture of 3 x 2 pixels becomes
     printf "P5\n$1" >"$work/expected.pgm"
     shift
-    expect 0 '^  0 of 6 pixels' 4 image --from "$work/binary.pgm" --picture "$work/copy.pgm" "$@"
+    expect 0 '^  0 of 6 pixels' 2 image --from "$work/binary.pgm" --picture "$work/copy.pgm" "$@"
     same "$work/expected.pgm" "$work/copy.pgm" "image $*"
     rm -f "$work/copy.pgm"
 }
@@ -107,7 +104,7 @@ test_image() {
     becomes '3 2\n9\n\011\010\007\006\005\000' --effect negative
     becomes '3 2\n9\n\000\002\003\005\006\010'
     expect 0 '^  0 of' 1 image --turns 1 --picture "$work/one.pgm"
-    for ranks in 2 5 6; do
+    for ranks in 2 5; do
         expect 0 '^  0 of 256000 pixels' $ranks image --turns 1 --picture "$work/other.pgm"
         same "$work/one.pgm" "$work/other.pgm" "image on $ranks ranks against 1 rank"
     done
@@ -115,7 +112,7 @@ test_image() {
 
 bad_picture() { # contents pattern
     printf "$1" >"$work/bad.pgm"
-    expect 1 "bad.pgm: .*$2" 3 image --from "$work/bad.pgm"
+    expect 1 "bad.pgm: .*$2" 2 image --from "$work/bad.pgm"
 }
 
 test_bad_pictures() {
@@ -142,13 +139,10 @@ test_bad_pictures() {
 }
 
 test_stencil() {
-    for options in '1 --n 1' '2 --n 5' '4 --n 12 --halo 3' '7 --n 9 --halo 1'; do
-        for fields in one staggered; do
-            for stencil in box star; do
-                expect 0 'rounding .*: right' ${options%% *} stencil --steps 7 --fields $fields \
-                    --stencil $stencil $(echo "$options" | cut -d ' ' -f 2-)
-            done
-        done
+    for options in '1 --n 1 --stencil box' '1 --n 1 --fields staggered --stencil star' '2 --n 5 --stencil star' \
+        '4 --n 12 --halo 3 --stencil box' '4 --n 12 --halo 3 --fields staggered --stencil star' \
+        '7 --n 9 --halo 1 --stencil star' '7 --n 9 --halo 1 --fields staggered --stencil box'; do
+        expect 0 'rounding .*: right' ${options%% *} stencil --steps 7 $(echo "$options" | cut -d ' ' -f 2-)
     done
     expect 0 'faces  *2 messages and 1024 bytes from rank 0' 4 stencil --n 8 --steps 3 --stencil star
     expect 0 'with corners  *3 messages and 1600 bytes from rank 0' 4 stencil --n 8 --steps 3 --stencil star
@@ -163,11 +157,10 @@ test_checkpoint() {
         [ "$(grep -c '^  0 bytes are wrong' "$work/output")" -eq 2 ]
         count $? "checkpoint on $ranks ranks: bytes are wrong"
         same "$work/fields" "$work/fields.slabs" "checkpoint on $ranks ranks, by datatypes and through writers"
-        for others in 1 3 5; do
-            expect 0 'datatypes' $others checkpoint --restart "$work/fields" --writers 2
-            [ "$(grep -c '^  0 bytes are wrong' "$work/output")" -eq 2 ]
-            count $? "checkpoint of $ranks ranks read on $others: bytes are wrong"
-        done
+        others=$((7 - ranks))
+        expect 0 'datatypes' $others checkpoint --restart "$work/fields" --writers 2
+        [ "$(grep -c '^  0 bytes are wrong' "$work/output")" -eq 2 ]
+        count $? "checkpoint of $ranks ranks read on $others: bytes are wrong"
     done
     expect 2 'checkpoint: --writers needs an integer' 1 checkpoint --writers 0
     expect 1 'absent/fields: cannot be created' 2 checkpoint --file "$work/absent/fields"
@@ -175,7 +168,7 @@ test_checkpoint() {
 
 # refused SENTENCE: the file `bad` is refused with this sentence, and no field is touched
 refused() {
-    expect 1 "bad: $1" 3 checkpoint --restart "$work/bad"
+    expect 1 "bad: $1" 2 checkpoint --restart "$work/bad"
     grep -q 'no field is touched' "$work/output"
     count $? "checkpoint: a file that $1 touches fields"
 }
@@ -211,7 +204,7 @@ test_bad_checkpoints() {
 # Every program's help says what it teaches.
 test_help() {
     for program in adi stencil checkpoint couple balance reshape deposit patches transpose image relabel multiply fft3d taylor_green; do
-        [ -e "$BUILD/$program.skip" ] || expect 0 '[Tt]eaches ' 2 $program --help
+        [ -e "$BUILD/$program.skip" ] || expect 0 '[Tt]eaches ' 1 $program --help
     done
     for program in draw advise; do
         [ -e "$BUILD/$program.skip" ] || expect 0 '^A tool: ' 1 $program --help
@@ -219,13 +212,11 @@ test_help() {
 }
 
 test_fft3d() {
-    for ranks in 1 2 4 6; do
-        expect 0 'error .*: right' $ranks fft3d --nx 16 --ny 16 --nz 16
-        expect 0 'error .*: right' $ranks fft3d --nx 12 --ny 7 --nz 5
-        expect 0 'error .*: right' $ranks fft3d --nx 1 --ny 31 --nz 4
-        expect 0 'error .*: right' $ranks fft3d --nx 3 --ny 2 --nz 1
-        expect 0 'error .*e-08 .*: right' $ranks fft3d --nx 16 --ny 16 --nz 16 --wire float
+    for options in '1 16 16 16' '6 16 16 16' '2 12 7 5' '6 12 7 5' '4 1 31 4' '4 3 2 1' '6 3 2 1'; do
+        set -- $options
+        expect 0 'error .*: right' $1 fft3d --nx $2 --ny $3 --nz $4
     done
+    expect 0 'error .*e-08 .*: right' 4 fft3d --nx 16 --ny 16 --nz 16 --wire float
     expect 2 'fft3d: --nx needs an integer' 2 fft3d --nx 0
 }
 
@@ -281,7 +272,7 @@ test_taylor_green_same() {
               print n, e[0] - e[n], sum
               exit bad || n != 10 || (e[0] - e[n] - sum)^2 > (1e-5 * sum)^2 }' "$work/vortex.csv" >"$work/output"
     count $? 'taylor_green: the loss of energy'
-    for options in 2 4 '4 --p1 4' 7; do
+    for options in 2 '4 --p1 4' 7; do
         expect 0 'energy balance .*: right' ${options%% *} taylor_green --n 14 --nz 9 --dt 0.03 --steps 10 \
             $(echo "$options" | cut -s -d ' ' -f 2-)
         ends >"$work/other"
@@ -298,7 +289,7 @@ test_taylor_green_restart() {
     ends >"$work/one"
     expect 0 right 4 taylor_green --n 14 --nz 9 --steps 5 --save "$work/modes"
     data_of "$work/modes" >"$work/modes.data"
-    for ranks in 1 2 3 7; do
+    for ranks in 1 3 7; do
         expect 0 right $ranks taylor_green --restart "$work/modes" --steps 3
         ends >"$work/other"
         same "$work/one" "$work/other" "taylor_green, continued on $ranks ranks"
@@ -548,7 +539,7 @@ test_reshape() {
 }
 
 test_relabel() {
-    for options in '1' '2 --n 20 --steps 3' '3 --n 3' '4' '4 --n 7 --block 7 --steps 0' '5 --n 23 --block 1'; do
+    for options in '2 --n 20 --steps 3' '3 --n 3' '4' '4 --n 7 --block 7 --steps 0' '5 --n 23 --block 1'; do
         expect 0 'unchanged: the same solution' ${options%% *} relabel $(echo "$options" | cut -s -d ' ' -f 2-)
     done
     expect 0 'block k is on rank 0 2 1 3' 4 relabel --n 16 --block 2 --first 0 --steps 2
