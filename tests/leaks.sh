@@ -68,7 +68,7 @@ else
     report
 fi
 check 0 move 60 0 1 100
-check 2 plan_random 1 8
+check 2 plan_random 1 5
 check 2 plan_errors
-check 2 files 1 12
+check 2 files 1 8
 report

@@ -15,18 +15,18 @@ serial_tests() {
 arguments_of() {
     case $1 in
         move | portable) echo 60 0 1 100 ;;
-        phases) echo 200 60 ;;
+        phases) echo 150 60 ;;
         plan_random | files) echo 5 40 ;;
         plan_ghosts | plan_places) echo 10 ;;
         plan_parts) echo 4 ;;
         checkpoints) echo 30 ;;
-        schedule) echo 8 ;;
-        ghosts) echo 500 ;;
-        copies) echo 2000 ;;
-        relabelling) echo 10 ;;
+        schedule) echo 12 ;;
+        ghosts) echo 300 ;;
+        copies) echo 1000 ;;
+        relabelling) echo 8 ;;
         parse) echo 10 ;;
-        runs) echo 400 ;;
-        replicated) echo 300 ;;
+        runs) echo 200 ;;
+        replicated) echo 200 ;;
         views) echo 600 ;;
         layouts) echo 200 ;;
     esac

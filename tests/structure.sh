@@ -111,11 +111,14 @@ compile_without() { # compiler standard
 compile_with() { # compiler, standard, later standard
     compiler_name=$1
     if have "$compiler_name"; then
-        compile_options "$compiler_name" "$2"
         compile_orders "$compiler_name" "$2"
         compile "$compiler_name" "$3" alone_redist_plan.h.c redist_plan.h -fsyntax-only
-        # one compiler of each language
-        case $compiler_name in gcc | clang++) compile_without "$compiler_name" "$2" ;; esac
+        case $compiler_name in # one compiler of each language
+            gcc | clang++)
+                compile_options "$compiler_name" "$2"
+                compile_without "$compiler_name" "$2"
+                ;;
+        esac
     else
         skip "no $compiler_name"
     fi
