@@ -2,6 +2,7 @@
    licence, see LICENSE. Threads run with random delays, also under the thread sanitizer (rings.sh).
    Coroutines switch at every flag and every copy: all interleavings of small cases are explored,
    and from each state the end must be reachable, with the right data. */
+#undef _FORTIFY_SOURCE    /* its longjmp refuses another stack (coroutines.h) */
 #define _XOPEN_SOURCE 700 /* barriers of threads, contexts */
 #include <sched.h>
 #include <stddef.h>
