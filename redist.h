@@ -2383,11 +2383,10 @@ REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-REDIST_PRIV_COLD int redist_priv_compare_rank_places(const void *a, const void *b) {
-  const redist_priv_rank_place *x = (const redist_priv_rank_place *)a,
-                               *y = (const redist_priv_rank_place *)b;
-  return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank)
-                            : (x->place > y->place) - (x->place < y->place);
+/* The same for two ints, as those with which redist_priv_rank_place and redist_priv_flow begin. */
+REDIST_PRIV_COLD int redist_priv_compare_pairs(const void *a, const void *b) {
+  const int first = redist_priv_compare_ints(a, b);
+  return first != 0 ? first : redist_priv_compare_ints((const int *)a + 1, (const int *)b + 1);
 }
 
 /* Binary search in n structs, sorted by their first member, an int: one with this key, or NULL. */
@@ -2409,7 +2408,7 @@ REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout,
     (*by_rank)[k].rank = layout->ranks[k];
     (*by_rank)[k].place = k;
   }
-  qsort(*by_rank, (size_t)places, bytes, redist_priv_compare_rank_places);
+  qsort(*by_rank, (size_t)places, bytes, redist_priv_compare_pairs);
   return REDIST_OK;
 }
 
@@ -2442,9 +2441,9 @@ REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout,
   if (code != REDIST_OK) return;
   redist_priv_require(error, REDIST_ERR_RANK, -1, "a rank", sorted[0].rank, 0, INT_MAX);
   for (k = 0; k < places; k++) sorted[k].place %= grid;
-  if (grid < places) qsort(sorted, (size_t)places, sizeof *sorted, redist_priv_compare_rank_places);
+  if (grid < places) qsort(sorted, (size_t)places, sizeof *sorted, redist_priv_compare_pairs);
   for (k = 1; k < places; k++)
-    if (redist_priv_compare_rank_places(&sorted[k - 1], &sorted[k]) == 0)
+    if (redist_priv_compare_pairs(&sorted[k - 1], &sorted[k]) == 0)
       redist_priv_fail(error, REDIST_ERR_RANK, "two replicas of place %d are on rank %d",
                        sorted[k].place, sorted[k].rank);
   REDIST_FREE(sorted);
@@ -2661,7 +2660,7 @@ REDIST_PRIV int redist_priv_next_place(const redist_layout *layout,
     for (place++; place < places && layout->ranks[place] != rank; place++) continue;
     return place < places ? place : -1;
   }
-  REDIST_PRIV_BISECT(low, high, k, redist_priv_compare_rank_places(&by_rank[k], &last) > 0)
+  REDIST_PRIV_BISECT(low, high, k, redist_priv_compare_pairs(&by_rank[k], &last) > 0)
   return low < places && by_rank[low].rank == rank ? by_rank[low].place : -1;
 }
 
@@ -6550,12 +6549,6 @@ typedef struct {
   redist_priv_flow *flow;
 } redist_priv_flows;
 
-REDIST_PRIV_COLD int redist_priv_compare_flows(const void *a, const void *b) {
-  const redist_priv_flow *x = (const redist_priv_flow *)a, *y = (const redist_priv_flow *)b;
-  const int first = (x->rank[0] > y->rank[0]) - (x->rank[0] < y->rank[0]);
-  return first != 0 ? first : (x->rank[1] > y->rank[1]) - (x->rank[1] < y->rank[1]);
-}
-
 REDIST_PRIV_COLD int redist_priv_note_flow(void *context, const redist_priv_pairs *pair) {
   redist_priv_flows *list = (redist_priv_flows *)context;
   redist_priv_flow flow;
@@ -6570,9 +6563,9 @@ REDIST_PRIV_COLD int redist_priv_note_flow(void *context, const redist_priv_pair
 REDIST_PRIV_COLD void redist_priv_merge_flows(redist_priv_flows *list) {
   int64_t k, n = 0;
   if (list->flows == 0) return;
-  qsort(list->flow, (size_t)list->flows, sizeof *list->flow, redist_priv_compare_flows);
+  qsort(list->flow, (size_t)list->flows, sizeof *list->flow, redist_priv_compare_pairs);
   for (k = 1; k < list->flows; k++)
-    if (redist_priv_compare_flows(&list->flow[n], &list->flow[k]) == 0)
+    if (redist_priv_compare_pairs(&list->flow[n], &list->flow[k]) == 0)
       list->flow[n].elements += list->flow[k].elements;
     else
       list->flow[++n] = list->flow[k];
@@ -6970,7 +6963,7 @@ REDIST_PRIV_COLD redist_priv_load redist_priv_most_of_flows(redist_priv_flows *l
     flow->rank[1] = side == 0 ? flow->rank[1] : first;
   }
   if (list->flows > 0)
-    qsort(list->flow, (size_t)list->flows, sizeof *list->flow, redist_priv_compare_flows);
+    qsort(list->flow, (size_t)list->flows, sizeof *list->flow, redist_priv_compare_pairs);
   for (k = 0; k < list->flows; k++) {
     const redist_priv_flow *flow = &list->flow[k];
     if (k == 0 || flow->rank[0] != flow[-1].rank[0]) load.messages = load.elements = 0;
