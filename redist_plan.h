@@ -3313,37 +3313,24 @@ REDIST_PRIV_COLD int redist_priv_follow_elements(MPI_Datatype *type, const redis
   return code;
 }
 
-/* Replaces *type by one at every element of segments. */
-REDIST_PRIV_COLD int redist_priv_follow_segments(MPI_Datatype *type, const redist_priv_runs *list,
-                                                 int side, int64_t stride) {
-  const int64_t most =
-      redist_priv_min(redist_priv_min(REDIST_MAX_COUNT, REDIST_PRIV_IN_A_TYPE), list->elements);
-  const int n = (int)redist_priv_ceil_div(list->elements, most);
-  MPI_Datatype made = MPI_DATATYPE_NULL, *types = redist_priv_types(n);
-  int64_t at = 0;
-  int k, code = REDIST_OK;
-  if (types == NULL) return REDIST_ERR_MEMORY;
-  for (k = 0; k < n && code == REDIST_OK; k++) {
-    code = redist_priv_become(&types[k], MPI_Type_dup(*type, &made), &made);
-    if (code == REDIST_OK)
-      code = redist_priv_follow_elements(&types[k], list, side, stride, most, &at);
-  }
-  return redist_priv_concatenate(type, types, n, code);
-}
-
-/* Replaces *type by one at every element of several runs. */
+/* Replaces *type by one at every element of several runs; of segments, many at a time. */
 REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
                                              int side, int64_t stride) {
-  const int n = (int)list->runs;
+  const int scattered = redist_priv_has_segments(list);
+  const int64_t limit = redist_priv_min(REDIST_MAX_COUNT, REDIST_PRIV_IN_A_TYPE);
+  const int64_t most = scattered ? redist_priv_min(limit, list->elements) : 1;
+  const int n = (int)(scattered ? redist_priv_ceil_div(list->elements, most) : list->runs);
   MPI_Datatype made, *types;
+  int64_t at = 0;
   int k, code = REDIST_OK;
-  if (redist_priv_has_segments(list)) return redist_priv_follow_segments(type, list, side, stride);
-  if (n == 1) return redist_priv_follow_run(type, list->run, side, stride);
+  if (n == 1 && !scattered) return redist_priv_follow_run(type, list->run, side, stride);
   types = redist_priv_types(n);
   if (types == NULL) return REDIST_ERR_MEMORY;
   for (k = 0; k < n && code == REDIST_OK; k++) {
     code = redist_priv_become(&types[k], MPI_Type_dup(*type, &made), &made);
-    if (code == REDIST_OK) code = redist_priv_follow_run(&types[k], &list->run[k], side, stride);
+    if (code == REDIST_OK)
+      code = scattered ? redist_priv_follow_elements(&types[k], list, side, stride, most, &at)
+                       : redist_priv_follow_run(&types[k], &list->run[k], side, stride);
   }
   return redist_priv_concatenate(type, types, n, code);
 }
