@@ -1203,8 +1203,7 @@ typedef struct {
 typedef struct {
   redist_method method;
   const char *name;
-  int (*prepare)(redist_plan *); /* before the ranks first agree; local; or NULL */
-  int (*open)(redist_plan *);    /* collective; or NULL */
+  int (*open)(redist_plan *); /* collective; or NULL */
   /* decides what a side stages, and its bytes; or NULL */
   int (*plan_staging)(redist_plan *, int own);
   int (*create)(redist_plan *); /* after staging memory is allocated; local; or NULL */
@@ -6459,40 +6458,38 @@ REDIST_PRIV const redist_priv_link *redist_priv_links(void) {
 REDIST_PRIV_COLD const redist_priv_transport *redist_priv_transports(void) {
   static const redist_priv_transport transports[] = {
 #ifdef REDIST_PRIV_SHARES
-      {REDIST_SHARED, "REDIST_SHARED", redist_priv_list_members, redist_priv_shared_open,
-       redist_priv_lanes_staging, redist_priv_lanes_create, redist_priv_shared_connect,
+      {REDIST_SHARED, "REDIST_SHARED", redist_priv_shared_open, redist_priv_lanes_staging,
+       redist_priv_lanes_create, redist_priv_shared_connect,
        REDIST_PRIV_BY_MEMORY | REDIST_PRIV_BY_MESSAGES},
 #endif
 #ifndef REDIST_NO_NODES
 #ifdef REDIST_PRIV_SHARES
-      {REDIST_NODES, "REDIST_NODES", NULL, redist_priv_nodes_open, redist_priv_lanes_staging,
+      {REDIST_NODES, "REDIST_NODES", redist_priv_nodes_open, redist_priv_lanes_staging,
        redist_priv_carriers_create, redist_priv_nodes_connect,
        REDIST_PRIV_BY_CARRIERS | REDIST_PRIV_BY_MEMORY | REDIST_PRIV_BY_MESSAGES},
 #endif
-      {REDIST_NODES, "REDIST_NODES", NULL, redist_priv_unshared_open, redist_priv_unshared_staging,
+      {REDIST_NODES, "REDIST_NODES", redist_priv_unshared_open, redist_priv_unshared_staging,
        redist_priv_unshared_create, NULL, REDIST_PRIV_BY_CARRIERS | REDIST_PRIV_BY_MESSAGES},
 #endif
 #ifndef REDIST_NO_MULTIPHASE
-      {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", NULL, redist_priv_multiphase_open, NULL, NULL, NULL,
+      {REDIST_MULTIPHASE, "REDIST_MULTIPHASE", redist_priv_multiphase_open, NULL, NULL, NULL,
        REDIST_PRIV_BY_PHASES},
 #endif
 #ifndef REDIST_NO_COLLECTIVES
-      {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", NULL, redist_priv_separate,
-       redist_priv_alltoallv_staging, redist_priv_collective_create, redist_priv_collective_connect,
-       REDIST_PRIV_BY_COLLECTIVE},
+      {REDIST_ALLTOALLV, "REDIST_ALLTOALLV", redist_priv_separate, redist_priv_alltoallv_staging,
+       redist_priv_collective_create, redist_priv_collective_connect, REDIST_PRIV_BY_COLLECTIVE},
 #endif
-      {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, NULL, redist_priv_lanes_staging,
+      {REDIST_POINT_TO_POINT, "REDIST_POINT_TO_POINT", NULL, redist_priv_lanes_staging,
        redist_priv_lanes_create, NULL, REDIST_PRIV_BY_MESSAGES},
 #ifndef REDIST_NO_SCHEDULED
-      {REDIST_SCHEDULED, "REDIST_SCHEDULED", NULL, redist_priv_order_peers,
-       redist_priv_lanes_staging, redist_priv_lanes_create, NULL, REDIST_PRIV_BY_MESSAGES},
+      {REDIST_SCHEDULED, "REDIST_SCHEDULED", redist_priv_order_peers, redist_priv_lanes_staging,
+       redist_priv_lanes_create, NULL, REDIST_PRIV_BY_MESSAGES},
 #endif
 #ifndef REDIST_NO_COLLECTIVES
-      {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", NULL, redist_priv_separate,
-       redist_priv_alltoallw_staging, redist_priv_collective_create, redist_priv_collective_connect,
-       REDIST_PRIV_BY_COLLECTIVE},
+      {REDIST_ALLTOALLW, "REDIST_ALLTOALLW", redist_priv_separate, redist_priv_alltoallw_staging,
+       redist_priv_collective_create, redist_priv_collective_connect, REDIST_PRIV_BY_COLLECTIVE},
 #endif
-      {REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, NULL, 0}};
+      {REDIST_AUTO, NULL, NULL, NULL, NULL, NULL, 0}};
   return transports;
 }
 
@@ -7147,7 +7144,6 @@ REDIST_PRIV_COLD void redist_priv_take_part(redist_plan *p, redist_priv_part *pa
 /* Checks the caller's arguments, and finds the peers and what the ranks must agree on. Local. */
 REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const redist_part *given,
                                           redist_priv_facts *own, redist_priv_error *v) {
-  const redist_priv_transport *t;
   int k, code;
   p->given = given;
   p->alignment = 1;
@@ -7168,8 +7164,9 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const r
   if (v->code != REDIST_OK) return;
   p->sharing.home.machine =
       p->options.arena != NULL ? p->options.arena->home.machine : redist_priv_machine();
-  for (t = redist_priv_transports(); t->name != NULL; t++)
-    if (t->prepare != NULL) redist_priv_fail(v, t->prepare(p), "no memory for the plan's tables");
+#ifdef REDIST_PRIV_SHARES
+  redist_priv_fail(v, redist_priv_list_members(p), "no memory for the plan's tables");
+#endif
 #ifdef REDIST_PRIV_CHOOSES
   p->nodes = redist_priv_nodes_new(p->size);
   if (p->nodes == NULL) redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for the plan's tables");
