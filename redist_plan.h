@@ -6968,17 +6968,13 @@ REDIST_PRIV_COLD void redist_priv_take_comm(redist_plan *p, MPI_Comm comm, redis
 }
 
 /* Frees what is valid during creation only. */
-REDIST_PRIV_COLD void redist_priv_forget_peers(redist_priv_half *half) {
-  int64_t k;
-  for (k = 0; k < half->found; k++) redist_priv_place_peers_free(&half->peers[k]);
-  REDIST_FREE(half->peers);
-  half->peers = NULL;
-  half->found = 0;
-}
-
 REDIST_PRIV_COLD void redist_priv_forget_part(redist_priv_part *part) {
-  int side;
-  for (side = 0; side < 2; side++) redist_priv_forget_peers(&part->half[side]);
+  redist_priv_half *half;
+  for (half = part->half; half < part->half + 2; half++) {
+    while (half->found > 0) redist_priv_place_peers_free(&half->peers[--half->found]);
+    REDIST_FREE(half->peers);
+    half->peers = NULL;
+  }
   if (part->from != NULL) redist_priv_forget_sets(part->from);
   if (part->to != NULL) redist_priv_forget_sets(part->to);
 }
