@@ -1471,14 +1471,6 @@ REDIST_PRIV int redist_priv_let_progress(const redist_plan *p) {
              : REDIST_ERR_MPI;
 }
 
-REDIST_PRIV int redist_priv_post_all(redist_plan *p) {
-  const redist_priv_link *l;
-  int code = REDIST_OK;
-  for (l = redist_priv_links(); l->post != NULL && code == REDIST_OK; l++)
-    if (l->kinds & p->transport->links) code = l->post(p);
-  return code;
-}
-
 /* Progresses all links, one after the other. */
 REDIST_PRIV int redist_priv_poll(redist_plan *p, int *done) {
   const redist_priv_link *l;
@@ -1492,19 +1484,17 @@ REDIST_PRIV int redist_priv_poll(redist_plan *p, int *done) {
   return code == REDIST_OK && !*done ? redist_priv_let_progress(p) : code;
 }
 
-REDIST_PRIV_COLD void redist_priv_close_links(redist_plan *p) {
-  const redist_priv_link *l;
-  for (l = redist_priv_links(); l->post != NULL; l++)
-    if ((l->kinds & p->transport->links) && l->close != NULL) l->close(p);
-}
-
 /* Begins an execution, whose arrays are known. */
 REDIST_PRIV int redist_priv_begin(redist_plan *p) {
+  const redist_priv_link *l;
+  int code = REDIST_OK;
   REDIST_ASSERT(!p->failed && !p->active && p->transport != NULL);
   p->arrivals = p->named = 0;
   p->began = MPI_Wtime();
   p->active = REDIST_PRIV_ACTIVE;
-  return redist_priv_end_failed(p, redist_priv_post_all(p));
+  for (l = redist_priv_links(); l->post != NULL && code == REDIST_OK; l++)
+    if (l->kinds & p->transport->links) code = l->post(p);
+  return redist_priv_end_failed(p, code);
 }
 
 /* Progresses one plan; completes its execution when it can, and remembers the fastest. */
@@ -6871,14 +6861,6 @@ REDIST_PRIV_COLD int redist_priv_compile_copies(redist_plan *p) {
   return code;
 }
 
-/* Forgets all copies but those of what is local. */
-REDIST_PRIV_COLD void redist_priv_forget_copies(redist_plan *p) {
-  p->pool.steps = p->kept.steps;
-  p->pool.loops = p->kept.loops;
-  p->pool.offsets = p->kept.offsets;
-  p->pieces = p->copies.n = 0;
-}
-
 /* Decides what is staged, and allocates it. Local. */
 REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_error *v) {
   redist_priv_staging *s = p->staging;
@@ -6904,10 +6886,16 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_error *v) {
     redist_priv_fail(v, redist_priv_compile_copies(p), "no memory for the plan's copies");
 }
 
+/* Closes all links, and forgets all copies but those of what is local. */
 REDIST_PRIV_COLD void redist_priv_close_transport(redist_plan *p) {
+  const redist_priv_link *l;
   int side;
-  redist_priv_close_links(p);
-  redist_priv_forget_copies(p);
+  for (l = redist_priv_links(); l->post != NULL; l++)
+    if ((l->kinds & p->transport->links) && l->close != NULL) l->close(p);
+  p->pool.steps = p->kept.steps;
+  p->pool.loops = p->kept.loops;
+  p->pool.offsets = p->kept.offsets;
+  p->pieces = p->copies.n = 0;
   for (side = 0; side < REDIST_PRIV_SIDES; side++) REDIST_FREE(p->staging[side].memory);
   memset(p->staging, 0, sizeof p->staging);
   memset(&p->state, 0, sizeof p->state);
