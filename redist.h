@@ -2813,10 +2813,8 @@ REDIST_PRIV_COLD int redist_priv_next_held(const redist_layout *layout, int rank
 /* How a place is stored in its rank's array. O(places) where ranks hold several without offsets. */
 REDIST_PRIV_COLD redist_priv_storage redist_priv_storage_of(const redist_layout *layout,
                                                             int place) {
-  redist_priv_held_place held;
-  const int several = layout->ranks != NULL && layout->offsets == NULL;
-  memset(&held, 0, sizeof held);
-  held.place = several ? -1 : place - 1;
+  redist_priv_held_place held = redist_priv_before_first();
+  if (layout->ranks == NULL || layout->offsets != NULL) held.place = place - 1;
   while (redist_priv_next_held(layout, redist_priv_rank_at(layout, place), &held) &&
          held.place < place)
     continue;

@@ -6339,8 +6339,7 @@ REDIST_PRIV_COLD int redist_priv_phase_post(redist_plan *p) {
 
 REDIST_PRIV_COLD int redist_priv_phase_poll(redist_plan *p, int *done) {
   redist_priv_chain *c = &p->state.chain;
-  int code;
-  code = redist_priv_test(c->phase[c->at], done);
+  const int code = redist_priv_test(c->phase[c->at], done);
   if (code != REDIST_OK || !*done) return code;
   c->at = (c->at + 1) % c->phases;
   *done = c->at == 0;
