@@ -583,7 +583,7 @@ REDIST_API int redist_arena_adopt(redist_arena *arena, void *array, size_t bytes
 
 /* Makes an adopted array private again; its contents and its address stay. Collective over the
    arena's ranks, while none of its plans is started.
-   array: what this rank gave to redist_arena_adopt; NULL where it adopted nothing.
+   array: what this rank gave to redist_arena_adopt; where it adopted nothing, that or NULL.
    The same on every rank: REDIST_ERR_ARGUMENT (not adopted), _MISMATCH (ranks give arrays of
    different calls of redist_arena_adopt), _BUSY (a plan is started), _MPI. A NULL arena is reported
    on the calling rank only. */
@@ -7945,7 +7945,7 @@ REDIST_API int redist_arena_adopt(redist_arena *a, void *array, size_t bytes) {
   int code;
   if (a == NULL) return REDIST_ERR_ARGUMENT;
   most[0] = redist_priv_check_adopted(a, (char *)array, bytes);
-  most[1] = bytes > 0;
+  most[1] = array != NULL;
   code = redist_priv_reduce(a->comm, most, 2, MPI_MAX) == REDIST_OK ? (int)most[0] : REDIST_ERR_MPI;
   if (code != REDIST_OK || most[1] == 0) return code;
   while (k < a->home.adoptions && a->home.adopted[k].pages != NULL) k++;

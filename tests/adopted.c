@@ -447,6 +447,20 @@ static void check_island(void) {
   free(block);
 }
 
+/* Arrays without bytes are released like others, whatever the other ranks adopt. */
+static void check_empty(int owner) {
+  unsigned char *array = malloc(100);
+  const size_t bytes = test_rank() == owner ? 100 : 0;
+  const int adopted = redist_arena_adopt(arena, array, bytes);
+  const int released = redist_arena_release(arena, array);
+  const int again = redist_arena_release(arena, array);
+  test_case_all(adopted == REDIST_OK && released == REDIST_OK && again == REDIST_ERR_ARGUMENT &&
+                    redist_arena_adopt(arena, NULL, 0) == REDIST_OK,
+                "only rank %d has bytes: adopted %d, released %d, again %d", owner, adopted,
+                released, again);
+  free(array);
+}
+
 /* The exchange works after an adoption that failed, with rings. */
 static void check_no_room(void) {
   exchange *e = exchange_new(MPI_COMM_WORLD);
@@ -548,6 +562,7 @@ int main(int argc, char **argv) {
     check_heap();
     check_failures();
     check_island();
+    for (k = -1; k < test_size(); k++) check_empty(k);
     check_no_room();
     check_mistakes();
     check_free();
