@@ -570,8 +570,9 @@ REDIST_PRIV_BUILDER redist_layout redist_ghost_depth(redist_layout layout, int a
    it then applies to all axes, also to those that a later redist_with_ghosts gives ghosts. */
 REDIST_PRIV_BUILDER redist_layout redist_without_corners(redist_layout layout);
 /* Allows elements of a layout of boxes (of others: REDIST_ERR_LAYOUT) to lie in no box. No rank
-   owns such elements; where this layout is the source, their destinations are left unchanged. So a
-   halo exchange fills only those ghost cells that lie in other boxes. */
+   owns such elements; where this layout is the source, their destinations are left unchanged, but
+   for what its ghost cells contribute to a plan that combines. So a halo exchange fills only those
+   ghost cells that lie in other boxes. */
 REDIST_PRIV_BUILDER redist_layout redist_partial(redist_layout layout);
 /* Sets how many elements the local array has along an axis (a leading dimension), >= 0; it may
    differ from rank to rank. It must cover the low halo, what the rank owns, and the high halo up to
