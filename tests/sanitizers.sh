@@ -3,7 +3,7 @@
 # behaviour sanitizers. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/sanitizers.sh     (environment: MPICC, MPIEXEC, LINKED: see Makefile)
 tests=$(dirname "$0")
-flags="-std=c99 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -I$tests/.."
+flags="-std=c99 -O0 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -I$tests/.."
 
 serial_tests() {
     for name in $(awk '!/^#/ && $2 == 0 && $1 !~ /\.sh$/ { print $1 }' "$tests/list"); do
@@ -17,26 +17,18 @@ arguments_of() {
         move | portable) echo 60 0 1 100 ;;
         phases) echo 150 60 ;;
         plan_random | files) echo 5 40 ;;
-        plan_ghosts | plan_places) echo 10 ;;
+        plan_ghosts | plan_places) echo 6 ;;
         plan_parts) echo 4 ;;
-        checkpoints) echo 30 ;;
-        schedule) echo 12 ;;
-        ghosts) echo 300 ;;
-        copies) echo 1000 ;;
-        relabelling) echo 8 ;;
+        checkpoints) echo 12 ;;
+        schedule) echo 24 ;;
+        ghosts) echo 200 ;;
+        copies) echo 600 ;;
+        relabelling) echo 4 ;;
         parse) echo 10 ;;
-        runs) echo 200 ;;
+        runs) echo 80 ;;
         replicated) echo 200 ;;
-        views) echo 600 ;;
+        views) echo 300 ;;
         layouts) echo 200 ;;
-    esac
-}
-
-# Programs that take longer to compile than to run are not optimised.
-level_of() {
-    case $1 in
-        move | schedule) echo -O1 ;;
-        *) echo -O0 ;;
     esac
 }
 
@@ -55,7 +47,7 @@ compile() { # name, flags and files...
 # The implementations that programs of the Makefile's LINKED are linked with: with MPI, and without.
 implement() { # plan or serial
     printf '#define REDIST_IMPLEMENTATION\n#include "linked.h"\n' >"$work/$1.c"
-    compile "$1.o" -O0 -I"$tests" $([ "$1" = plan ] || echo -DTEST_SERIAL) -c "$work/$1.c"
+    compile "$1.o" -I"$tests" $([ "$1" = plan ] || echo -DTEST_SERIAL) -c "$work/$1.c"
 }
 
 build() { # name
@@ -63,8 +55,8 @@ build() { # name
         *" $1 "*)
             object=$work/serial.o
             if has_mpi "$1"; then object=$work/plan.o; fi
-            compile "$1" $(level_of "$1") -DREDIST_DECLARATIONS_ONLY "$tests/$1.c" "$object" ;;
-        *) compile "$1" $(level_of "$1") "$tests/$1.c" ;;
+            compile "$1" -DREDIST_DECLARATIONS_ONLY "$tests/$1.c" "$object" ;;
+        *) compile "$1" "$tests/$1.c" ;;
     esac
 }
 
