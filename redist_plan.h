@@ -1025,12 +1025,6 @@ typedef struct redist_priv_rings {
 /* A code of opening a home, worse than all errors: the system refuses files without names. */
 enum { REDIST_PRIV_REFUSED = 1000 };
 
-/* What REDIST_SHARED knows before it opens, and whether it has opened. */
-typedef struct {
-  redist_priv_home home;    /* of a plan without an arena */
-  redist_priv_rings *rings; /* NULL: it is not open */
-} redist_priv_sharing;
-
 /* What messages cost between ranks, in seconds. Concurrent messages cost the latency once. */
 typedef struct {
   double latency;
@@ -1292,7 +1286,7 @@ struct redist_plan {
   int failed;      /* an MPI call failed: messages may stay in flight for ever */
   int blocking;    /* the caller of the last start waits for its end */
   int synchronous; /* such executions call MPI_Alltoallv, which was measured to be faster */
-  int parts;       /* part[parts]: array a belongs to part a, or the only one */
+  int parts;       /* part[parts], after the plan: array a belongs to part a, or the only one */
   redist_priv_part *part;
   const redist_part *given; /* the caller's; valid during creation only */
   int64_t alignment; /* of blocks in messages: enough for every part's elements, at most 16 */
@@ -1339,8 +1333,9 @@ struct redist_plan {
     redist_priv_lanes lanes; /* REDIST_SHARED's, too */
     redist_priv_collective collective;
     redist_priv_chain chain;
-  } state; /* of the transport; zero when it opens */
-  redist_priv_sharing sharing;
+  } state;                        /* of the transport; zero when it opens */
+  redist_priv_home home;          /* REDIST_SHARED's, of a plan without an arena */
+  redist_priv_rings *rings;       /* NULL: REDIST_SHARED is not open */
   redist_priv_carriers *carriers; /* NULL: no rank carries messages */
   redist_plan *next;              /* started in the same arena */
   int64_t executions;             /* completed */
@@ -1463,7 +1458,7 @@ REDIST_PRIV_FAST void redist_priv_arrive_local(redist_plan *p) {
 /* While a rank waits for flags only, it must let MPI progress other messages of this process: some
    libraries do nothing when all requests are complete. */
 REDIST_PRIV int redist_priv_let_progress(const redist_plan *p) {
-  redist_priv_rings *r = p->sharing.rings;
+  redist_priv_rings *r = p->rings;
   int flag;
   if (r == NULL || ++r->polls % REDIST_PRIV_PROGRESS != 0) return REDIST_OK;
   return MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS
@@ -1564,7 +1559,7 @@ REDIST_PRIV_COLD int64_t redist_priv_machine(void) {
 /* The same for the node of a rank: this one, or any where the caller has said who shares nodes. */
 REDIST_PRIV_COLD int64_t redist_priv_node_number(const redist_plan *p, int rank) {
   const int each = p->options.node_ranks;
-  return each > 0 ? REDIST_PRIV_NODE_OF(rank, each) : p->sharing.home.machine;
+  return each > 0 ? REDIST_PRIV_NODE_OF(rank, each) : p->home.machine;
 }
 
 /* Whatever must be the same on every rank, as a sequence of named numbers. Ranks compare hashes of
@@ -2554,7 +2549,7 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_arr
 }
 
 REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p) {
-  int64_t bytes = p->sharing.rings != NULL ? p->sharing.rings->ring_bytes : 0;
+  int64_t bytes = p->rings != NULL ? p->rings->ring_bytes : 0;
   int side;
   for (side = 0; side < REDIST_PRIV_SIDES; side++) bytes += p->staging[side].bytes;
   return bytes;
@@ -2637,7 +2632,7 @@ REDIST_PRIV_APART void redist_priv_copy_local(redist_plan *p) {
 
 /* Whether what is local is copied last: the rank only fills rings, and receivers would wait. */
 REDIST_PRIV int redist_priv_fills_first(const redist_plan *p) {
-  const redist_priv_rings *r = p->sharing.rings;
+  const redist_priv_rings *r = p->rings;
   return r != NULL && p->blocking && !p->overwrites && !r->direct && p->carriers == NULL &&
          r->channels == p->peers && r->receives == 0;
 }
@@ -2935,7 +2930,7 @@ REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own) {
   const int bounded = REDIST_PRIV_CUTS && p->options.max_buffer > 0 && l->steps > 0;
   /* rings take the other half */
   const int64_t room =
-      bounded ? (int64_t)p->options.max_buffer / (p->sharing.rings != NULL ? 4 : 2) : INT64_MAX;
+      bounded ? (int64_t)p->options.max_buffer / (p->rings != NULL ? 4 : 2) : INT64_MAX;
   const int64_t eager = l->steps > 0 ? REDIST_EAGER_BYTES : REDIST_MAX_COUNT;
   int64_t k, place = REDIST_PRIV_LINE;
   int whole, code;
@@ -3262,10 +3257,9 @@ REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_pri
   return code == REDIST_OK ? redist_priv_displace(type, run->at[side] * stride) : code;
 }
 
-/* Replaces *type by types[n], one after another, and frees these. code: of making them. */
-REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *types, int n,
-                                             int code) {
-  MPI_Aint *at = REDIST_PRIV_ZEROED(MPI_Aint, n);
+/* Replaces *type by types[n], at at[n] bytes. code: of making them. */
+REDIST_PRIV_COLD int redist_priv_compose(MPI_Datatype *type, const MPI_Datatype *types,
+                                         const MPI_Aint *at, int n, int code) {
   int *ones = REDIST_PRIV_ALLOC(int, n);
   MPI_Datatype made = MPI_DATATYPE_NULL;
   int k;
@@ -3273,9 +3267,17 @@ REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *t
   for (k = 0; k < n && code == REDIST_OK; k++) ones[k] = 1;
   if (code == REDIST_OK)
     code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, types, &made), &made);
+  REDIST_FREE(ones);
+  return code;
+}
+
+/* The same, one after another; frees them. */
+REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *types, int n,
+                                             int code) {
+  MPI_Aint *at = REDIST_PRIV_ZEROED(MPI_Aint, n);
+  code = redist_priv_compose(type, types, at, n, code);
   redist_priv_types_free(types, n);
   REDIST_FREE(at);
-  REDIST_FREE(ones);
   return code;
 }
 
@@ -3648,7 +3650,7 @@ REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n) {
 /* Lists the members of the plan's home, if it may have one of its own: only where
    options.node_ranks puts a rank on this rank's node may it share memory. */
 REDIST_PRIV_COLD int redist_priv_list_members(redist_plan *p) {
-  redist_priv_home *h = &p->sharing.home;
+  redist_priv_home *h = &p->home;
   const int64_t own = redist_priv_node_number(p, p->rank);
   int64_t k;
   int n = 0;
@@ -4313,7 +4315,7 @@ REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h) {
 REDIST_PRIV int redist_priv_is_streamed(const redist_plan *p, const redist_priv_peer *peer,
                                         int64_t touched) {
   return peer->bytes >= REDIST_PRIV_STREAMED &&
-         (redist_priv_is_far(p->sharing.rings->home) || touched >= REDIST_STREAM_BYTES);
+         (redist_priv_is_far(p->rings->home) || touched >= REDIST_STREAM_BYTES);
 }
 
 /* Packs the next piece of a message into its slot of the ring, or unpacks it. */
@@ -4329,13 +4331,13 @@ REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel
    it receives. Streamed stores are fenced. */
 REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *channel) {
   const redist_priv_peer *peer = channel->peer;
-  const redist_priv_home *home = p->sharing.rings->home;
+  const redist_priv_home *home = p->rings->home;
   const redist_priv_spot *spot = channel->board->array;
   const double began = redist_priv_now(p);
   redist_priv_base base[2];
   int a;
   REDIST_ASSERT((channel->board->announced | (peer->own + 1)) ==
-                4 * p->sharing.rings->execution + 3); /* it has said where */
+                4 * p->rings->execution + 3); /* it has said where */
   for (a = 0; a < p->arrays; a++)
     p->pointers[2 * p->arrays + a] =
         redist_priv_at_spot(home, channel->there, spot[!peer->own * p->arrays + a]);
@@ -4350,7 +4352,7 @@ REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv
 
 /* Announces where this execution's arrays lie, and which of them are in the arena. */
 REDIST_PRIV void redist_priv_announce(const redist_plan *p) {
-  redist_priv_rings *r = p->sharing.rings;
+  redist_priv_rings *r = p->rings;
   redist_priv_board *board =
       (redist_priv_board *)(void *)(redist_priv_own_segment(r->home) + r->begin);
   redist_priv_spot *spot = board->array;
@@ -4369,14 +4371,14 @@ REDIST_PRIV void redist_priv_announce(const redist_plan *p) {
 /* The announcement of the other end of a message for this execution; 0: none yet. */
 REDIST_PRIV int64_t redist_priv_heard(const redist_plan *p, const redist_priv_channel *channel) {
   const int64_t announced = REDIST_PRIV_ACQUIRE(&channel->board->announced);
-  return announced / 4 == p->sharing.rings->execution ? announced : 0;
+  return announced / 4 == p->rings->execution ? announced : 0;
 }
 
 /* The way of a message: the one that the receiver prefers if that is possible. Combined messages of
    the same arrays take the same way in every execution. last: decides in any case. */
 REDIST_PRIV int redist_priv_way_of(const redist_plan *p, const redist_priv_channel *channel,
                                    int last) {
-  const redist_priv_rings *r = p->sharing.rings;
+  const redist_priv_rings *r = p->rings;
   const int64_t heard = channel->direct ? redist_priv_heard(p, channel) : 0;
   const int readable = channel->direct && (r->announced & 1);
   if (channel->way == REDIST_PRIV_PUSH && (heard & 2)) return REDIST_PRIV_PUSH;
@@ -4403,7 +4405,7 @@ REDIST_PRIV int redist_priv_may_fill(const redist_priv_channel *channel, int64_t
 /* Progresses a message that this rank sends. Fills one free slot of the ring at most, because other
    peers may need elements of the cache lines just read. Returns whether it did anything. */
 REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *channel, int last) {
-  const int64_t pieces = channel->peer->pieces, now = p->sharing.rings->execution;
+  const int64_t pieces = channel->peer->pieces, now = p->rings->execution;
   int64_t ahead;
   if (channel->done == pieces) return 0;
   ahead = channel->before + channel->done - REDIST_PRIV_ACQUIRE(&channel->slot->drained);
@@ -4430,7 +4432,7 @@ REDIST_PRIV int redist_priv_send(const redist_plan *p, redist_priv_channel *chan
 
 /* Progresses all messages that this rank sends, round-robin. */
 REDIST_PRIV void redist_priv_send_all(const redist_plan *p, int last) {
-  redist_priv_rings *r = p->sharing.rings;
+  redist_priv_rings *r = p->rings;
   int64_t k;
   int sent = 1;
   while (sent)
@@ -4440,7 +4442,7 @@ REDIST_PRIV void redist_priv_send_all(const redist_plan *p, int last) {
 
 /* Progresses a message that this rank receives. */
 REDIST_PRIV void redist_priv_receive(redist_plan *p, redist_priv_channel *channel) {
-  const int64_t pieces = channel->peer->pieces, now = p->sharing.rings->execution;
+  const int64_t pieces = channel->peer->pieces, now = p->rings->execution;
   int64_t filled, way;
   if (channel->done == pieces) return;
   while (channel->done < pieces) {
@@ -4460,7 +4462,7 @@ REDIST_PRIV void redist_priv_receive(redist_plan *p, redist_priv_channel *channe
 
 /* Before the local copies: pushes to receivers that have started. */
 REDIST_PRIV int redist_priv_rings_post(redist_plan *p) {
-  redist_priv_rings *r = p->sharing.rings;
+  redist_priv_rings *r = p->rings;
   int64_t k;
   r->execution++;
   for (k = 0; k < r->channels; k++) {
@@ -4485,7 +4487,7 @@ REDIST_PRIV int redist_priv_rings_push(redist_plan *p) {
 /* A sender is done when its arrays are free. In place, the ring must be empty, so that the next
    execution can pack everything before it unpacks anything. */
 REDIST_PRIV int redist_priv_rings_poll(redist_plan *p, int *done) {
-  redist_priv_rings *r = p->sharing.rings;
+  redist_priv_rings *r = p->rings;
   int64_t k;
   redist_priv_send_all(p, 1);
   for (k = 0; k < r->channels; k++) {
@@ -4502,10 +4504,10 @@ REDIST_PRIV int redist_priv_rings_poll(redist_plan *p, int *done) {
 
 /* A block that receivers still read stays allocated. */
 REDIST_PRIV_COLD void redist_priv_rings_close(redist_plan *p) {
-  redist_priv_rings *r = p->sharing.rings;
-  redist_priv_home_release(&p->sharing.home);
-  p->sharing.home.first = NULL;
-  p->sharing.rings = NULL;
+  redist_priv_rings *r = p->rings;
+  redist_priv_home_release(&p->home);
+  p->home.first = NULL;
+  p->rings = NULL;
   if (r != NULL && r->bytes > 0 && p->options.arena != NULL)
     r->abandoned = 1;
   else
@@ -4515,7 +4517,7 @@ REDIST_PRIV_COLD void redist_priv_rings_close(redist_plan *p) {
 /* Bytes of a ring slot. Plans take at most half of REDIST_RING_BYTES or of an arena's room; without
    an arena no more than they send, because making pages takes longer than filling them. */
 REDIST_PRIV_COLD int64_t redist_priv_piece_bytes(const redist_plan *p) {
-  const redist_priv_rings *r = p->sharing.rings;
+  const redist_priv_rings *r = p->rings;
   const int64_t slots = redist_priv_max(r->rings, 1) * REDIST_PRIV_SLOTS;
   const int64_t wanted =
       redist_priv_max(p->side[REDIST_PRIV_FROM].bytes, slots * REDIST_PRIV_SHORT);
@@ -4565,7 +4567,7 @@ REDIST_PRIV_COLD int64_t redist_priv_most_waste(const redist_plan *p,
    failure. */
 REDIST_PRIV_COLD int redist_priv_groups(const redist_plan *p, MPI_Group *group) {
   int code = MPI_Comm_group(p->comm, &group[0]);
-  if (code == MPI_SUCCESS) code = MPI_Comm_group(p->sharing.rings->home->comm, &group[1]);
+  if (code == MPI_SUCCESS) code = MPI_Comm_group(p->rings->home->comm, &group[1]);
   return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
@@ -4578,7 +4580,7 @@ REDIST_PRIV_COLD void redist_priv_groups_free(MPI_Group *group) {
 /* *number: a rank's number among the home's members; -1: it shares no memory with this one. */
 REDIST_PRIV_COLD int redist_priv_member_of(const redist_plan *p, const MPI_Group *group, int rank,
                                            int *number) {
-  const redist_priv_home *home = p->sharing.rings->home;
+  const redist_priv_home *home = p->rings->home;
   const redist_priv_member *m = NULL;
   int there = -1;
   const int code = MPI_Group_translate_ranks(group[0], 1, &rank, group[1], &there);
@@ -4590,7 +4592,7 @@ REDIST_PRIV_COLD int redist_priv_member_of(const redist_plan *p, const MPI_Group
 
 /* Creates the channels to peers that share memory with this rank. */
 REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p) {
-  redist_priv_rings *r = p->sharing.rings;
+  redist_priv_rings *r = p->rings;
   const int64_t own = redist_priv_node_number(p, p->rank);
   MPI_Group group[2] = {MPI_GROUP_NULL, MPI_GROUP_NULL};
   int64_t k;
@@ -4625,7 +4627,7 @@ REDIST_PRIV_COLD int redist_priv_are_equal(const redist_plan *p, const redist_pr
 
 /* Decides which sent messages may bypass their rings, and gives others that are equal one ring. */
 REDIST_PRIV_COLD void redist_priv_join_rings(const redist_plan *p) {
-  redist_priv_rings *r = p->sharing.rings;
+  redist_priv_rings *r = p->rings;
   int64_t k, j;
   for (k = r->receives; k < r->channels; k++) {
     redist_priv_channel *channel = &r->channel[k], *other = channel;
@@ -4679,7 +4681,7 @@ REDIST_PRIV_COLD int redist_priv_plan_ring(redist_plan *p, redist_priv_channel *
    another, though without an answer. Else it prefers the ring if cores share no cache, or are not
    close and the ring stays cached; else to pull. */
 REDIST_PRIV_COLD void redist_priv_write_slots(const redist_plan *p, int64_t at) {
-  redist_priv_rings *r = p->sharing.rings;
+  redist_priv_rings *r = p->rings;
   const int far = redist_priv_is_far(r->home);
   const int64_t cached = r->home->fetching > REDIST_PRIV_NOT_NEAR ? REDIST_PRIV_CACHED : 0;
   int64_t k;
@@ -4754,7 +4756,7 @@ redist_priv_storage_there(const redist_plan *p, redist_priv_board *board,
 
 /* Takes a block of shared memory from the arena, or opens one for this plan, and writes it. */
 REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p) {
-  redist_priv_rings *r = p->sharing.rings;
+  redist_priv_rings *r = p->rings;
   const int64_t head = redist_priv_board_bytes(p);
   int64_t k, piece, bytes;
   redist_priv_board *board;
@@ -4787,18 +4789,18 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p) {
 REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p) {
   const redist_priv_transport *messages = redist_priv_transport_of((int)redist_priv_by_messages(p));
   redist_arena *arena = p->options.arena;
-  redist_priv_home *home = arena != NULL ? &arena->home : &p->sharing.home;
+  redist_priv_home *home = arena != NULL ? &arena->home : &p->home;
   const redist_priv_carriers *c = p->carriers;
   const size_t bytes = sizeof(redist_priv_rings) + (size_t)p->peers * sizeof(redist_priv_channel);
   int code;
-  p->sharing.rings = (redist_priv_rings *)redist_priv_zeroed(1, bytes);
-  code = p->sharing.rings == NULL || home->size == 0 ? (int)REDIST_ERR_MEMORY
-         : c != NULL                                 ? c->code
-                                                     : (int)REDIST_OK;
+  p->rings = (redist_priv_rings *)redist_priv_zeroed(1, bytes);
+  code = p->rings == NULL || home->size == 0 ? (int)REDIST_ERR_MEMORY
+         : c != NULL                         ? c->code
+                                             : (int)REDIST_OK;
   if (arena == NULL) code = redist_priv_home_find(home, p->comm, code);
   if (code != REDIST_OK) return code;
-  p->sharing.rings->home = home;
-  p->sharing.rings->ring_bytes = c == NULL ? 0 : c->bytes;
+  p->rings->home = home;
+  p->rings->ring_bytes = c == NULL ? 0 : c->bytes;
   if (c == NULL && !p->ordered && messages->open != NULL) code = messages->open(p);
   if (code == REDIST_OK) code = redist_priv_find_near(p);
   return code == REDIST_OK ? redist_priv_write_block(p) : code;
@@ -4842,22 +4844,22 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
 /* Connects both ends of all messages, after all ranks have written their blocks; the plan may be
    freed only after all have connected. Of senders, only those that push need direct copies. */
 REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
-  const redist_priv_home *home = p->sharing.rings->home;
+  const redist_priv_home *home = p->rings->home;
   int64_t k;
   int code = REDIST_OK;
-  for (k = p->sharing.rings->receives; k < p->sharing.rings->channels; k++) {
-    redist_priv_channel *channel = &p->sharing.rings->channel[k];
+  for (k = p->rings->receives; k < p->rings->channels; k++) {
+    redist_priv_channel *channel = &p->rings->channel[k];
     if (channel->also == NULL &&
         redist_priv_is_streamed(p, channel->peer, p->side[REDIST_PRIV_FROM].touched))
       redist_priv_stream_steps(&p->pool, channel->steps, channel->end);
   }
-  for (k = 0; k < p->sharing.rings->channels && code == REDIST_OK; k++) {
-    redist_priv_channel *channel = &p->sharing.rings->channel[k];
+  for (k = 0; k < p->rings->channels && code == REDIST_OK; k++) {
+    redist_priv_channel *channel = &p->rings->channel[k];
     char *part = home->member[channel->there].segment;
     redist_priv_notice *notice =
         (redist_priv_notice *)(void *)part + home->member[channel->there].place;
     channel->board = (redist_priv_board *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->board));
-    if (k < p->sharing.rings->receives) {
+    if (k < p->rings->receives) {
       channel->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->slot));
       REDIST_ASSERT((char *)channel->slot > (char *)channel->board);
       channel->ring = (char *)channel->slot + channel->slot->ring;
@@ -4868,7 +4870,7 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
     }
     channel->direct &= !p->combines || channel->way == REDIST_PRIV_PULL;
     if (code == REDIST_OK && channel->direct &&
-        (k < p->sharing.rings->receives || channel->way == REDIST_PRIV_PUSH))
+        (k < p->rings->receives || channel->way == REDIST_PRIV_PUSH))
       code = redist_priv_compile_direct(p, channel);
   }
   return code;
@@ -4878,7 +4880,7 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
    cores, of an arena on the same ranks again if nothing was learned. Collective; may fail on some
    ranks only. */
 REDIST_PRIV_COLD int redist_priv_shared_connect(redist_plan *p) {
-  redist_priv_home *home = p->sharing.rings->home;
+  redist_priv_home *home = p->rings->home;
   int measured = REDIST_OK, code = REDIST_OK;
   if (p->options.arena == NULL) code = redist_priv_home_reach(home, 0);
   if ((p->options.arena == NULL || (p->borrows && home->distance > REDIST_PRIV_NO_ANSWER)) &&
@@ -5606,7 +5608,7 @@ REDIST_PRIV_COLD int redist_priv_unshared_create(redist_plan *p) {
 
 /* Lists all ranks of the node as members of the plan's home, which has fewer as yet. */
 REDIST_PRIV_COLD int redist_priv_list_node(redist_plan *p) {
-  redist_priv_home *h = &p->sharing.home;
+  redist_priv_home *h = &p->home;
   const int *first = p->nodes->first + p->nodes->node[p->rank];
   int k;
   if (p->options.arena != NULL) return REDIST_OK;
@@ -5621,7 +5623,7 @@ REDIST_PRIV_COLD int redist_priv_list_node(redist_plan *p) {
    where a carrier of this rank is none. */
 REDIST_PRIV_COLD int redist_priv_share_buffer(redist_plan *p) {
   redist_priv_carriers *c = p->carriers;
-  redist_priv_rings *r = p->sharing.rings;
+  redist_priv_rings *r = p->rings;
   char *segment = redist_priv_own_segment(r->home);
   redist_priv_board *board = (redist_priv_board *)(void *)(segment + r->begin);
   MPI_Group group[2] = {MPI_GROUP_NULL, MPI_GROUP_NULL};
@@ -5655,7 +5657,7 @@ REDIST_PRIV_COLD int redist_priv_nodes_open(redist_plan *p) {
 /* Connects all portions to their buffers, after all ranks have written theirs. */
 REDIST_PRIV_COLD int redist_priv_nodes_connect(redist_plan *p) {
   redist_priv_carriers *c = p->carriers;
-  const redist_priv_home *home = p->sharing.rings->home;
+  const redist_priv_home *home = p->rings->home;
   const int code = redist_priv_shared_connect(p);
   int64_t k;
   for (k = 0; c != NULL && k < c->portions && code == REDIST_OK; k++) {
@@ -6916,7 +6918,7 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, MPI_Comm comm,
       redist_priv_stage(p, v);
     if (v->code != REDIST_OK && p->options.method == REDIST_AUTO && outcome->unfit == REDIST_OK)
       outcome->unfit = v->code;
-    outcome->used = p->sharing.rings == NULL || p->sharing.rings->channels > 0 ||
+    outcome->used = p->rings == NULL || p->rings->channels > 0 ||
                     (p->carriers != NULL && p->carriers->sections > 0);
     if (v->code == REDIST_OK && t->create != NULL)
       redist_priv_fail(v, t->create(p), "no memory, or an MPI error, while making %s", t->name);
@@ -6930,7 +6932,7 @@ REDIST_PRIV_COLD void redist_priv_open_transport(redist_plan *p, MPI_Comm comm,
     }
     if (next == NULL || (outcome->used && outcome->unfit == REDIST_OK)) return;
     redist_priv_close_transport(p);
-    p->sharing.home.named |= outcome->unfit == REDIST_PRIV_REFUSED;
+    p->home.named |= outcome->unfit == REDIST_PRIV_REFUSED;
     p->transport = outcome->unfit == REDIST_PRIV_REFUSED ? t : next;
   }
 }
@@ -6979,11 +6981,10 @@ REDIST_PRIV_COLD void redist_priv_part_free(redist_priv_part *part) {
 REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   int k;
   if (p->transport != NULL) redist_priv_close_transport(p);
-  redist_priv_forget_members(&p->sharing.home);
+  redist_priv_forget_members(&p->home);
   for (k = 0; k < p->parts; k++) redist_priv_part_free(&p->part[k]);
   for (k = 0; k < 2; k++) REDIST_FREE(p->local.copies[k].copy);
   REDIST_FREE(p->nodes);
-  REDIST_FREE(p->part);
   REDIST_FREE(p->block);
   REDIST_FREE(p->product);
   REDIST_FREE(p->piece);
@@ -7145,7 +7146,7 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const r
                        ? "no memory for the plan's tables"
                        : "a plan that combines in place needs views with identical strides");
   if (v->code != REDIST_OK) return;
-  p->sharing.home.machine =
+  p->home.machine =
       p->options.arena != NULL ? p->options.arena->home.machine : redist_priv_machine();
 #ifdef REDIST_PRIV_SHARES
   redist_priv_fail(v, redist_priv_list_members(p), "no memory for the plan's tables");
@@ -7169,19 +7170,16 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm,
 #ifdef REDIST_PRIV_CHOOSES
   if (v->code == REDIST_OK && redist_priv_opens_first(p)) (void)redist_priv_estimate(p);
 #endif
-  if (p->sharing.rings == NULL) redist_priv_forget_members(&p->sharing.home);
+  if (p->rings == NULL) redist_priv_forget_members(&p->home);
 }
 
 /* An empty plan, for this rank of so many; NULL when memory is exhausted. */
 REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(int rank, int size, int parts,
                                                    const redist_options *options) {
-  redist_plan *p = REDIST_PRIV_ZEROED(redist_plan, 1);
+  redist_plan *p =
+      (redist_plan *)redist_priv_zeroed(1, sizeof *p + (size_t)parts * sizeof *p->part);
   if (p == NULL) return NULL;
-  p->part = REDIST_PRIV_ZEROED(redist_priv_part, parts);
-  if (p->part == NULL) {
-    REDIST_FREE(p);
-    return NULL;
-  }
+  p->part = (redist_priv_part *)(p + 1);
   p->parts = parts;
   p->comm = MPI_COMM_NULL;
   p->rank = rank;
@@ -7565,7 +7563,7 @@ REDIST_PRIV_COLD void redist_priv_add_stats(const redist_plan *p, redist_stats *
   const redist_priv_chain *c = &p->state.chain;
   int k;
   stats->buffer_bytes += redist_priv_buffer_bytes(p);
-  stats->shared_bytes += p->sharing.rings != NULL ? p->sharing.rings->bytes : 0;
+  stats->shared_bytes += p->rings != NULL ? p->rings->bytes : 0;
   if (p->transport->method == REDIST_MULTIPHASE) {
     for (k = 0; k < c->phases; k++) redist_priv_add_stats(c->phase[k], stats);
     return;
@@ -7659,7 +7657,7 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
   const redist_priv_chain *c = &p->state.chain;
   int k;
   fprintf(file, "  method    %s, %s\n", p->transport->name, redist_priv_why(p));
-  if (p->sharing.rings != NULL) redist_priv_print_cores(p->sharing.rings->home, file);
+  if (p->rings != NULL) redist_priv_print_cores(p->rings->home, file);
   redist_priv_print_seconds(p, file);
   redist_priv_print_carriers(p, file);
   for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < c->phases; k++) {
@@ -8251,21 +8249,17 @@ REDIST_PRIV_COLD int redist_priv_list_spans(redist_priv_spans *list, int rank) {
 REDIST_PRIV_COLD int redist_priv_join_spans(const redist_priv_spans *list, int side,
                                             MPI_Datatype *type) {
   const int n = (int)list->spans;
-  MPI_Datatype made, *types = REDIST_PRIV_ALLOC(MPI_Datatype, n);
+  MPI_Datatype *types = REDIST_PRIV_ALLOC(MPI_Datatype, n);
   MPI_Aint *at = REDIST_PRIV_ALLOC(MPI_Aint, n);
-  int *ones = REDIST_PRIV_ALLOC(int, n);
-  int k, code = types == NULL || at == NULL || ones == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  int k, code = types == NULL || at == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   for (k = 0; k < n && code == REDIST_OK; k++) {
     REDIST_ASSERT(k == 0 || list->span[k - 1].at[1] < list->span[k].at[1]);
     types[k] = list->type[2 * list->span[k].kind + side];
     at[k] = (MPI_Aint)(list->span[k].at[side] * list->bytes);
-    ones[k] = 1;
   }
-  if (code == REDIST_OK)
-    code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, types, &made), &made);
+  code = redist_priv_compose(type, types, at, n, code);
   REDIST_FREE(types);
   REDIST_FREE(at);
-  REDIST_FREE(ones);
   return code;
 }
 

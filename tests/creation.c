@@ -88,7 +88,7 @@ static void begin(generation_plan *g, int rank, int number, redist_arena *arena)
   g->layout[!back] = redist_layout_1d(redist_cyclic(n, now.ranks));
   wrong[rank] |= redist_plan_create(MPI_COMM_WORLD, &g->layout[0], &g->layout[1], MPI_DOUBLE,
                                     &options, &g->plan) != REDIST_OK ||
-                 g->plan->sharing.rings == NULL;
+                 g->plan->rings == NULL;
   if (wrong[rank]) return;
   for (k = 0; k < now.own; k++) g->held[0][k] = element(g, number, 0, rank, k);
   wrong[rank] |= redist_start(g->plan, g->held[0], g->held[1]) != REDIST_OK;

@@ -66,7 +66,7 @@ TEST_INSIDE int test_is_named(const redist_plan *plan) {
   (void)plan;
   return -1;
 #else
-  return plan->sharing.rings != NULL ? plan->sharing.home.named : -1;
+  return plan->rings != NULL ? plan->home.named : -1;
 #endif
 }
 

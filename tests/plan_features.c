@@ -239,8 +239,8 @@ static void check_predictions(void) {
       redist_priv_fit_network(noise, TIMES - 1, 131064, &plan->network);
       redist_priv_predict(plan, 0);
     }
-    if (code == REDIST_OK && plan->sharing.rings != NULL && k == 0) {
-      plan->sharing.rings->home->distance = 0;
+    if (code == REDIST_OK && plan->rings != NULL && k == 0) {
+      plan->rings->home->distance = 0;
       unmeasured = 1;
     }
     test_case_all(code == REDIST_OK && report_of(plan, text, sizeof text) &&

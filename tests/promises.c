@@ -712,8 +712,8 @@ static void check_streaming(void) {
   good = file != NULL && exchange_create(e) == REDIST_OK && is_method(e, REDIST_SHARED);
   memset(&peer, 0, sizeof peer);
   for (k = 0; k < sizeof far / sizeof *far && good; k++) {
-    e->plan->sharing.rings->home->distance = 321;
-    e->plan->sharing.rings->home->fetching = fetch[k];
+    e->plan->rings->home->distance = 321;
+    e->plan->rings->home->fetching = fetch[k];
     for (peer.bytes = 4095; peer.bytes <= 4096; peer.bytes++) {
       const int long_enough = peer.bytes == 4096;
       good = good && redist_priv_is_streamed(e->plan, &peer, 100) == (long_enough && far[k]) &&

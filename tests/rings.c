@@ -220,8 +220,8 @@ static void create_plans(int rank) {
   for (p = 0; p < plans(); p++) {
     m->wrong |= redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &m->plan[p]) !=
                 REDIST_OK;
-    for (k = 0; k < m->plan[p]->sharing.rings->channels && now.slots > 0; k++)
-      m->plan[p]->sharing.rings->channel[k].slots = now.slots;
+    for (k = 0; k < m->plan[p]->rings->channels && now.slots > 0; k++)
+      m->plan[p]->rings->channel[k].slots = now.slots;
   }
 }
 
@@ -399,7 +399,7 @@ static uint64_t mix_links(uint64_t hash, int rank) {
   int64_t k;
   int p;
   for (p = 0; p < plans(); p++) {
-    const redist_priv_rings *r = crew[rank].plan[p]->sharing.rings;
+    const redist_priv_rings *r = crew[rank].plan[p]->rings;
     hash = mix(hash, &crew[rank].plan[p]->active, sizeof crew[rank].plan[p]->active);
     for (k = 0; k < r->channels; k++) hash = mix(hash, &r->channel[k], sizeof r->channel[k]);
   }
@@ -472,8 +472,7 @@ static void remember(void *at, size_t bytes) {
 static void remember_plan(redist_plan *p) {
   remember(p->peer, (size_t)p->peers * sizeof *p->peer);
   remember(p->pointers, 2 * (size_t)p->arrays * sizeof *p->pointers);
-  remember(p->sharing.rings,
-           sizeof *p->sharing.rings + (size_t)p->peers * sizeof *p->sharing.rings->channel);
+  remember(p->rings, sizeof *p->rings + (size_t)p->peers * sizeof *p->rings->channel);
   remember(crew[p->rank].arena, sizeof *p->options.arena);
   remember(p, sizeof *p);
 }
