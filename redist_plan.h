@@ -4139,12 +4139,8 @@ REDIST_PRIV_COLD int redist_priv_check_adopted(const redist_arena *a, char *arra
   const redist_priv_home *h = &a->home;
   const redist_priv_pages pages = redist_priv_pages_of(array, bytes);
   const char *segment = h->size > 0 ? redist_priv_own_segment(h) - REDIST_PRIV_LINE : NULL;
-  int64_t k;
   if ((array == NULL && bytes > 0) || (uintptr_t)array > UINTPTR_MAX - bytes)
     return REDIST_ERR_ARGUMENT;
-  for (k = 0; k < h->adoptions; k++)
-    if (bytes > 0 && h->adopted[k].pages != NULL && h->adopted[k].array == array)
-      return REDIST_ERR_ARGUMENT;
   if (a->started != NULL) return REDIST_ERR_BUSY;
   if (h->size == 0 || h->member[h->rank].file < 0) return REDIST_ERR_MEMORY;
   return pages.bytes > 0 && pages.at < segment + h->member[h->rank].bytes &&
@@ -7938,33 +7934,51 @@ REDIST_API void *redist_arena_alloc(redist_arena *a, size_t bytes) {
   return memory;
 }
 
+/* How many arrays of at least so many bytes this rank has adopted at an address. *first: the first
+   one's number. */
+REDIST_PRIV_COLD int64_t redist_priv_adopted_at(const redist_priv_home *h, const void *array,
+                                                size_t least, int64_t *first) {
+  int64_t k, n = 0;
+  for (k = h->adoptions - 1; k >= 0; k--) {
+    const redist_priv_adopted *other = &h->adopted[k];
+    if (other->pages == NULL || other->array != (const char *)array || other->bytes < least)
+      continue;
+    *first = k;
+    n++;
+  }
+  return n;
+}
+
 REDIST_API int redist_arena_adopt(redist_arena *a, void *array, size_t bytes) {
   int64_t most[2], k = 0;
   int code;
   if (a == NULL) return REDIST_ERR_ARGUMENT;
   most[0] = redist_priv_check_adopted(a, (char *)array, bytes);
+  if (bytes > 0 && redist_priv_adopted_at(&a->home, array, 1, &k) > 0)
+    most[0] = REDIST_ERR_ARGUMENT;
   most[1] = array != NULL;
   code = redist_priv_reduce(a->comm, most, 2, MPI_MAX) == REDIST_OK ? (int)most[0] : REDIST_ERR_MPI;
   if (code != REDIST_OK || most[1] == 0) return code;
-  while (k < a->home.adoptions && a->home.adopted[k].pages != NULL) k++;
+  for (k = 0; k < a->home.adoptions && a->home.adopted[k].pages != NULL; k++) continue;
   return redist_priv_adopt(a, k, (char *)array, bytes);
 }
 
+/* Where a rank has adopted several arrays at one address, all but one of no bytes, it cannot tell
+   which of them is meant: its number counts only where no other rank knows. */
 REDIST_API int redist_arena_release(redist_arena *a, void *array) {
-  int64_t most[3] = {REDIST_OK, -1, INT64_MIN}; /* a code, the number, its negative */
-  int64_t k = 0;
+  /* a code; a number and its negative, of the only array there; of the first of several */
+  int64_t most[5] = {REDIST_OK, -1, INT64_MIN, -1, INT64_MIN}, *agreed = &most[1], k = 0, n;
   if (a == NULL) return REDIST_ERR_ARGUMENT;
-  while (k < a->home.adoptions &&
-         (a->home.adopted[k].pages == NULL || a->home.adopted[k].array != (char *)array))
-    k++;
-  if (array != NULL) most[1] = -(most[2] = -k);
-  if (array != NULL && k == a->home.adoptions) most[0] = REDIST_ERR_ARGUMENT;
+  n = array == NULL ? 0 : redist_priv_adopted_at(&a->home, array, 0, &k);
+  if (n > 0) most[n == 1 ? 1 : 3] = -(most[n == 1 ? 2 : 4] = -k);
+  if (array != NULL && n == 0) most[0] = REDIST_ERR_ARGUMENT;
   if (a->started != NULL) most[0] = REDIST_ERR_BUSY;
-  if (redist_priv_reduce(a->comm, most, 3, MPI_MAX) != REDIST_OK) return REDIST_ERR_MPI;
+  if (redist_priv_reduce(a->comm, most, 5, MPI_MAX) != REDIST_OK) return REDIST_ERR_MPI;
   if (most[0] != REDIST_OK) return (int)most[0];
-  if (most[1] < 0) return REDIST_ERR_ARGUMENT;
-  if (most[1] != -most[2]) return REDIST_ERR_MISMATCH;
-  redist_priv_release(&a->home, most[1]);
+  if (agreed[0] < 0) agreed = &most[3];
+  if (agreed[0] < 0) return REDIST_ERR_ARGUMENT;
+  if (agreed[0] != -agreed[1]) return REDIST_ERR_MISMATCH;
+  redist_priv_release(&a->home, agreed[0]);
   return REDIST_OK;
 }
 

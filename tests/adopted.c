@@ -461,6 +461,26 @@ static void check_empty(int owner) {
   free(array);
 }
 
+/* Ranks without bytes may give one address for several arrays; then the array that others release
+   counts, in whatever order. */
+static void check_same_address(void) {
+  char *array[2];
+  const int last = test_rank() == test_size() - 1;
+  int k, order, code = REDIST_OK;
+  for (order = 0; order < 2; order++) {
+    for (k = 0; k < 2; k++) {
+      array[k] = last && k == 1 ? array[0] : malloc(100);
+      if (code == REDIST_OK) code = redist_arena_adopt(arena, array[k], last && k == 0 ? 0 : 100);
+    }
+    for (k = 0; k < 2; k++)
+      if (code == REDIST_OK) code = redist_arena_release(arena, array[k ^ order]);
+    test_case_all(code == REDIST_OK &&
+                      (redist_arena_release(arena, array[0]) == REDIST_ERR_ARGUMENT),
+                  "an empty array at the address of another, order %d: code %d", order, code);
+    for (k = 0; k < 2 - last; k++) free(array[k]);
+  }
+}
+
 /* The exchange works after an adoption that failed, with rings. */
 static void check_no_room(void) {
   exchange *e = exchange_new(MPI_COMM_WORLD);
@@ -563,6 +583,7 @@ int main(int argc, char **argv) {
     check_failures();
     check_island();
     for (k = -1; k < test_size(); k++) check_empty(k);
+    check_same_address();
     check_no_room();
     check_mistakes();
     check_free();
