@@ -572,7 +572,8 @@ REDIST_API void *redist_arena_alloc(redist_arena *arena, size_t bytes);
    array from malloc, the heap. While the array is adopted, processes made by fork write to the same
    memory. Free it, or change its size, only after redist_arena_release, which would otherwise
    access memory that is gone. Not for arrays on the stack, in another arena, or in memory that MPI,
-   a device or a file has mapped or registered. Collective over the arena's ranks, while none of its
+   a device or a file has mapped or registered. (Compilers' address sanitizers report the reading of
+   what lies beside an array in its pages.) Collective over the arena's ranks, while none of its
    plans is started.
    array: this rank's.
    bytes: its size, >= 0. 0: this rank adopts nothing.
@@ -3970,7 +3971,7 @@ REDIST_PRIV_COLD size_t redist_priv_round_pages(size_t bytes) {
 REDIST_PRIV_COLD redist_priv_pages redist_priv_pages_of(char *array, size_t bytes) {
   const size_t before = (uintptr_t)array % (size_t)sysconf(_SC_PAGESIZE);
   redist_priv_pages pages = {NULL, 0};
-  if (bytes == 0) return pages;
+  if (array == NULL || bytes == 0) return pages;
   pages.at = array - before;
   pages.bytes = redist_priv_round_pages(before + bytes);
   return pages;
