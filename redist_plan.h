@@ -7173,8 +7173,8 @@ REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm,
 /* An empty plan, for this rank of so many; NULL when memory is exhausted. */
 REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(int rank, int size, int parts,
                                                    const redist_options *options) {
-  redist_plan *p =
-      (redist_plan *)redist_priv_zeroed(1, sizeof *p + (size_t)parts * sizeof *p->part);
+  const int64_t bytes = (int64_t)sizeof(redist_plan) + parts * (int64_t)sizeof(redist_priv_part);
+  redist_plan *p = (redist_plan *)redist_priv_zeroed(bytes, 1);
   if (p == NULL) return NULL;
   p->part = (redist_priv_part *)(p + 1);
   p->parts = parts;

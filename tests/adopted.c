@@ -474,8 +474,7 @@ static void check_same_address(void) {
     }
     for (k = 0; k < 2; k++)
       if (code == REDIST_OK) code = redist_arena_release(arena, array[k ^ order]);
-    test_case_all(code == REDIST_OK &&
-                      (redist_arena_release(arena, array[0]) == REDIST_ERR_ARGUMENT),
+    test_case_all(code == REDIST_OK && redist_arena_release(arena, array[0]) == REDIST_ERR_ARGUMENT,
                   "an empty array at the address of another, order %d: code %d", order, code);
     for (k = 0; k < 2 - last; k++) free(array[k]);
   }
