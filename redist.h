@@ -5517,7 +5517,7 @@ REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side
    part of the message that lies in a window of packed positions. Pieces of equal form share their
    steps. */
 typedef struct {
-  int32_t from, to;
+  uint32_t from, to; /* unsigned: nothing is spent on extending signs */
 } redist_priv_offset;
 
 typedef struct {
@@ -5627,8 +5627,8 @@ REDIST_PRIV_FAST int64_t redist_priv_least_element(const redist_priv_manner *w) 
 REDIST_PRIV int redist_priv_add_offset(redist_priv_pool *p, const int64_t *element, int64_t from,
                                        int64_t to) {
   redist_priv_offset at;
-  at.from = (int32_t)(from / element[0]);
-  at.to = (int32_t)(to / element[1]);
+  at.from = (uint32_t)(from / element[0]);
+  at.to = (uint32_t)(to / element[1]);
   return REDIST_PRIV_APPEND(p->offset, p->offsets, p->offset_room, at);
 }
 
@@ -5651,7 +5651,8 @@ REDIST_PRIV_COLD int redist_priv_add_offsets(redist_priv_compiler *c, const redi
 }
 
 REDIST_PRIV_COLD int redist_priv_compare_offsets(const void *a, const void *b) {
-  const int32_t x = ((const redist_priv_offset *)a)->to, y = ((const redist_priv_offset *)b)->to;
+  const int32_t x = (int32_t)((const redist_priv_offset *)a)->to,
+                y = (int32_t)((const redist_priv_offset *)b)->to;
   return (x > y) - (x < y);
 }
 
@@ -5671,14 +5672,32 @@ REDIST_PRIV_COLD int64_t redist_priv_option_reach(const redist_priv_option *all,
   return reach;
 }
 
+/* Begins a table at its least offsets: those that were added may lie before it, modulo 2^32. */
+REDIST_PRIV_COLD void redist_priv_settle_table(redist_priv_pool *pool, const int64_t *element,
+                                               redist_priv_option *table) {
+  redist_priv_offset *offset = pool->offset + table->offset;
+  int32_t from = (int32_t)offset->from, to = (int32_t)offset->to;
+  int64_t k;
+  for (k = 1; k < table->offsets; k++) {
+    if ((int32_t)offset[k].from < from) from = (int32_t)offset[k].from;
+    if ((int32_t)offset[k].to < to) to = (int32_t)offset[k].to;
+  }
+  for (k = 0; k < table->offsets; k++) {
+    offset[k].from -= (uint32_t)from;
+    offset[k].to -= (uint32_t)to;
+  }
+  table->from += from * element[0];
+  table->to += to * element[1];
+}
+
 /* Makes a table of the options of an axis: of repetitions begin <= k < end of those that are
-   periodic, and of all others if `others`; sorted by destination, from its first element on. */
+   periodic, and of all others if `others`; sorted by destination. */
 REDIST_PRIV_COLD int redist_priv_table_of(redist_priv_compiler *c, const redist_priv_option *all,
                                           int64_t n, redist_priv_loop period, int64_t begin,
                                           int64_t end, int others, redist_priv_option *table) {
   redist_priv_pool *p = c->pool;
   const int64_t first = p->offsets, *element = c->manner.element;
-  redist_priv_offset *offset, base;
+  redist_priv_offset *offset;
   int64_t k;
   int gaps, code = REDIST_OK;
   for (k = 0; k < n && code == REDIST_OK; k++) {
@@ -5689,19 +5708,15 @@ REDIST_PRIV_COLD int redist_priv_table_of(redist_priv_compiler *c, const redist_
   }
   if (code != REDIST_OK) return code;
   REDIST_ASSERT(p->offsets > first);
+  table->from = all->from;
+  table->to = all->to;
   table->offset = first;
   table->offsets = p->offsets - first;
   offset = p->offset + first;
   qsort(offset, (size_t)table->offsets, sizeof *offset, redist_priv_compare_offsets);
-  base = *offset;
-  table->from = all->from + base.from * element[0];
-  table->to = all->to + base.to * element[1];
+  redist_priv_settle_table(p, element, table);
   gaps = table->loop[0].n > 1 && table->loop[0].to != table->offsets * element[1];
-  for (k = 0; k < table->offsets; k++) {
-    offset[k].from -= base.from;
-    offset[k].to -= base.to;
-    gaps |= offset[k].to != k;
-  }
+  for (k = 0; k < table->offsets; k++) gaps |= offset[k].to != k;
   table->buffered =
       gaps || table->offsets * element[1] * table->loop[0].n < REDIST_PRIV_LONG
           ? 0
@@ -5759,7 +5774,7 @@ REDIST_PRIV int64_t redist_priv_segment_at(const redist_priv_runs *list, int64_t
 }
 
 /* Adds an element to the last table of the scattered axis, or to a new one if it lies too far from
-   where that begins. */
+   where that began. */
 REDIST_PRIV int redist_priv_extend_table(redist_priv_compiler *c, int64_t from, int64_t to) {
   const redist_priv_loop once = {1, 0, 0};
   const int64_t most = INT32_MAX * redist_priv_least_element(&c->manner);
@@ -5827,6 +5842,8 @@ REDIST_PRIV_COLD int redist_priv_list_runs(redist_priv_compiler *c, const redist
     code = tables ? redist_priv_extend_tables(c, run, at, from, to)
                   : redist_priv_add_options(c, run, REDIST_PRIV_LEVELS - 1, at, from, to);
   }
+  for (r = c->first[axis]; tables && r < c->options && code == REDIST_OK; r++)
+    redist_priv_settle_table(c->pool, w->element, &c->option[r]);
   return code;
 }
 
@@ -6158,7 +6175,7 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_policy *a, const red
 
 /* Gathers n units of an array into a tile, or scatters them. offset: one side's numbers in a table,
    every second one. */
-REDIST_PRIV_APART void redist_priv_pass_table(int64_t unit, int64_t scale, const int32_t *offset,
+REDIST_PRIV_APART void redist_priv_pass_table(int64_t unit, int64_t scale, const uint32_t *offset,
                                               int64_t n, char *array, char *tile, int scatters) {
   switch (unit == scale ? unit : 0) {
   case 4: REDIST_PRIV_PASS_UNITS(memcpy, 4, 4)
