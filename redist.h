@@ -5138,6 +5138,7 @@ typedef struct {
   int64_t offset, offsets; /* of a table: offset[offset], ..., of the pool: */
   int64_t scale[2];        /* in elements of so many bytes at the source and at the destination */
   int64_t buffered;        /* repetitions of the table that fill a tile without gaps; or 0 */
+  int64_t contiguous;      /* whether the table's units follow each other at the source */
   redist_priv_tiling tiling;
 } redist_priv_step;
 
@@ -5553,6 +5554,7 @@ REDIST_PRIV_COLD void redist_priv_pool_free(redist_priv_pool *pool) {
 typedef struct {
   redist_priv_loop loop[REDIST_PRIV_LEVELS]; /* the outermost first; n is 1 where there is none */
   int64_t from, to, offset, offsets, buffered;
+  int64_t stride; /* at the source, from each offset of the table to the next; 0: various */
 } redist_priv_option;
 
 /* What is copied, and how. */
@@ -5685,6 +5687,8 @@ REDIST_PRIV_COLD void redist_priv_settle_table(redist_priv_pool *pool, const int
   for (k = 0; k < table->offsets; k++) {
     offset[k].from -= (uint32_t)from;
     offset[k].to -= (uint32_t)to;
+    if (k == 1) table->stride = offset[k].from;
+    if (offset[k].from != k * table->stride) table->stride = 0;
   }
   table->from += from * element[0];
   table->to += to * element[1];
@@ -5943,6 +5947,7 @@ REDIST_PRIV_COLD int redist_priv_add_step(redist_priv_compiler *c, int ndim, con
   redist_priv_loop loops[REDIST_PRIV_MOST_LOOPS + 2];
   const redist_priv_loop once = {1, 0, 0};
   redist_priv_step s;
+  int64_t stride = 0;
   int d, k, turned = 0, code = REDIST_OK;
   memset(&s, 0, sizeof s);
   s.from = from;
@@ -5957,10 +5962,12 @@ REDIST_PRIV_COLD int redist_priv_add_step(redist_priv_compiler *c, int ndim, con
       s.offset = o->offset;
       s.offsets = o->offsets;
       s.buffered = o->buffered;
+      stride = o->stride * w->element[0];
     }
     for (k = 0; k < REDIST_PRIV_LEVELS; k++) redist_priv_insert_loop(&s, loops, o->loop[k]);
   }
   redist_priv_merge_loops(&s, loops);
+  s.contiguous = stride == s.unit;
   if (s.loops > 1 && s.offsets == 0 && s.unit == w->element[0] && s.unit < REDIST_PRIV_LINE)
     turned = redist_priv_turn_loops(&s, loops);
   s.inner = s.loops > 0 ? loops[s.loops - 1] : once;
@@ -6166,17 +6173,19 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_policy *a, const red
     }
 }
 
-#define REDIST_PRIV_PASS_UNITS(copy, bytes, scale)           \
-  for (; n > 0; n--, offset += 2, tile += bytes) {           \
-    char *at = array + (scale) * (int64_t)*offset;           \
-    copy(scatters ? at : tile, scatters ? tile : at, bytes); \
-  }                                                          \
+#define REDIST_PRIV_PASS_UNITS(copy, bytes, scale)                                 \
+  REDIST_PRIV_UNROLL(4)                                                            \
+  for (k = 0; k < n; k++) {                                                        \
+    char *at = array + (scale) * (int64_t)offset[2 * k], *next = tile + k * bytes; \
+    copy(scatters ? at : next, scatters ? next : at, bytes);                       \
+  }                                                                                \
   break;
 
 /* Gathers n units of an array into a tile, or scatters them. offset: one side's numbers in a table,
    every second one. */
 REDIST_PRIV_APART void redist_priv_pass_table(int64_t unit, int64_t scale, const uint32_t *offset,
                                               int64_t n, char *array, char *tile, int scatters) {
+  int64_t k;
   switch (unit == scale ? unit : 0) {
   case 4: REDIST_PRIV_PASS_UNITS(memcpy, 4, 4)
   case 8: REDIST_PRIV_PASS_UNITS(memcpy, 8, 8)
@@ -6186,20 +6195,24 @@ REDIST_PRIV_APART void redist_priv_pass_table(int64_t unit, int64_t scale, const
 }
 
 /* Combines the n units of a table with their destination, for `rows` repetitions at once, through
-   two tiles. */
+   two tiles; or one, where they arrived without gaps. */
 REDIST_PRIV void redist_priv_combine_units(const redist_priv_policy *a, const redist_priv_step *s,
                                            const redist_priv_offset *at, int64_t n,
                                            redist_priv_loop rows, const char *from, char *to) {
   const int64_t unit = s->unit, each = unit / a->element, bytes = each * a->there;
+  const int contiguous = s->contiguous && (rows.n == 1 || rows.from == n * unit);
   redist_priv_tile there, arrived;
   int64_t k = 0;
   do {
-    redist_priv_pass_table(unit, s->scale[0], &at->from, n, (char *)(uintptr_t)from + k * rows.from,
-                           arrived.bytes + k * n * unit, 0);
+    if (!contiguous)
+      redist_priv_pass_table(unit, s->scale[0], &at->from, n,
+                             (char *)(uintptr_t)from + k * rows.from, arrived.bytes + k * n * unit,
+                             0);
     redist_priv_pass_table(bytes, s->scale[1], &at->to, n, to + k * rows.to,
                            there.bytes + k * n * bytes, 0);
   } while (++k < rows.n);
-  a->function(arrived.bytes, there.bytes, rows.n * n * each, a->context);
+  a->function(contiguous ? from + at->from * s->scale[0] : arrived.bytes, there.bytes,
+              rows.n * n * each, a->context);
   for (k = 0; k < rows.n; k++)
     redist_priv_pass_table(bytes, s->scale[1], &at->to, n, to + k * rows.to,
                            there.bytes + k * n * bytes, 1);
