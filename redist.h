@@ -5684,6 +5684,7 @@ REDIST_PRIV_COLD void redist_priv_settle_table(redist_priv_pool *pool, const int
     if ((int32_t)offset[k].from < from) from = (int32_t)offset[k].from;
     if ((int32_t)offset[k].to < to) to = (int32_t)offset[k].to;
   }
+  table->stride = 0;
   for (k = 0; k < table->offsets; k++) {
     offset[k].from -= (uint32_t)from;
     offset[k].to -= (uint32_t)to;
