@@ -3258,18 +3258,28 @@ REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_pri
   return code == REDIST_OK ? redist_priv_displace(type, run->at[side] * stride) : code;
 }
 
-/* Replaces *type by types[n], at at[n] bytes. code: of making them. */
+/* Replaces *type by types[n], at at[n] bytes, which change. code: of making them. The struct begins
+   at its first element, and is displaced: MPICH 4.2's files abort where the parts of a displaced
+   struct follow each other. */
 REDIST_PRIV_COLD int redist_priv_compose(MPI_Datatype *type, const MPI_Datatype *types,
-                                         const MPI_Aint *at, int n, int code) {
+                                         MPI_Aint *at, int n, int code) {
   int *ones = REDIST_PRIV_ALLOC(int, n);
   MPI_Datatype made = MPI_DATATYPE_NULL;
+  MPI_Aint first = 0, extent;
   int k;
   if (code == REDIST_OK && (at == NULL || ones == NULL)) code = REDIST_ERR_MEMORY;
-  for (k = 0; k < n && code == REDIST_OK; k++) ones[k] = 1;
+  if (code == REDIST_OK && n > 0) {
+    if (MPI_Type_get_true_extent(*types, &first, &extent) != MPI_SUCCESS) code = REDIST_ERR_MPI;
+    first += at[0];
+  }
+  for (k = 0; k < n && code == REDIST_OK; k++) {
+    ones[k] = 1;
+    at[k] -= first;
+  }
   if (code == REDIST_OK)
     code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, types, &made), &made);
   REDIST_FREE(ones);
-  return code;
+  return code == REDIST_OK ? redist_priv_displace(type, first) : code;
 }
 
 /* The same, one after another; frees them. */
