@@ -5678,11 +5678,10 @@ REDIST_PRIV_COLD int64_t redist_priv_option_reach(const redist_priv_option *all,
 REDIST_PRIV_COLD void redist_priv_settle_table(redist_priv_pool *pool, const int64_t *element,
                                                redist_priv_option *table) {
   redist_priv_offset *offset = pool->offset + table->offset;
-  int32_t from = (int32_t)offset->from, to = (int32_t)offset->to;
-  int64_t k;
+  int64_t k, from = (int32_t)offset->from, to = (int32_t)offset->to;
   for (k = 1; k < table->offsets; k++) {
-    if ((int32_t)offset[k].from < from) from = (int32_t)offset[k].from;
-    if ((int32_t)offset[k].to < to) to = (int32_t)offset[k].to;
+    from = redist_priv_min(from, (int32_t)offset[k].from);
+    to = redist_priv_min(to, (int32_t)offset[k].to);
   }
   table->stride = 0;
   for (k = 0; k < table->offsets; k++) {
@@ -5941,20 +5940,17 @@ REDIST_PRIV_COLD int redist_priv_turn_loops(redist_priv_step *s, redist_priv_loo
   return 1;
 }
 
-/* Adds the step of a choice of options, one of each axis. */
-REDIST_PRIV_COLD int redist_priv_add_step(redist_priv_compiler *c, int ndim, const int64_t *chosen,
-                                          int64_t from, int64_t to) {
-  const redist_priv_manner *w = &c->manner;
-  redist_priv_loop loops[REDIST_PRIV_MOST_LOOPS + 2];
-  const redist_priv_loop once = {1, 0, 0};
+/* A step made of a choice along each axis, with all its loops, merged. */
+REDIST_PRIV_COLD redist_priv_step redist_priv_join_options(const redist_priv_compiler *c, int ndim,
+                                                           const int64_t *chosen,
+                                                           redist_priv_loop *loops) {
+  const int64_t *element = c->manner.element;
   redist_priv_step s;
   int64_t stride = 0;
-  int d, k, turned = 0, code = REDIST_OK;
+  int d, k;
   memset(&s, 0, sizeof s);
-  s.from = from;
-  s.to = to;
-  s.unit = s.scale[0] = w->element[0];
-  s.there = s.scale[1] = w->element[1];
+  s.unit = s.scale[0] = element[0];
+  s.there = s.scale[1] = element[1];
   for (d = 0; d < ndim; d++) {
     const redist_priv_option *o = &c->option[chosen[d]];
     s.from += o->from;
@@ -5963,12 +5959,25 @@ REDIST_PRIV_COLD int redist_priv_add_step(redist_priv_compiler *c, int ndim, con
       s.offset = o->offset;
       s.offsets = o->offsets;
       s.buffered = o->buffered;
-      stride = o->stride * w->element[0];
+      stride = o->stride * element[0];
     }
     for (k = 0; k < REDIST_PRIV_LEVELS; k++) redist_priv_insert_loop(&s, loops, o->loop[k]);
   }
   redist_priv_merge_loops(&s, loops);
   s.contiguous = stride == s.unit;
+  return s;
+}
+
+/* Adds the step of a choice of options, one of each axis. */
+REDIST_PRIV_COLD int redist_priv_add_step(redist_priv_compiler *c, int ndim, const int64_t *chosen,
+                                          int64_t from, int64_t to) {
+  const redist_priv_manner *w = &c->manner;
+  redist_priv_loop loops[REDIST_PRIV_MOST_LOOPS + 2];
+  const redist_priv_loop once = {1, 0, 0};
+  redist_priv_step s = redist_priv_join_options(c, ndim, chosen, loops);
+  int k, turned = 0, code = REDIST_OK;
+  s.from += from;
+  s.to += to;
   if (s.loops > 1 && s.offsets == 0 && s.unit == w->element[0] && s.unit < REDIST_PRIV_LINE)
     turned = redist_priv_turn_loops(&s, loops);
   s.inner = s.loops > 0 ? loops[s.loops - 1] : once;
