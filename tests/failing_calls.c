@@ -367,6 +367,7 @@ int main(int count, char **arguments) {
   if (test_size() != RANKS_OF_A_TREE) count_agreements();
   PMPI_Comm_free(&injected.telling);
   status = test_report_all("failing_calls");
-  MPI_Finalize();
+  /* Not MPI_Finalize, where UCX 1.18 aborts: messages are pending whose ends were never called. */
+  MPI_Abort(MPI_COMM_WORLD, status);
   return status;
 }
