@@ -68,13 +68,13 @@ PROBE_pdgemr2d = void pdgemr2d_(void); int main(void) { pdgemr2d_(); return 0; }
 
 EXAMPLES = $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 TESTS    = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
-OPTIMISED = plan_random
 PIECEMEAL = plan_random plan_bits
 NAMED     = plan_random arenas home own_memory
 SMALL     = plan_random plan_ghosts
 LEFT_OUT  = SMALL NO_SHARED NO_COLLECTIVES NO_SCHEDULED NO_NODES
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
-# Programs without hooks of their own are linked with one implementation; hello shows that none is needed.
+# Programs without hooks of their own are linked with one implementation; hello, which is not optimised, shows that none
+# is needed.
 LINKED   = $(filter-out hello,$(EXAMPLES)) advice arrivals built cart checked checkpoints darray errors failing_calls \
     failing_mpi ghosts grids index layouts left_out many_ranks move multiphase papers parse pdgemr2d phases plan_blocks plan_errors plan_ghosts \
     plan_parts plan_places plan_random ptran relabelling replicated reshaped schedule timed views wire
@@ -90,7 +90,7 @@ run: $(BUILD)/adi
 check: export MPICC := $(MPICC)
 check: export MPIEXEC := $(MPIEXEC)
 check: export LINKED := $(LINKED)
-check: examples $(TESTS:%=$(BUILD)/%) $(OPTIMISED:%=$(BUILD)/%.O3) $(PIECEMEAL:%=$(BUILD)/%.pieces) \
+check: examples $(TESTS:%=$(BUILD)/%) $(PIECEMEAL:%=$(BUILD)/%.pieces) \
     $(NAMED:%=$(BUILD)/%.named) $(SMALL:%=$(BUILD)/%.small) $(LEFT_OUT:%=$(BUILD)/left_out.%)
 	@sh tests/run $(BUILD) $(ONLY)
 
@@ -183,10 +183,10 @@ uninstall:
 	rm -rf '$(share)' '$(manuals)'/redist[._]*.3 '$(manuals)'/REDIST_*.3
 	rm -f $(HEADERS:%='$(installed)/include/%') '$(installed)/share/pkgconfig/redist.pc'
 
-# The implementation for examples, and that for tests, which checks what its functions rely on.
+# The implementation for examples, and that for tests, which checks what its functions rely on. Both are optimised alike.
 asserts = '-DREDIST_ASSERT(condition)=((condition) ? (void)0 : abort())'
 $(BUILD)/redist.o: OBJECT_FLAGS = $(CFLAGS)
-$(BUILD)/asserting.o: OBJECT_FLAGS = $(TEST_CFLAGS) $(asserts)
+$(BUILD)/asserting.o: OBJECT_FLAGS = $(patsubst -g,-g1,$(CFLAGS)) $(asserts)
 $(BUILD)/redist.o: source = <redist_plan.h>
 $(BUILD)/asserting.o: source = <tests/linked.h>
 $(BUILD)/redist.o $(BUILD)/asserting.o: $(HEADERS) $(wildcard tests/*.h)
@@ -208,12 +208,12 @@ $(BUILD)/$(1): $(2) $(4) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h bench
 endef
 declared = $(if $(filter $(1),$(LINKED)), -DREDIST_DECLARATIONS_ONLY)
 object   = $(if $(filter $(1),$(LINKED)),$(BUILD)/$(2).o)
-$(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c,$(CFLAGS)$(call declared,$(p)),$(call object,$(p),redist))))
 quick = $(subst -O1,-O0,$(TEST_CFLAGS))
+example_flags = $(if $(filter $(1),$(LINKED)),$(CFLAGS),$(quick))
+$(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c,$(call example_flags,$(p))$(call declared,$(p)),$(call object,$(p),redist))))
 test_flags = $(if $(filter $(1),$(BUSY)),$(TEST_CFLAGS),$(quick))
 asserting = $(if $(filter $(1),$(LINKED)),, $(asserts))
 $(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(call test_flags,$(p))$(call declared,$(p))$(call asserting,$(p)),$(call object,$(p),asserting))))
-$(foreach p,$(OPTIMISED),$(eval $(call program,$(p).O3,tests/$(p).c,$(CFLAGS))))
 $(foreach p,$(PIECEMEAL),$(eval $(call program,$(p).pieces,tests/$(p).c,$(quick) \
     -DREDIST_EAGER_BYTES=64 -DREDIST_FLIGHT_BYTES=200 -DREDIST_MAX_COUNT=1000 $(asserts))))
 $(foreach p,$(NAMED),$(eval $(call program,$(p).named,tests/$(p).c,$(quick) -DREDIST_NAMED_MEMORY $(asserts))))
