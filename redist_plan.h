@@ -2322,10 +2322,10 @@ REDIST_PRIV_COLD int redist_priv_keep_products(redist_plan *p, redist_priv_part 
       (const redist_priv_held_place *)redist_priv_find(to->place, to->places, sizeof *there,
                                                        product->place[REDIST_PRIV_TO]);
   const redist_priv_held_place *here = &part->half[REDIST_PRIV_FROM].place[product->held];
-  const int apart = here->begin + here->storage.size <= there->begin ||
-                    there->begin + there->storage.size <= here->begin;
-  int code = REDIST_OK;
+  int apart, code = REDIST_OK;
   REDIST_ASSERT(there != NULL);
+  apart = here->begin + here->storage.size <= there->begin ||
+          there->begin + there->storage.size <= here->begin;
   for (; product->number < images && code == REDIST_OK; product->number++) {
     redist_priv_message m = redist_priv_product_message(p, product);
     code = redist_priv_store_there(&m, REDIST_PRIV_TO, part->to, &there->storage);

@@ -110,7 +110,8 @@ static int mentions(const char *text, const char *number) {
 }
 
 /* axis NOT_SAID: the sentence need not name one; value NULL: need not quote one. */
-static void expect_told(const char *what, redist_layout x, int code, int axis, const char *value) {
+static void expect_reported(const char *what, redist_layout x, int code, int axis,
+                            const char *value) {
   char text[512] = "", wanted[32];
   int found = redist_layout_check(&x), explained = redist_layout_explain(&x, text, sizeof text);
   test_case(code == ANY_ERROR ? found != REDIST_OK : found == code, "%s: code %d, not %d", what,
@@ -126,7 +127,7 @@ static void expect_told(const char *what, redist_layout x, int code, int axis, c
 }
 
 static void expect(const char *what, redist_layout x, int code, int axis, const char *value) {
-  expect_told(what, x, code, axis, value);
+  expect_reported(what, x, code, axis, value);
   check_no_answers(&x, what);
 }
 
@@ -188,7 +189,7 @@ static void expect_entry(const char *what, redist_layout x, int code, int axis, 
   int64_t index[2] = {0, 0};
   redist_shape shape;
   int place, inside = 1;
-  expect_told(what, x, code, axis, value);
+  expect_reported(what, x, code, axis, value);
   for (place = 0; place < redist_layout_places(&x); place++)
     test_case(redist_layout_place_shape(&x, place, &shape) == 0, "%s: place %d has a shape", what,
               place);
@@ -230,10 +231,11 @@ static void expect_bad_lists(void) {
                "index[2] is -8");
   expect_entry("index 1 twice", beside(redist_lists(6, begin, index[2], 3)), REDIST_ERR_LAYOUT, 1,
                "index[1] and index[4] are 1, and no coordinate has index 3");
-  expect_told("ghosts beside owners",
-              redist_with_ghosts(redist_with_halo(beside(redist_owners(6, owner[0], 4)), 1, 1, 1),
-                                 1, REDIST_CLOSED),
-              REDIST_ERR_LAYOUT, 1, "ghost cells need one interval per process");
+  expect_reported("ghosts beside owners",
+                  redist_with_ghosts(redist_with_halo(beside(redist_owners(6, owner[0], 4)), 1, 1,
+                                                      1),
+                                     1, REDIST_CLOSED),
+                  REDIST_ERR_LAYOUT, 1, "ghost cells need one interval per process");
 }
 
 static void expect_unbuilt(void) {
@@ -369,9 +371,9 @@ static void expect_bad_ranks(void) {
   expect("first rank beyond all", redist_from_rank(fine(), INT_MAX), ANY_ERROR, NOT_SAID, NULL);
   expect("first rank of the lowest number", redist_from_rank(fine(), INT_MIN), REDIST_ERR_RANK,
          NOT_SAID, NULL);
-  expect_told("two replicas on rank 8", redist_replicated(redist_on_ranks(fine(), repeated), 2),
-              REDIST_ERR_RANK, NOT_SAID, "two replicas of place 1 are on rank 8");
-  expect_told("rank -7", redist_on_ranks(fine(), negative), REDIST_ERR_RANK, NOT_SAID, "-7");
+  expect_reported("two replicas on rank 8", redist_replicated(redist_on_ranks(fine(), repeated), 2),
+                  REDIST_ERR_RANK, NOT_SAID, "two replicas of place 1 are on rank 8");
+  expect_reported("rank -7", redist_on_ranks(fine(), negative), REDIST_ERR_RANK, NOT_SAID, "-7");
   expect("ranks that are not there", redist_on_ranks(fine(), NULL), ANY_ERROR, NOT_SAID, NULL);
 }
 

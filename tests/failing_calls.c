@@ -235,12 +235,12 @@ static int ended_alike(const trial *t) {
 
 /* The rank where a call failed reports it; failures to free types do not count. */
 static int codes_are_right(const trial *t) {
-  const int told = t->hit && test_rank() == t->bad_rank && t->call != CALL_Type_free;
+  const int reported = t->hit && test_rank() == t->bad_rank && t->call != CALL_Type_free;
   const int created = t->code[MAKE] == REDIST_OK, executed = t->code[RUN] == REDIST_OK;
   if (t->code[FREE] != REDIST_OK) return 0;
-  if (t->operation == MAKE && t->spreads) return !told || !created;
+  if (t->operation == MAKE && t->spreads) return !reported || !created;
   if (t->operation == RUN && t->spreads)
-    return created && (executed ? !told : t->code[RUN] == REDIST_ERR_MPI);
+    return created && (executed ? !reported : t->code[RUN] == REDIST_ERR_MPI);
   return executed && (created || t->operation == MAKE);
 }
 

@@ -53,10 +53,10 @@ static int hidden_n, prepared_n;
 
 /* Whether a failure has spread to this rank. */
 static int is_broken(void) {
-  int told = 0;
+  int heard = 0;
   if (injected.spreads && !injected.broken)
-    PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial, injected.telling, &told, MPI_STATUS_IGNORE);
-  injected.broken |= told;
+    PMPI_Iprobe(MPI_ANY_SOURCE, 2 * injected.trial, injected.telling, &heard, MPI_STATUS_IGNORE);
+  injected.broken |= heard;
   return injected.broken;
 }
 

@@ -518,7 +518,7 @@ static void check_bad_input(void) {
   MPI_Type_free(&gaps);
 }
 
-/* Memory that is exhausted at any allocation is told, and nothing is left behind. */
+/* Memory that is exhausted at any allocation is reported, and nothing is left behind. */
 static void check_memory(void) {
   const redist_layout layout =
       redist_section(redist_layout_2d(redist_block_cyclic(40, 4, 2), redist_block(9, 1)), 0, 1, 13,

@@ -260,7 +260,7 @@ static void check_case(test_random *r, pair *p, int number) {
     for (place = 0; place < p->side[side].table.places; place++) free(p->array[side][place]);
 }
 
-/* Mistakes are told with the axis and the values. */
+/* Mistakes are reported with the axis and the values. */
 static void check_mistakes(void) {
   static const struct {
     const char *text, *sentence;

@@ -479,7 +479,7 @@ static void check_storage(void) {
                 redist_layout_parse_size(NULL) == 0,
             "the storage of a text: %lu bytes", (unsigned long)redist_layout_parse_size(text));
   test_case(redist_layout_parse("9: cuts(0,3", &x, NULL, 0, NULL, 0) == REDIST_ERR_LAYOUT,
-            "a mistake is told before a lack");
+            "a mistake is reported before a lack");
   test_case(redist_layout_parse(text, &x, (char *)storage + 1, 100, message, sizeof message) ==
                     REDIST_ERR_ARGUMENT &&
                 strstr(message, "storage must be aligned to ") == message,

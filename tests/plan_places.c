@@ -52,7 +52,7 @@ static void draw_begins(test_random *r, side *s) {
     s->begin[place] = end[rank];
     end[rank] += t->alloc[place];
   }
-  /* what other ranks are told of a rank's places does not matter to it */
+  /* what other ranks hear of a rank's places does not matter to it */
   for (k = 0; k < t->places && s->listed; k++)
     if (t->ranks[k] != test_rank()) s->begin[k] = -(int64_t)k;
 }
@@ -756,7 +756,7 @@ static void check_lists(void) {
   redist_box *box = malloc((size_t)size * sizeof *box);
   redist_layout a, b;
   redist_plan *plan = NULL;
-  int64_t from[3] = {0}, to[6] = {0}, told[2];
+  int64_t from[3] = {0}, to[6] = {0}, shown[2];
   int code, good;
   memset(box, 0, (size_t)size * sizeof *box);
   for (k = 0; k < size; k++) {
@@ -768,16 +768,16 @@ static void check_lists(void) {
   a = redist_layout_1d(redist_cuts(cuts, size));
   b = redist_layout_boxes(1, &n, size, box);
   code = redist_plan_create(MPI_COMM_WORLD, &a, &b, MPI_INT64_T, NULL, &plan);
-  told[0] = shown_layouts(plan);
+  shown[0] = shown_layouts(plan);
   memset(cuts, -1, ((size_t)size + 1) * sizeof *cuts);
   memset(box, -1, (size_t)size * sizeof *box);
   free(cuts);
   free(box);
   for (k = 0; k < 3; k++) from[k] = 3 * test_rank() + k;
   if (code == REDIST_OK) code = redist_execute(plan, from, to);
-  told[1] = shown_layouts(plan);
+  shown[1] = shown_layouts(plan);
   redist_plan_free(&plan);
-  good = told[0] == told[1];
+  good = shown[0] == shown[1];
   for (k = 0; k < 3; k++) good = good && to[k] == 3 * ((test_rank() + 1) % size) + k;
   test_case_all(good && code == REDIST_OK, "cuts and boxes that are freed: code %d", code);
 }

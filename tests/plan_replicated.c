@@ -169,7 +169,7 @@ static void check(run *e, const setting *s) {
                 e->in_place ? ", in place" : "", e->fixed ? ", fixed" : "", code, e->message);
 }
 
-/* Ranks that do not agree on the copies are told so; a copy outside the communicator is refused. */
+/* Ranks that do not agree on the copies get a sentence; a copy outside the communicator is refused. */
 static void check_mistakes(void) {
   const int size = test_size();
   redist_layout from = redist_layout_1d(redist_whole(12)), to = from;

@@ -504,7 +504,7 @@ static void check_beyond(void) {
 }
 
 /* What the comment at redist_relabel says of 1,025 places: 0.2% less than Hsu's bound. */
-static void check_told_beyond(void) {
+static void check_reported_beyond(void) {
   const int64_t n = 100 * 1025 * 20, most = 100 * ceiling(10, 1025) * 1025 * 2;
   const int64_t kept =
       relabelled(redist_block_cyclic(n, 20, 1025), redist_block_cyclic(n, 2, 1025));
@@ -682,7 +682,7 @@ int main(int argc, char **argv) {
       check_rows_to_columns(&r, procs, widest, procs / 2);
     }
   if (largest > 16) check_beyond(); /* takes as long as all others */
-  check_told_beyond();
+  check_reported_beyond();
   check_in_turn();
   for (int k = 0; k < 12; k++) {
     redist_layout from = draw_grid(&r);

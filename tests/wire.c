@@ -316,7 +316,7 @@ static void check_axpby(int is_complex) {
   redist_plan_free(&plan);
 }
 
-/* ---- what is told and refused ---- */
+/* ---- what is reported and refused ---- */
 
 /* The report says how elements travel, and that another method replaces MPI_Alltoallw. */
 static void check_report(void) {
