@@ -76,8 +76,9 @@ BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 # Programs without hooks of their own are linked with one implementation; hello, which is not optimised, shows that none
 # is needed.
 LINKED   = $(filter-out hello,$(EXAMPLES)) advice arrivals built cart checked checkpoints darray errors failing_calls \
-    failing_mpi ghosts grids index layouts left_out many_ranks move multiphase papers parse pdgemr2d phases plan_blocks plan_errors plan_ghosts \
-    plan_parts plan_places plan_random ptran relabelling replicated reshaped schedule timed views wire
+    failing_mpi files ghosts grids home index layouts left_out many_ranks move multiphase papers parse pdgemr2d phases \
+    plan_bits plan_blocks plan_errors plan_ghosts plan_parts plan_places plan_random plan_replicated ptran relabelling \
+    replicated reshaped schedule small_shm timed views wire
 # Of the others, which compile everything, those that run for long; the rest is not optimised.
 BUSY     = $(LINKED) copies creation openmp portable rings runs
 

@@ -12,10 +12,9 @@
 #include "failing_calls.h"
 
 #include "failing_malloc.h"
+#include "hooks.h"
 
 #include "exchange.h"
-
-extern int64_t test_ring_bytes; /* linked.h */
 
 enum { PLAN, PLAN_IN_ARENA, ARENA, CALIBRATION, FILE_TYPES };
 enum { MAKE, RUN, FREE, OPERATIONS };

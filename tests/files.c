@@ -5,11 +5,8 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* Small counts are cut as those beyond an int are. */
-static int64_t test_max_count = INT32_MAX;
-#define REDIST_MAX_COUNT test_max_count
-
 #include "failing_malloc.h"
+#include "hooks.h"
 
 #include "oracle.h"
 

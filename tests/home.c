@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "failing_malloc.h"
-
-static int64_t test_ring_bytes = 1 << 20;
-#define REDIST_RING_BYTES test_ring_bytes
+#include "hooks.h"
 
 #include "exchange.h"
+#include "inside.h"
 
 /* Counts of MPI calls while a plan is created. */
 static int duplicates;
@@ -55,12 +54,9 @@ static void close_exchange(exchange *e, const redist_arena *arena) {
   int side, k;
   redist_plan_free(&e->plan);
   for (side = 0; side < 2; side++)
-    for (k = 0; k < e->count; k++) {
-      const uintptr_t at = (uintptr_t)e->held[side][k],
-                      memory = arena == NULL ? 0 : (uintptr_t)arena->memory;
-      if (at - memory >= (arena == NULL ? 0 : arena->bytes) && (side == 0 || !e->in_place))
+    for (k = 0; k < e->count; k++)
+      if (!test_lies_in(arena, e->held[side][k]) && (side == 0 || !e->in_place))
         free(e->held[side][k]);
-    }
   free(e);
 }
 
@@ -366,6 +362,7 @@ static void check_several(void) {
 
 int main(int count, char **arguments) {
   int status;
+  test_ring_bytes = 1 << 20;
   MPI_Init(&count, &arguments);
   check_costs();
   check_network();

@@ -5,6 +5,7 @@
 
 #ifdef REDIST_DECLARATIONS_ONLY
 void test_empty_arena(redist_arena *arena);
+int test_lies_in(const redist_arena *arena, const void *memory);
 void test_set_fetching(redist_arena *arena, int64_t nanoseconds);
 int test_is_alone(const redist_plan *plan);
 double test_seconds(const redist_plan *plan, redist_method method);
@@ -23,6 +24,11 @@ int64_t test_copied_in_place(const redist_plan *plan);
 
 /* What was allocated in it is free again; adopted arrays are not. */
 TEST_INSIDE void test_empty_arena(redist_arena *arena) { arena->used = 0; }
+
+/* Whether memory was allocated in an arena; NULL: in none. */
+TEST_INSIDE int test_lies_in(const redist_arena *arena, const void *memory) {
+  return arena != NULL && (uintptr_t)memory - (uintptr_t)arena->memory < arena->bytes;
+}
 
 /* The time to fetch what another core wrote, as measured; nothing where memory is not shared. */
 TEST_INSIDE void test_set_fetching(redist_arena *arena, int64_t nanoseconds) {

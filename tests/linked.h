@@ -3,12 +3,11 @@
 #include <stdint.h>
 
 int64_t test_piece_bytes = 262144, test_stream_bytes = 4194304; /* pieces.h, oracle.h */
-int64_t test_ring_bytes = 4194304;                              /* failing_calls.c */
 #define REDIST_PIECE_BYTES test_piece_bytes
 #define REDIST_STREAM_BYTES test_stream_bytes
-#define REDIST_RING_BYTES test_ring_bytes
 #define TEST_STATIC
 #include "failing_malloc.h"
+#include "hooks.h"
 #include "shapes.h"
 #ifdef TEST_SERIAL /* without MPI */
 #include "redist.h"

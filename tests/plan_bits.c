@@ -12,6 +12,8 @@
 #include "shapes.h"
 
 #include "redist_plan.h"
+
+#include "inside.h"
 #include "test_mpi.h"
 
 enum { PLANS = 2, ROUNDS = 3, MOST_CELLS = 1500, MOST_RANKS = 4, NEAR = 50, FAR_APART = 200 };
@@ -246,7 +248,7 @@ static int progress(redist_plan **plan, int *done, int tests, int round, int *co
 
 /* In the last round one rank starts when the others have waited long enough to do without it. */
 static int execute(run *u, redist_plan **plan, int round, int late) {
-  enum { LONG = 4 * REDIST_PRIV_TRIES };
+  enum { LONG = 80 }; /* tries: four times as many as a rank makes before it yields */
   int done[PLANS] = {0}, k, code = REDIST_OK;
   for (k = 0; k < PLANS; k++) fill(u, k);
   for (k = 0; k < (test_rank() * 5 + round * 3) % 4 * 30; k++) sched_yield();
@@ -299,9 +301,7 @@ static int create(run *u, const setting *s, redist_plan **plan, char *message, s
   options.cost.per_message = 1;
   options.cost.per_byte = 1e-6;
   test_piece_bytes = s->piece > 0 ? s->piece : 262144;
-  if (s->arena && arena->home.size > 0) {
-    arena->home.fetching = s->distance > 0 ? s->distance : REDIST_PRIV_FAR + 1;
-  }
+  if (s->arena) test_set_fetching(arena, s->distance > 0 ? s->distance : FAR_APART);
   for (k = 0; k < PLANS && code == REDIST_OK; k++)
     code = redist_plan_create(MPI_COMM_WORLD, &u->side[0].layout, &u->side[1].layout,
                               u->wire ? MPI_DOUBLE : MPI_UINT64_T, &options, &plan[k]);

@@ -4,9 +4,8 @@
 #include <sched.h>
 #include <stdint.h>
 
+#include "hooks.h"
 #include "pieces.h"
-static int64_t copied;
-#define REDIST_COPIED(bytes) (copied += (bytes))
 
 #include "replicas.h"
 #include "settings.h"
@@ -251,15 +250,15 @@ static void check_copies(int in_arena) {
          good && redist_plan_stats(out, &stats) == REDIST_OK;
   for (k = 0; k < N; k++) a[k] = k;
   for (k = 0; k < N; k++) b[k] = 0;
-  copied = 0;
+  test_copied = 0;
   good = good && redist_execute(out, a, b) == REDIST_OK;
-  good = good &&
-         (stats.method != REDIST_SHARED || copied == once * (test_rank() == 0 ? 1 + packs : 1));
+  good = good && (stats.method != REDIST_SHARED ||
+                  test_copied == once * (test_rank() == 0 ? 1 + packs : 1));
   for (k = 0; k < N; k++) good = good && b[k] == k;
   good = redist_execute(add, a, b) == REDIST_OK && good;
   for (k = 0; k < N; k++) good = good && b[k] == k * (1.0 + test_size());
   test_case_all(good, "one rank fills all replicas%s: %ld of %ld bytes copied",
-                in_arena ? ", arena" : "", (long)copied, (long)once);
+                in_arena ? ", arena" : "", (long)test_copied, (long)once);
   redist_plan_free(&out);
   redist_plan_free(&add);
   if (!in_arena) free(a);

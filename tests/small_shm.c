@@ -1,6 +1,8 @@
 /* Shared memory runs out while plans and arenas are created: those that fit use it, the others do
    without, and no rank dies. small_shm.sh runs this where /dev/shm is small; elsewhere all fit. MIT
    licence, see LICENSE. */
+#include <sys/statvfs.h>
+
 #include "redist_plan.h"
 #include "test_mpi.h"
 
