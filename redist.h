@@ -5036,20 +5036,47 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *p
   }
 }
 
-/* Functions that convert n numbers, of any alignment; where it is known that they are 16, compilers
-   make vectors of them. */
+/* Convert n numbers, of any alignment. */
+#define REDIST_PRIV_CONVERT_SOME(name, source, target)                            \
+  REDIST_PRIV_INLINE void name##_some(const char *REDIST_PRIV_RESTRICT from,      \
+                                      char *REDIST_PRIV_RESTRICT to, int64_t n) { \
+    int64_t k;                                                                    \
+    for (k = 0; k < n; k++) {                                                     \
+      source x;                                                                   \
+      target y;                                                                   \
+      memcpy(&x, from + k * (int64_t)sizeof x, sizeof x);                         \
+      y = (target)x;                                                              \
+      memcpy(to + k * (int64_t)sizeof y, &y, sizeof y);                           \
+    }                                                                             \
+  }
+
+REDIST_PRIV_CONVERT_SOME(redist_priv_narrow, double, float)
+REDIST_PRIV_CONVERT_SOME(redist_priv_widen, float, double)
+
+/* By vectors, if there are any: gcc 12.1 and 12.2 make some themselves, of two numbers that become
+   float and double again, and take them for unchanged. */
+REDIST_PRIV_INLINE void redist_priv_round_some(const char *REDIST_PRIV_RESTRICT from,
+                                               char *REDIST_PRIV_RESTRICT to, int64_t n) {
+  int64_t k = 0;
+#ifdef REDIST_PRIV_VECTORS
+  for (; k < n - 1; k += 2)
+    REDIST_PRIV_STORE(to + 8 * k, REDIST_PRIV_ROUND_2(REDIST_PRIV_LOAD(from + 8 * k)));
+#endif
+  for (; k < n; k++) {
+    double x;
+    float single;
+    memcpy(&x, from + 8 * k, sizeof x);
+    single = (float)x;
+#if defined __GNUC__ && !defined __clang__
+    __asm__("" : "+m"(single));
+#endif
+    x = (double)single;
+    memcpy(to + 8 * k, &x, sizeof x);
+  }
+}
+
+/* As functions. Where it is known that there are 16 numbers, compilers make vectors of them. */
 #define REDIST_PRIV_CONVERT(name, source, target)                                     \
-  REDIST_PRIV_INLINE void name##_some(const char *REDIST_PRIV_RESTRICT from,          \
-                                      char *REDIST_PRIV_RESTRICT to, int64_t n) {     \
-    int64_t k;                                                                        \
-    for (k = 0; k < n; k++) {                                                         \
-      source x;                                                                       \
-      target y;                                                                       \
-      memcpy(&x, from + k * (int64_t)sizeof x, sizeof x);                             \
-      y = (target)(float)x;                                                           \
-      memcpy(to + k * (int64_t)sizeof y, &y, sizeof y);                               \
-    }                                                                                 \
-  }                                                                                   \
   REDIST_PRIV void name(const void *from, void *to, int64_t n, void *context) {       \
     const char *at = (const char *)from;                                              \
     char *there = (char *)to;                                                         \
