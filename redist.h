@@ -5067,7 +5067,7 @@ REDIST_PRIV_INLINE void redist_priv_round_some(const char *REDIST_PRIV_RESTRICT 
     float single;
     memcpy(&x, from + 8 * k, sizeof x);
     single = (float)x;
-#if defined __GNUC__ && !defined __clang__
+#if defined __GNUC__ && __GNUC__ == 12 && !defined __clang__
     __asm__("" : "+m"(single));
 #endif
     x = (double)single;
