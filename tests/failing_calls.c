@@ -4,6 +4,7 @@
    spread (failing_calls.h): there only the failing rank must report an error. MIT licence, see
    LICENSE. */
 #define _XOPEN_SOURCE 600
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -366,7 +367,12 @@ int main(int count, char **arguments) {
   if (test_size() != RANKS_OF_A_TREE) count_agreements();
   PMPI_Comm_free(&injected.telling);
   status = test_report_all("failing_calls");
-  /* Not MPI_Finalize, where UCX 1.18 aborts: messages are pending whose ends were never called. */
+#ifdef MPICH_VERSION
+  /* Messages are pending whose ends were never called: UCX 1.18 aborts in MPI_Finalize then. What
+     was reported must have been read, or is lost. */
+  poll(NULL, 0, 300);
   MPI_Abort(MPI_COMM_WORLD, status);
+#endif
+  MPI_Finalize();
   return status;
 }
