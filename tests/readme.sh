@@ -247,7 +247,7 @@ write_program() { # snippet, spoil
     $after}
     redist_plan_free(&plan);
     MPI_Allreduce(&bad, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0) fprintf(stderr, "%d wrong", all);
+    if (rank == 0) fprintf(stderr, "%d wrong\\n", all);
     free(a), free(b);
     MPI_Finalize();
     return 0;
