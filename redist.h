@@ -4444,7 +4444,7 @@ typedef struct {
   redist_priv_runs *decoded; /* decoded[ndim]: of joined axes; NULL: none */
 } redist_priv_message;
 
-/* How the images of an axis are told apart: each has blocks of its own. */
+/* How the images of an axis are distinguished: each has blocks of its own. */
 typedef struct {
   unsigned char n, image[REDIST_PRIV_IMAGES];
 } redist_priv_image_kind;
@@ -5053,8 +5053,9 @@ REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *p
 REDIST_PRIV_CONVERT_SOME(redist_priv_narrow, double, float)
 REDIST_PRIV_CONVERT_SOME(redist_priv_widen, float, double)
 
-/* By vectors, if there are any: gcc 12.1 and 12.2 make some themselves, of two numbers that become
-   float and double again, and take them for unchanged. */
+/* Two at a time, by vectors, if there are any; in gcc 12 a single one goes through memory: 12.1 and
+   12.2 make vectors themselves, of numbers that become float and double again, and take them for
+   unchanged. */
 REDIST_PRIV_INLINE void redist_priv_round_some(const char *REDIST_PRIV_RESTRICT from,
                                                char *REDIST_PRIV_RESTRICT to, int64_t n) {
   int64_t k = 0;

@@ -549,7 +549,7 @@ static void check_combined(int distance) {
 }
 
 /* Rank 1 sends rank 0 all its elements, and is two executions ahead: the ring holds two messages,
-   the third waits, and what the first two were told stays. */
+   the third waits, and what was announced of the first two stays. */
 static void check_ahead(int distance) {
   enum { N = 10 };
   const redist_layout to = redist_layout_1d(redist_whole(N)), from = redist_from_rank(to, 1);

@@ -368,7 +368,7 @@ static void check_troubles(const char *name) {
   free_fields(&s);
 }
 
-/* Every allocation fails in turn, on each rank. */
+/* Every allocation fails once, on each rank. */
 static void check_memory(const char *name, int writers) {
   static test_fields s;
   static test_image x;

@@ -473,10 +473,7 @@ both_said() { # exit status, expected status, pattern, what
 }
 
 test_couple() {
-    if ! $MPIEXEC -n 1 true : -n 1 true >"$work/output" 2>&1 </dev/null; then # as that of Open MPI 5.0.7
-        skip 'couple, this mpiexec cannot start two programs'
-        return
-    fi
+    starts_two || { skip 'couple, this mpiexec cannot start two programs' && return; }
     coupled 0 '20 steps, error .*: right' 2 '' 3 ''
     coupled 0 ' 7 steps, error .*: right' 1 '--steps 7' 1 '--steps 100'
     coupled 0 ': right' 4 '--layout 31x23:cyclic(3)@2,cyclic@2' 3 '--layout 31x23:*,cuts(0,1,20,23)'

@@ -49,8 +49,8 @@ compile() { # MPI's C compiler, its Fortran compiler, -O1 or -O0
     limited "$2 fortran.f90" $2 -O1 -o fortran "$root/tests/fortran/fortran.f90" redist.o redist_f.o peer.o -lm
     limited "$2 paper.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -o paper "$root/tests/fortran/paper.f90" \
         redist.o redist_f.o
-    # COMMON is obsolescent in Fortran 2018; optimized once, since gfortran may then take what it is not told of for
-    # unchanged
+    # COMMON is obsolescent in Fortran 2018; optimized once, since gfortran may then take for unchanged
+    # what no declaration says is changed
     limited "$2 arrays.f90" $2 -cpp -ffree-line-length-none -std=gnu -Wall -Wextra -Werror $3 -o arrays \
         "$root/tests/fortran/arrays.f90" redist.o redist_f.o
     limited "$1 adi.c" $1 -std=c99 -O1 -DREDIST_DECLARATIONS_ONLY -I"$root" -o adi_c "$root/examples/adi.c" redist_f.o -lm

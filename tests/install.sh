@@ -70,6 +70,9 @@ runs() { # directory/program
     esac
 }
 
+# One program, in Fortran where there is a compiler: its library is compiled from C.
+choose_one() { case $programs in *solver*) programs=solver ;; *) programs=hello ;; esac; }
+
 check_compiled() { # how, Fortran sources, flags...
     how=$1
     shift
@@ -155,13 +158,13 @@ check_versions() {
     fi
 }
 
-# Every language once; what differs then is how redist is found, by Fortran where there is a compiler.
+# Every language once; what differs then is how redist is found.
 check_cmake() {
     components=
     case $programs in *solver*) components='COMPONENTS Fortran' ;; esac
     check_project installed "$work/place/include" "find_package(redist $(version_in_header) REQUIRED $components)" \
         -DCMAKE_PREFIX_PATH="$work/place"
-    case $programs in *solver*) programs=solver ;; *) programs=hello ;; esac
+    choose_one
     check_project subdirectory "$root" 'add_subdirectory("${TREE}/examples/packaging" redist)' -DTREE="$root"
     programs=hello
     check_project config "$root" 'find_package(redist REQUIRED OPTIONAL_COMPONENTS Fortran Rust)
@@ -212,7 +215,7 @@ if have pkg-config; then
     check 'the flags of redist.pc' test "$(flags --cflags | sed 's/ *$//')" = "-I$work/place/include"
     check 'the version of redist.pc' test "$(flags --modversion)" = "$(version_in_header)"
     every=$programs
-    case $programs in *solver*) programs=solver ;; *) programs=hello ;; esac
+    choose_one
     check_compiled 'by redist.pc' "$(flags --variable=fortrandir)" $(flags --cflags)
     programs=$every
 else

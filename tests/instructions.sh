@@ -55,7 +55,7 @@ judge() {
 }
 
 have valgrind || { skip 'no valgrind' && report; }
-$MPIEXEC -n 1 true : -n 1 true >"$work/output" 2>&1 || { skip 'this mpiexec cannot start two programs' && report; }
+starts_two || { skip 'this mpiexec cannot start two programs' && report; }
 $MPICC -std=c99 -O3 -g -I"${HEADERS:-$root}" -o "$work/instructions" "$tests/instructions.c" \
     >"$work/output" 2>&1 || fail 'instructions.c does not compile'
 $MPIEXEC -n 1 valgrind --tool=callgrind --callgrind-out-file="$work/out" \

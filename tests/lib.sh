@@ -14,6 +14,9 @@ passed=0 failed=0 skipped=0
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
+# Whether mpiexec can start two programs; that of Open MPI 5.0.7 cannot.
+starts_two() { $MPIEXEC -n 1 true : -n 1 true >"$work/output" 2>&1 </dev/null; }
+
 skip() { # why
     skipped=$((skipped + 1))
     echo "skipped: $1"

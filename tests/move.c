@@ -160,7 +160,7 @@ static int finds_elements(const test_table *t, const redist_layout *layout, int 
   return same;
 }
 
-/* Grids and allocations alone, so that a failure of these is told apart from one of the copying. */
+/* Grids and allocations alone, so that their failure can be distinguished from one of copying. */
 static void check_layouts(pair *p, int number) {
   int side, k, same = 1;
   for (side = 0; side < 2; side++) {

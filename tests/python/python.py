@@ -498,7 +498,7 @@ def bad_arrays(a, b):
 
 
 def test_bad_arrays():
-    """Every rank makes the mistake: it is told so, and the plan can be used."""
+    """Every rank makes the mistake: each gets the sentence, and the plan can be used."""
     rows, columns, a, b, wanted = equal_parts()
     with Plan(rows, columns) as plan:
         for what, (kind, sentence, source, destination) in bad_arrays(a, b).items():
