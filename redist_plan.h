@@ -204,7 +204,8 @@
 #define REDIST_PRIV_ROUNDS 8
 #define REDIST_PRIV_LEAST_TIMED 3
 #define REDIST_PRIV_MOST_TIMED 16
-#define REDIST_PRIV_SPARE 1048576 /* bytes of shared memory left to others; chosen */
+#define REDIST_PRIV_SPARE 1048576   /* bytes of shared memory left to others; chosen */
+#define REDIST_PRIV_COMMITTED 65536 /* bytes of it that a rank takes at a time; chosen */
 /* bytes from which messages to cores that share no cache are streamed; build/cycles */
 #define REDIST_PRIV_STREAMED 4096
 
@@ -983,6 +984,7 @@ typedef struct {
   int64_t machine; /* redist_priv_machine */
   int named;       /* the files of segments have names until all members have opened them */
   int rank, size;  /* this rank's number among the members; size 0: no home */
+  int sharing;     /* how many others share memory with this rank */
   redist_priv_member *member;
   redist_priv_swap *swap;          /* swap[size]: of identities */
   int64_t begin, end;              /* of the room, in an arena the same on every rank */
@@ -3790,6 +3792,7 @@ REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, i
   int r, introduced;
   redist_priv_member *m;
   h->comm = comm;
+  h->sharing = 0;
   if (code == REDIST_OK && !redist_priv_seems_free(REDIST_PRIV_LINE)) code = REDIST_ERR_MEMORY;
   if (code == REDIST_OK) {
     h->member[h->rank].file = redist_priv_make_file(h, &identity);
@@ -3804,6 +3807,7 @@ REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, i
   for (r = 0; r < h->size && code == REDIST_OK; r++) {
     m = &h->member[r];
     m->shares = r != h->rank && m->identity[1].machine == h->machine && m->identity[1].file >= 0;
+    h->sharing += m->shares;
     m->place = m->identity[1].place;
     m->file = m->shares ? redist_priv_open_file(h, &m->identity[1]) : m->file;
     code = m->shares && m->file < 0 ? refused : code;
@@ -3830,32 +3834,39 @@ REDIST_PRIV_FAST char *redist_priv_own_segment(const redist_priv_home *h) {
   return h->member[h->rank].segment;
 }
 
-/* Commits the pages of fresh memory, all zero; 0 where there are too few. Touching a page then
-   kills the process. If the system writes the page, as it reads from a file, that merely fails. */
-REDIST_PRIV_COLD int redist_priv_touch(void *memory, size_t bytes) {
-  FILE *zeros = fopen("/dev/zero", "rb");
-  size_t zeroed;
-  if (zeros == NULL) return 0;
-  setvbuf(zeros, NULL, _IONBF, 0);
-  zeroed = fread(memory, 1, bytes, zeros);
-  fclose(zeros);
-  return zeroed == bytes;
+/* Reads a file into fresh memory, or writes memory to one, and so commits pages of shared memory; 0
+   where there are too few: touching them would kill the process. Piece by piece, and not the last:
+   even if all ranks do so at once, some are left that MPI may be about to touch. */
+REDIST_PRIV_COLD int redist_priv_commit(const redist_priv_home *h, int file, int writes,
+                                        char *memory, size_t bytes) {
+  ssize_t done = 1;
+  size_t piece;
+  for (; bytes > 0 && done > 0; bytes -= piece) {
+    piece = bytes < REDIST_PRIV_COMMITTED ? bytes : REDIST_PRIV_COMMITTED;
+    if (!redist_priv_seems_free((h->sharing + (int64_t)1) * REDIST_PRIV_COMMITTED)) return 0;
+    done = writes ? write(file, memory, piece) : read(file, memory, piece);
+    piece = (size_t)redist_priv_max(done, 0);
+    memory += piece;
+  }
+  return done > 0;
 }
 
 /* Extends this rank's file, and maps it: its segment, zeroed, has `room` for plans, then `bytes`
    for arrays. */
 REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, int64_t bytes) {
-  const int file = h->member[h->rank].file;
+  const int file = h->member[h->rank].file, zeros = open("/dev/zero", O_RDONLY);
+  int good;
   h->begin = redist_priv_round_up(h->size * (int64_t)sizeof(redist_priv_notice), REDIST_PRIV_LINE) +
              REDIST_PRIV_PROBE_BYTES;
   h->end = h->begin + redist_priv_round_up(room, REDIST_PRIV_LINE);
   bytes += h->end + REDIST_PRIV_LINE;
-  if (!redist_priv_seems_free(bytes) ||
-      lseek(file, (off_t)bytes - 1, SEEK_SET) != (off_t)bytes - 1 || write(file, "", 1) != 1 ||
-      redist_priv_map(h, h->rank) != REDIST_OK ||
-      !redist_priv_touch(redist_priv_own_segment(h), (size_t)bytes - REDIST_PRIV_LINE))
-    return REDIST_ERR_MEMORY;
-  return REDIST_OK;
+  good =
+      zeros >= 0 && redist_priv_seems_free(bytes) &&
+      lseek(file, (off_t)bytes - 1, SEEK_SET) == (off_t)bytes - 1 && write(file, "", 1) == 1 &&
+      redist_priv_map(h, h->rank) == REDIST_OK &&
+      redist_priv_commit(h, zeros, 0, redist_priv_own_segment(h), (size_t)bytes - REDIST_PRIV_LINE);
+  if (zeros >= 0) close(zeros);
+  return good ? REDIST_OK : REDIST_ERR_MEMORY;
 }
 
 /* Maps the members' segments, after all ranks have opened theirs and found the others'. adopts: the
@@ -3993,22 +4004,17 @@ REDIST_PRIV_COLD off_t redist_priv_in_file(const redist_priv_home *h, int member
   return (off_t)(redist_priv_round_pages(h->member[member].bytes) + address);
 }
 
-/* Shares pages of this rank's. They are written first: lack of memory is an error then, and not a
-   signal. */
+/* Shares pages of this rank's. */
 REDIST_PRIV_COLD int redist_priv_share_pages(const redist_priv_home *h, redist_priv_pages pages) {
   const int file = h->member[h->rank].file;
   const off_t at = redist_priv_in_file(h, h->rank, (uintptr_t)pages.at);
   struct rlimit longest;
-  size_t done = 0;
-  ssize_t written = 1;
   if (getrlimit(RLIMIT_FSIZE, &longest) != 0 ||
       (uint64_t)at + pages.bytes > (uint64_t)longest.rlim_cur ||
-      !redist_priv_seems_free((int64_t)pages.bytes) || lseek(file, at, SEEK_SET) != at)
-    return REDIST_ERR_MEMORY;
-  for (; done < pages.bytes && written > 0; done += (size_t)redist_priv_max(written, 0))
-    written = write(file, pages.at + done, pages.bytes - done);
-  if (written <= 0 || mmap(pages.at, pages.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                           file, at) == MAP_FAILED)
+      !redist_priv_seems_free((int64_t)pages.bytes) || lseek(file, at, SEEK_SET) != at ||
+      !redist_priv_commit(h, file, 1, pages.at, pages.bytes) ||
+      mmap(pages.at, pages.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, at) ==
+          MAP_FAILED)
     return REDIST_ERR_MEMORY;
   return REDIST_OK;
 }

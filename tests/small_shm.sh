@@ -27,8 +27,8 @@ runs() { # ranks arguments
 user=
 namespace 1024 true 2>/dev/null || user=-r
 if namespace 1024 true 2>/dev/null; then
-    check '4 ranks with 48 MB' runs 4 2500 small
-    check '2 ranks with 48 MB' runs 2 500
+    check '4 ranks with 48 MB' runs 4 2500 some
+    check '2 ranks with 48 MB' runs 2 500 all
 else
     skip 'no mount namespaces here'
 fi
