@@ -4004,26 +4004,35 @@ REDIST_PRIV_COLD off_t redist_priv_in_file(const redist_priv_home *h, int member
   return (off_t)(redist_priv_round_pages(h->member[member].bytes) + address);
 }
 
-/* Shares pages of this rank's. */
+/* Frees pages in this rank's file. */
+REDIST_PRIV_COLD void redist_priv_punch(int file, off_t at, size_t bytes) {
+  enum { PUNCHES = 3 }; /* FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE */
+  if (sizeof(long) >= sizeof(int64_t))
+    (void)syscall(SYS_fallocate, file, PUNCHES, at, (off_t)bytes);
+}
+
+/* Shares pages of this rank's, or leaves them as they are. */
 REDIST_PRIV_COLD int redist_priv_share_pages(const redist_priv_home *h, redist_priv_pages pages) {
   const int file = h->member[h->rank].file;
   const off_t at = redist_priv_in_file(h, h->rank, (uintptr_t)pages.at);
   struct rlimit longest;
   if (getrlimit(RLIMIT_FSIZE, &longest) != 0 ||
       (uint64_t)at + pages.bytes > (uint64_t)longest.rlim_cur ||
-      !redist_priv_seems_free((int64_t)pages.bytes) || lseek(file, at, SEEK_SET) != at ||
-      !redist_priv_commit(h, file, 1, pages.at, pages.bytes) ||
-      mmap(pages.at, pages.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, at) ==
-          MAP_FAILED)
+      !redist_priv_seems_free((int64_t)pages.bytes) || lseek(file, at, SEEK_SET) != at)
     return REDIST_ERR_MEMORY;
-  return REDIST_OK;
+  if (redist_priv_commit(h, file, 1, pages.at, pages.bytes) &&
+      mmap(pages.at, pages.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, at) !=
+          MAP_FAILED)
+    return REDIST_OK;
+  redist_priv_punch(file, at, pages.bytes);
+  return REDIST_ERR_MEMORY;
 }
 
 /* Replaces shared pages by copies, and frees those in the file. Private pages of /dev/zero are
    anonymous memory. Without memory for them, the file's become private. */
 REDIST_PRIV_COLD void redist_priv_unshare_pages(const redist_priv_home *h,
                                                 redist_priv_pages pages) {
-  enum { MOVES_TO = 3, PUNCHES = 3 }; /* MREMAP_MAYMOVE | MREMAP_FIXED, and FALLOC_FL's */
+  enum { MOVES_TO = 3 }; /* MREMAP_MAYMOVE | MREMAP_FIXED */
   const int file = h->member[h->rank].file, zeros = open("/dev/zero", O_RDWR);
   const off_t at = redist_priv_in_file(h, h->rank, (uintptr_t)pages.at);
   void *copy = MAP_FAILED;
@@ -4032,8 +4041,7 @@ REDIST_PRIV_COLD void redist_priv_unshare_pages(const redist_priv_home *h,
   if (copy != MAP_FAILED) {
     memcpy(copy, pages.at, pages.bytes);
     if (syscall(SYS_mremap, copy, pages.bytes, pages.bytes, MOVES_TO, pages.at) != -1) {
-      if (sizeof(long) >= sizeof(int64_t))
-        (void)syscall(SYS_fallocate, file, PUNCHES, at, (off_t)pages.bytes);
+      redist_priv_punch(file, at, pages.bytes);
       return;
     }
     munmap(copy, pages.bytes);

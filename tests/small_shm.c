@@ -7,7 +7,7 @@
 #include "redist_plan.h"
 #include "test_mpi.h"
 
-enum { PLANS = 8, ARENAS = 2, ARENA_BYTES = 20000000, TIMES = 8, LEFT = 1 << 20 };
+enum { PLANS = 8, ARENAS = 2, ARENA_BYTES = 20000000, TIMES = 3, LEFT = 1 << 20 };
 
 static double element(int64_t i, int64_t j, int round) { return (double)(i * 100000 + j + round); }
 
@@ -91,6 +91,12 @@ static void print_taken(void) {
   if (test_rank() == 0) printf("taken: %lld kB\n", taken);
 }
 
+/* Bytes of /dev/shm that are free. */
+static double room_left(void) {
+  struct statvfs memory;
+  return statvfs("/dev/shm", &memory) == 0 ? (double)memory.f_bavail * (double)memory.f_frsize : 0;
+}
+
 /* What a thread sees: the least room in /dev/shm, in bytes, until `ends` is set. */
 typedef struct {
   int ends;
@@ -99,24 +105,48 @@ typedef struct {
 
 static void *look(void *given) {
   watch *w = given;
-  struct statvfs memory;
   while (!__atomic_load_n(&w->ends, __ATOMIC_ACQUIRE)) {
-    const double room =
-        statvfs("/dev/shm", &memory) == 0 ? (double)memory.f_bavail * (double)memory.f_frsize : 0;
+    const double room = room_left();
     w->least = w->least < room ? w->least : room;
   }
   return NULL;
 }
 
-/* Arenas for which there is too little are made at once by all ranks, and still leave some to MPI,
-   which dies where it touches a page too many. */
-static void check_what_is_left(void) {
+/* Arrays that all ranks adopt at once: if they do not fit, nothing stays shared. */
+static void check_adoption(int fits) {
+  unsigned char *array = malloc(ARENA_BYTES);
+  redist_arena *arena;
+  double before;
+  size_t b;
+  int good;
+  memset(array, 5, ARENA_BYTES);
+  redist_arena_create(MPI_COMM_WORLD, 0, &arena);
+  MPI_Barrier(MPI_COMM_WORLD);
+  before = room_left();
+  MPI_Barrier(MPI_COMM_WORLD);
+  good =
+      redist_arena_adopt(arena, array, ARENA_BYTES) == (fits ? (int)REDIST_OK : REDIST_ERR_MEMORY);
+  if (fits) good = good && redist_arena_release(arena, array) == REDIST_OK;
+  MPI_Barrier(MPI_COMM_WORLD);
+  test_case_all(good && room_left() > before - LEFT, "%.0f bytes fewer after adopting",
+                before - room_left());
+  for (b = 0, good = 1; b < ARENA_BYTES; b += 1000) good = good && array[b] == 5;
+  test_case_all(redist_arena_free(&arena) == REDIST_OK && good, "the array stays as it was");
+  free(array);
+}
+
+/* Arenas and arrays for which there may be too little are shared at once by all ranks, and still
+   leave some to MPI, which dies where it touches a page too many. */
+static void check_what_is_left(int fits) {
   watch w = {0, 1e300};
   pthread_t thread;
   const int looks = test_rank() == 0;
   int k;
   if (looks && pthread_create(&thread, NULL, look, &w) != 0) abort();
-  for (k = 0; k < TIMES; k++) check_arenas();
+  for (k = 0; k < TIMES; k++) {
+    check_arenas();
+    check_adoption(fits);
+  }
   __atomic_store_n(&w.ends, 1, __ATOMIC_RELEASE);
   if (looks) pthread_join(thread, NULL);
   test_case_all(!looks || w.least >= LEFT, "%.0f bytes of /dev/shm are left", w.least);
@@ -125,7 +155,7 @@ static void check_what_is_left(void) {
 /* Arguments: the length of the matrix; "some" of its plans fit into a small /dev/shm, or "all". Or
    "taken". */
 int main(int count, char **arguments) {
-  int status, shared;
+  int status, shared, fits;
   MPI_Init(&count, &arguments);
   if (count > 1 && strcmp(arguments[1], "taken") == 0) {
     print_taken();
@@ -134,9 +164,10 @@ int main(int count, char **arguments) {
   shared = check_plans(count > 1 ? atoi(arguments[1]) : 500);
   check_arenas();
   if (count > 2) {
-    check_what_is_left();
-    test_case_all(shared > 0 && (shared == PLANS) == (strcmp(arguments[2], "all") == 0),
-                  "%d of %d plans use shared memory", shared, PLANS);
+    fits = strcmp(arguments[2], "all") == 0;
+    check_what_is_left(fits);
+    test_case_all(shared > 0 && (shared == PLANS) == fits, "%d of %d plans use shared memory",
+                  shared, PLANS);
   }
   status = test_report_all("small_shm");
   MPI_Finalize();
