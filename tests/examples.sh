@@ -9,7 +9,7 @@ expect() {
     status=$1 pattern=$2 ranks=$3 program=$4
     shift 4
     for _ in 1 2 3; do # MPICH's mpiexec may write to a program that has ended: SIGPIPE, 141, ends it then
-        timeout -k 5 20 $MPIEXEC -n "$ranks" $YIELDING "$BUILD/$program" "$@" >"$work/output" 2>&1 </dev/null
+        timeout -k 5 60 $MPIEXEC -n "$ranks" $YIELDING "$BUILD/$program" "$@" >"$work/output" 2>&1 </dev/null
         got=$?
         [ "$got" -eq 141 ] || break
     done
@@ -462,7 +462,7 @@ test_transpose() {
 
 # coupled STATUS PATTERN RANKS OPTIONS RANKS OPTIONS: the air and the sea under one mpiexec; both print a match
 coupled() {
-    timeout -k 5 20 $MPIEXEC -n "$3" $YIELDING "$BUILD/couple" --role air $4 : \
+    timeout -k 5 60 $MPIEXEC -n "$3" $YIELDING "$BUILD/couple" --role air $4 : \
         -n "$5" $YIELDING "$BUILD/couple" --role sea $6 >"$work/output" 2>&1 </dev/null
     both_said $? "$1" "$2" "couple $4 on $3 ranks, $6 on $5 ranks"
 }
@@ -486,7 +486,7 @@ test_couple() {
     coupled 1 "the layout of the sea, 60x40:block,\*: column 12: expected '@'" 1 '' 2 '--layout 60x40:block,*'
     coupled 1 'the layout of the air, .*: needs ranks beyond the 2 of its program' 2 '--layout 60x40:*,block@3' 3 ''
     expect 1 'couple, sea: there must be two programs' 2 couple --role sea
-    timeout -k 5 20 $MPIEXEC -n 1 $YIELDING "$BUILD/couple" --role air : \
+    timeout -k 5 60 $MPIEXEC -n 1 $YIELDING "$BUILD/couple" --role air : \
         -n 1 $YIELDING "$BUILD/couple" --role land >"$work/output" 2>&1 </dev/null
     [ $? -eq 2 ] && grep -q "couple: --role needs one of air sea, not 'land'" "$work/output"
     count $? 'couple: an error in the options of one program'
@@ -498,11 +498,11 @@ test_couple() {
 spawned() {
     program=$1
     shift
-    timeout -k 5 20 "$@" -n 2 "$program" --role sea --spawn 3 >"$work/output" 2>&1 </dev/null
+    timeout -k 5 60 "$@" -n 2 "$program" --role sea --spawn 3 >"$work/output" 2>&1 </dev/null
     got=$?
     ! grep -q 'this MPI cannot start programs' "$work/output" || return 1
     both_said $got 0 'of 5: 20 steps, error .*: right' 'couple --role sea --spawn 3 on 2 ranks'
-    timeout -k 5 20 "$@" -n 1 "$program" --role air --spawn 2 --layout '60x40: *, *' \
+    timeout -k 5 60 "$@" -n 1 "$program" --role air --spawn 2 --layout '60x40: *, *' \
         --spawned-layout '70x40: *, cyclic@2' \
         >"$work/output" 2>&1 </dev/null
     both_said $? 1 'axis 0: the source has extent 60, the destination 70' 'couple --spawn with other extents'

@@ -260,7 +260,7 @@ compiles() { # snippet, spoil
     $MPICC -std=c99 -Wall -Wextra -Werror -Wno-unused -I"$root" -o program program.c "$object"
 }
 
-runs() { timeout -k 5 30 $MPIEXEC -n 4 $YIELDING ./program >/dev/null 2>said && cat said && grep -qx '0 wrong' said; }
+runs() { timeout -k 5 60 $MPIEXEC -n 4 $YIELDING ./program >/dev/null 2>said && cat said && grep -qx '0 wrong' said; }
 
 check_snippet() { # snippet: runs, and does not when it is spoilt
     name=$(head -n 1 "$1" | sed -n 's|^/\* \([A-Za-z]*\).*|\1|p')

@@ -11,7 +11,7 @@ build() { # headers, program
     $MPICC -std=c99 -O0 -fsanitize=thread -DRINGS_SANITIZED -I"$1" -o "$work/$2" "$root/tests/rings.c" -pthread
 }
 
-run() { TSAN_OPTIONS='halt_on_error=1 exitcode=66' timeout -k 5 100 "$work/$1" >"$work/output" 2>&1; }
+run() { TSAN_OPTIONS='halt_on_error=1 exitcode=66' timeout -k 5 200 "$work/$1" >"$work/output" 2>&1; }
 
 # A probe: a program with MPI and ending threads, like the test.
 cat >"$work/probe.c" <<'PROBE'
