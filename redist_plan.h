@@ -204,8 +204,9 @@
 #define REDIST_PRIV_ROUNDS 8
 #define REDIST_PRIV_LEAST_TIMED 3
 #define REDIST_PRIV_MOST_TIMED 16
-#define REDIST_PRIV_SPARE 1048576   /* bytes of shared memory left to others; chosen */
-#define REDIST_PRIV_COMMITTED 65536 /* bytes of it that a rank takes at a time; chosen */
+/* bytes of shared memory left to others; where little more is free, a rank takes a sixteenth of
+   them at a time; chosen */
+#define REDIST_PRIV_SPARE 1048576
 /* bytes from which messages to cores that share no cache are streamed; build/cycles */
 #define REDIST_PRIV_STREAMED 4096
 
@@ -3771,16 +3772,22 @@ REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h) {
   return redist_priv_swap_all(h->swap, h->size, TAG, h->comm);
 }
 
-/* Whether shared memory seems to have so much room; untouched pages count as free. Writing a file
-   beyond the process's limit would kill it by a signal. */
-REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes) {
+/* The bytes of shared memory that seem free, but for those left to others; untouched pages count as
+   free. */
+REDIST_PRIV_COLD int64_t redist_priv_free_bytes(void) {
   struct statvfs memory;
+  return statvfs("/dev/shm", &memory) != 0
+             ? INT64_MAX
+             : (int64_t)(memory.f_bavail * (uint64_t)memory.f_frsize) - REDIST_PRIV_SPARE;
+}
+
+/* Whether shared memory seems to have so much room. Writing a file beyond the process's limit would
+   kill it by a signal. */
+REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes) {
   struct rlimit longest;
   if (getrlimit(RLIMIT_FSIZE, &longest) == 0 && (uint64_t)bytes > (uint64_t)longest.rlim_cur)
     return 0;
-  return statvfs("/dev/shm", &memory) != 0 ||
-         (uint64_t)bytes + REDIST_PRIV_SPARE <=
-             (uint64_t)memory.f_bavail * (uint64_t)memory.f_frsize;
+  return bytes <= redist_priv_free_bytes();
 }
 
 /* Finds by trying which members, which are listed, share memory with this rank. If the system
@@ -3835,20 +3842,22 @@ REDIST_PRIV_FAST char *redist_priv_own_segment(const redist_priv_home *h) {
 }
 
 /* Reads a file into fresh memory, or writes memory to one, and so commits pages of shared memory; 0
-   where there are too few: touching them would kill the process. Piece by piece, and not the last:
-   even if all ranks do so at once, some are left that MPI may be about to touch. */
+   where there are too few: touching them would kill the process. Piece by piece, each a small part
+   of this rank's share: even if all ranks do so at once, some pages are left that MPI may be about
+   to touch. */
 REDIST_PRIV_COLD int redist_priv_commit(const redist_priv_home *h, int file, int writes,
                                         char *memory, size_t bytes) {
-  ssize_t done = 1;
-  size_t piece;
-  for (; bytes > 0 && done > 0; bytes -= piece) {
-    piece = bytes < REDIST_PRIV_COMMITTED ? bytes : REDIST_PRIV_COMMITTED;
-    if (!redist_priv_seems_free((h->sharing + (int64_t)1) * REDIST_PRIV_COMMITTED)) return 0;
+  const int64_t least = REDIST_PRIV_SPARE / 16;
+  ssize_t done;
+  for (; bytes > 0; bytes -= (size_t)done, memory += done) {
+    const int64_t share = redist_priv_free_bytes() / (h->sharing + 1);
+    const size_t piece =
+        (size_t)redist_priv_min((int64_t)bytes, redist_priv_max(share / 64, least));
+    if (share < least) return 0;
     done = writes ? write(file, memory, piece) : read(file, memory, piece);
-    piece = (size_t)redist_priv_max(done, 0);
-    memory += piece;
+    if (done <= 0) return 0;
   }
-  return done > 0;
+  return 1;
 }
 
 /* Extends this rank's file, and maps it: its segment, zeroed, has `room` for plans, then `bytes`

@@ -7,7 +7,7 @@
 #include "redist_plan.h"
 #include "test_mpi.h"
 
-enum { PLANS = 8, ARENAS = 2, ARENA_BYTES = 20000000, TIMES = 3, LEFT = 1 << 20 };
+enum { PLANS = 8, ARENAS = 2, ARENA_BYTES = 20000000, TIMES = 3, LEFT = 1 << 17 };
 
 static double element(int64_t i, int64_t j, int round) { return (double)(i * 100000 + j + round); }
 
