@@ -3842,17 +3842,17 @@ REDIST_PRIV_FAST char *redist_priv_own_segment(const redist_priv_home *h) {
 }
 
 /* Reads a file into fresh memory, or writes memory to one, and so commits pages of shared memory; 0
-   where there are too few: touching them would kill the process. Piece by piece, each a small part
-   of this rank's share: even if all ranks do so at once, some pages are left that MPI may be about
-   to touch. */
+   where there are too few: touching them would kill the process. Piece by piece: even if all ranks
+   do so at once, some pages are left that MPI may be about to touch. */
 REDIST_PRIV_COLD int redist_priv_commit(const redist_priv_home *h, int file, int writes,
                                         char *memory, size_t bytes) {
+  enum { PIECES = 64 }; /* of a share; of 64 MB, a piece of each rank is what is left to MPI */
   const int64_t least = REDIST_PRIV_SPARE / 16;
   ssize_t done;
   for (; bytes > 0; bytes -= (size_t)done, memory += done) {
     const int64_t share = redist_priv_free_bytes() / (h->sharing + 1);
     const size_t piece =
-        (size_t)redist_priv_min((int64_t)bytes, redist_priv_max(share / 64, least));
+        (size_t)redist_priv_min((int64_t)bytes, redist_priv_max(share / PIECES, least));
     if (share < least) return 0;
     done = writes ? write(file, memory, piece) : read(file, memory, piece);
     if (done <= 0) return 0;
