@@ -3781,12 +3781,11 @@ REDIST_PRIV_COLD int64_t redist_priv_free_bytes(void) {
              : (int64_t)(memory.f_bavail * (uint64_t)memory.f_frsize) - REDIST_PRIV_SPARE;
 }
 
-/* Whether shared memory seems to have so much room. Writing a file beyond the process's limit would
-   kill it by a signal. */
-REDIST_PRIV_COLD int redist_priv_seems_free(int64_t bytes) {
+/* Whether shared memory seems to have so much room, for a file that is `length` bytes long then.
+   Writing it beyond the process's limit would kill that by a signal. */
+REDIST_PRIV_COLD int redist_priv_seems_free(uint64_t length, int64_t bytes) {
   struct rlimit longest;
-  if (getrlimit(RLIMIT_FSIZE, &longest) == 0 && (uint64_t)bytes > (uint64_t)longest.rlim_cur)
-    return 0;
+  if (getrlimit(RLIMIT_FSIZE, &longest) == 0 && length > (uint64_t)longest.rlim_cur) return 0;
   return bytes <= redist_priv_free_bytes();
 }
 
@@ -3800,7 +3799,8 @@ REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, i
   redist_priv_member *m;
   h->comm = comm;
   h->sharing = 0;
-  if (code == REDIST_OK && !redist_priv_seems_free(REDIST_PRIV_LINE)) code = REDIST_ERR_MEMORY;
+  if (code == REDIST_OK && !redist_priv_seems_free(REDIST_PRIV_LINE, REDIST_PRIV_LINE))
+    code = REDIST_ERR_MEMORY;
   if (code == REDIST_OK) {
     h->member[h->rank].file = redist_priv_make_file(h, &identity);
     if (identity.file < 0) code = h->member[h->rank].file < 0 ? refused : (int)REDIST_ERR_MEMORY;
@@ -3842,19 +3842,19 @@ REDIST_PRIV_FAST char *redist_priv_own_segment(const redist_priv_home *h) {
 }
 
 /* Reads a file into fresh memory, or writes memory to one, and so commits pages of shared memory; 0
-   where there are too few: touching them would kill the process. Piece by piece: even if all ranks
-   do so at once, some pages are left that MPI may be about to touch. */
+   where there are too few: touching them would kill the process. Little by little: even if all
+   ranks do so at once, some pages are left that MPI may be about to touch. */
 REDIST_PRIV_COLD int redist_priv_commit(const redist_priv_home *h, int file, int writes,
                                         char *memory, size_t bytes) {
-  enum { PIECES = 64 }; /* of a share; of 64 MB, a piece of each rank is what is left to MPI */
+  enum { TIMES = 64 }; /* to take a share; of 64 MB, all ranks take at once what is left to MPI */
   const int64_t least = REDIST_PRIV_SPARE / 16;
   ssize_t done;
   for (; bytes > 0; bytes -= (size_t)done, memory += done) {
     const int64_t share = redist_priv_free_bytes() / (h->sharing + 1);
-    const size_t piece =
-        (size_t)redist_priv_min((int64_t)bytes, redist_priv_max(share / PIECES, least));
+    const size_t some =
+        (size_t)redist_priv_min((int64_t)bytes, redist_priv_max(share / TIMES, least));
     if (share < least) return 0;
-    done = writes ? write(file, memory, piece) : read(file, memory, piece);
+    done = writes ? write(file, memory, some) : read(file, memory, some);
     if (done <= 0) return 0;
   }
   return 1;
@@ -3870,7 +3870,7 @@ REDIST_PRIV_COLD int redist_priv_home_open(redist_priv_home *h, int64_t room, in
   h->end = h->begin + redist_priv_round_up(room, REDIST_PRIV_LINE);
   bytes += h->end + REDIST_PRIV_LINE;
   good =
-      zeros >= 0 && redist_priv_seems_free(bytes) &&
+      zeros >= 0 && redist_priv_seems_free((uint64_t)bytes, bytes) &&
       lseek(file, (off_t)bytes - 1, SEEK_SET) == (off_t)bytes - 1 && write(file, "", 1) == 1 &&
       redist_priv_map(h, h->rank) == REDIST_OK &&
       redist_priv_commit(h, zeros, 0, redist_priv_own_segment(h), (size_t)bytes - REDIST_PRIV_LINE);
@@ -4024,10 +4024,8 @@ REDIST_PRIV_COLD void redist_priv_punch(int file, off_t at, size_t bytes) {
 REDIST_PRIV_COLD int redist_priv_share_pages(const redist_priv_home *h, redist_priv_pages pages) {
   const int file = h->member[h->rank].file;
   const off_t at = redist_priv_in_file(h, h->rank, (uintptr_t)pages.at);
-  struct rlimit longest;
-  if (getrlimit(RLIMIT_FSIZE, &longest) != 0 ||
-      (uint64_t)at + pages.bytes > (uint64_t)longest.rlim_cur ||
-      !redist_priv_seems_free((int64_t)pages.bytes) || lseek(file, at, SEEK_SET) != at)
+  if (!redist_priv_seems_free((uint64_t)at + pages.bytes, (int64_t)pages.bytes) ||
+      lseek(file, at, SEEK_SET) != at)
     return REDIST_ERR_MEMORY;
   if (redist_priv_commit(h, file, 1, pages.at, pages.bytes) &&
       mmap(pages.at, pages.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, at) !=

@@ -366,10 +366,14 @@ static void check_many(int times) {
   close_exchange(e);
 }
 
-/* Where files may not be as long as needed, plans send messages; there is no signal. */
+/* Where files may not be as long as needed, plans send messages, and arrays are not adopted; there
+   is no signal. */
 static void check_limit(void) {
+  enum { BYTES = 8192 };
   struct rlimit longest, small;
   exchange *e = open_exchange(REDIST_SHARED, 60);
+  redist_arena *arena;
+  void *array = calloc(BYTES, 1);
   redist_method method;
   int good;
   getrlimit(RLIMIT_FSIZE, &longest);
@@ -381,6 +385,14 @@ static void check_limit(void) {
     test_case_all(good && method == REDIST_POINT_TO_POINT, "files of %ld bytes: method %d",
                   (long)small.rlim_cur, (int)method);
   }
+  good = redist_arena_create(MPI_COMM_WORLD, 0, &arena) == REDIST_OK;
+  small.rlim_cur = 1 << 30;
+  setrlimit(RLIMIT_FSIZE, &small);
+  good &= redist_arena_adopt(arena, array, BYTES) == REDIST_ERR_MEMORY;
+  setrlimit(RLIMIT_FSIZE, &longest);
+  test_case_all(good, "an array is not adopted where files have at most 2^30 bytes");
+  redist_arena_free(&arena);
+  free(array);
   close_exchange(e);
 }
 
