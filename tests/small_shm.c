@@ -82,12 +82,10 @@ static void check_arenas(void) {
 /* Prints how much of /dev/shm is in use: by MPI, where nothing else uses it. */
 static void print_taken(void) {
   long long taken = -1;
-#ifdef __linux__
   struct statvfs memory;
   MPI_Barrier(MPI_COMM_WORLD);
   if (statvfs("/dev/shm", &memory) == 0)
     taken = (long long)((memory.f_blocks - memory.f_bfree) * memory.f_frsize / 1024);
-#endif
   if (test_rank() == 0) printf("taken: %lld kB\n", taken);
 }
 

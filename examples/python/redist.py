@@ -225,7 +225,7 @@ class Plan(_Collective):
             if self._kept is None:
                 self._take([*_each(source, n), *_each(source if destination is ... else destination, n)])
         except Exception:
-            if self._checked:  # the other ranks are told
+            if self._checked:  # the other ranks report it, too
                 call(self._plan, None, None)
             raise
         self._check(call(self._plan, self._pointers, self._targets))
