@@ -93,9 +93,9 @@
 #endif
 
 /* REDIST_NAMED_MEMORY: files in shared memory have names, as where /proc does not show them. */
-#if defined __linux__ && (defined __GNUC__ || defined __clang__) && !defined SMPI_H && \
-    !defined REDIST_NO_SHARED
-#define REDIST_PRIV_SHARES /* ranks of a node share memory */
+#if defined __linux__ && defined __GCC_ATOMIC_LLONG_LOCK_FREE && \
+    __GCC_ATOMIC_LLONG_LOCK_FREE == 2 && !defined SMPI_H && !defined REDIST_NO_SHARED
+#define REDIST_PRIV_SHARES /* ranks of a node share memory, by flags of 64 bits */
 #if defined __O_CLOEXEC    /* glibc, with -std=c99 under this name only */
 #define REDIST_PRIV_FLAG(name) __O_##name
 #else
@@ -2036,11 +2036,11 @@ REDIST_PRIV_COLD void redist_priv_check_options(redist_plan *p, redist_priv_erro
   if (o->effort != REDIST_ESTIMATE && o->effort != REDIST_MEASURE)
     redist_priv_fail(v, REDIST_ERR_ARGUMENT, "options.effort is %d", (int)o->effort);
   redist_priv_check_wire(p, v);
-  if (o->arrays < 0 || (int64_t)o->max_buffer < 0 || o->node_ranks < 0 || o->executions < 0)
+  if (o->arrays < 0 || (ptrdiff_t)o->max_buffer < 0 || o->node_ranks < 0 || o->executions < 0)
     redist_priv_fail(v, REDIST_ERR_ARGUMENT,
                      "options.arrays is %d, max_buffer %" PRId64
                      ", node_ranks %d, executions %d, must be at least 0",
-                     o->arrays, (int64_t)o->max_buffer, o->node_ranks, o->executions);
+                     o->arrays, (int64_t)(ptrdiff_t)o->max_buffer, o->node_ranks, o->executions);
   if (fixed && o->arrays > 1)
     redist_priv_fail(v, REDIST_ERR_ARGUMENT,
                      "fixed arrays go with one array, but options.arrays is %d", o->arrays);
@@ -3608,8 +3608,11 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
 #ifdef REDIST_PRIV_SHARES
 
 #ifndef REDIST_PRIV_ACQUIRE /* tests put their own in their place */
-#define REDIST_PRIV_ACQUIRE(pointer) __atomic_load_n(pointer, __ATOMIC_ACQUIRE)
-#define REDIST_PRIV_RELEASE(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
+typedef int64_t redist_priv_flag __attribute__((aligned(8))); /* also on 32-bit processors */
+#define REDIST_PRIV_ACQUIRE(pointer) \
+  __atomic_load_n((const redist_priv_flag *)(pointer), __ATOMIC_ACQUIRE)
+#define REDIST_PRIV_RELEASE(pointer, value) \
+  __atomic_store_n((redist_priv_flag *)(pointer), value, __ATOMIC_RELEASE)
 #endif
 
 enum { REDIST_PRIV_PATH = 64 /* bytes of a file's path */ };

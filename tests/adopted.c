@@ -55,7 +55,10 @@ static long test_syscall(long number, ...) {
 }
 static int test_statvfs(const char *path, struct statvfs *answer) {
   const int code = statvfs(path, answer);
-  if (shared_free < UINT64_MAX / 2) answer->f_bavail = shared_free, answer->f_frsize = 1;
+  if (shared_free < UINT64_MAX / 2) {
+    answer->f_bavail = (fsblkcnt_t)shared_free;
+    answer->f_frsize = 1;
+  }
   return code;
 }
 

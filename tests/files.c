@@ -1,6 +1,7 @@
 /* redist tests: arrays written to files and read from there by the datatypes of a layout, against
    files that one process writes and reads byte by byte. MIT licence, see LICENSE. */
 #define _XOPEN_SOURCE 700
+#define _FILE_OFFSET_BITS 64
 #include <fcntl.h>
 #include <stdint.h>
 #include <unistd.h>

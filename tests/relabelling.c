@@ -610,7 +610,7 @@ static void check_empty(void) {
    fails. */
 static void check_no_memory(const redist_layout *from, const redist_layout *to, const char *what) {
   static int ranks[MOST];
-  long before = live_blocks;
+  const int64_t before = live_blocks;
   int code = REDIST_ERR_MEMORY, good = 1, times = 0;
   for (int fails = 0; code == REDIST_ERR_MEMORY && fails < 100000;
        fails += 1 + fails / 16, times++) {
