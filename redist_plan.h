@@ -93,9 +93,9 @@
 #endif
 
 /* REDIST_NAMED_MEMORY: files in shared memory have names, as where /proc does not show them. */
-#if defined __linux__ && defined __GCC_ATOMIC_LLONG_LOCK_FREE && \
-    __GCC_ATOMIC_LLONG_LOCK_FREE == 2 && !defined SMPI_H && !defined REDIST_NO_SHARED
-#define REDIST_PRIV_SHARES /* ranks of a node share memory, by flags of 64 bits */
+#if defined __linux__ && UINTPTR_MAX > UINT32_MAX && (defined __GNUC__ || defined __clang__) && \
+    !defined SMPI_H && !defined REDIST_NO_SHARED
+#define REDIST_PRIV_SHARES /* ranks of a node share memory, with flags of 64 bits */
 #if defined __O_CLOEXEC    /* glibc, with -std=c99 under this name only */
 #define REDIST_PRIV_FLAG(name) __O_##name
 #else
@@ -3608,11 +3608,8 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
 #ifdef REDIST_PRIV_SHARES
 
 #ifndef REDIST_PRIV_ACQUIRE /* tests put their own in their place */
-typedef int64_t redist_priv_flag __attribute__((aligned(8))); /* also on 32-bit processors */
-#define REDIST_PRIV_ACQUIRE(pointer) \
-  __atomic_load_n((const redist_priv_flag *)(pointer), __ATOMIC_ACQUIRE)
-#define REDIST_PRIV_RELEASE(pointer, value) \
-  __atomic_store_n((redist_priv_flag *)(pointer), value, __ATOMIC_RELEASE)
+#define REDIST_PRIV_ACQUIRE(pointer) __atomic_load_n(pointer, __ATOMIC_ACQUIRE)
+#define REDIST_PRIV_RELEASE(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
 #endif
 
 enum { REDIST_PRIV_PATH = 64 /* bytes of a file's path */ };
