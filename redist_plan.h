@@ -3209,11 +3209,46 @@ REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code,
   return REDIST_OK;
 }
 
-REDIST_PRIV_COLD int redist_priv_displace(MPI_Datatype *type, int64_t bytes) {
+/* Elements: a datatype, and where it is put. Displacing each type within a type would make levels:
+   MPICH's device ch3 takes 15 of them, then it aborts. */
+typedef struct {
+  MPI_Datatype type;
+  MPI_Aint at; /* bytes */
+} redist_priv_typed;
+
+/* Allocates typed[n], all MPI_BYTE; NULL when memory is exhausted. */
+REDIST_PRIV_COLD redist_priv_typed *redist_priv_typed_open(int64_t n) {
+  redist_priv_typed *typed = REDIST_PRIV_ALLOC(redist_priv_typed, n);
+  int64_t k;
+  for (k = 0; typed != NULL && k < n; k++) {
+    typed[k].type = MPI_BYTE;
+    typed[k].at = 0;
+  }
+  return typed;
+}
+
+REDIST_PRIV_COLD void redist_priv_typed_close(redist_priv_typed *typed, int64_t n) {
+  int64_t k;
+  for (k = 0; typed != NULL && k < n; k++)
+    if (typed[k].type != MPI_BYTE) MPI_Type_free(&typed[k].type);
+  REDIST_FREE(typed);
+}
+
+/* *x becomes elements of this type, put at `at`. */
+REDIST_PRIV_COLD int redist_priv_retype(redist_priv_typed *x, MPI_Datatype type, MPI_Aint at) {
   MPI_Datatype made = MPI_DATATYPE_NULL;
-  const MPI_Aint at = (MPI_Aint)bytes;
-  if (bytes == 0) return REDIST_OK;
-  return redist_priv_become(type, MPI_Type_create_hindexed_block(1, 1, &at, *type, &made), &made);
+  x->at = at;
+  return redist_priv_become(&x->type, MPI_Type_dup(type, &made), &made);
+}
+
+/* The same elements, by a type that is put at 0. */
+REDIST_PRIV_COLD int redist_priv_displace(redist_priv_typed *x) {
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  const MPI_Aint at = x->at;
+  x->at = 0;
+  if (at == 0) return REDIST_OK;
+  return redist_priv_become(&x->type, MPI_Type_create_hindexed_block(1, 1, &at, x->type, &made),
+                            &made);
 }
 
 /* Replaces *type by n of it, `stride` bytes apart. MPI would copy an hvector element by element
@@ -3235,12 +3270,12 @@ REDIST_PRIV_COLD int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t s
                             &made);
 }
 
-REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
+REDIST_PRIV_COLD int redist_priv_follow_runs(redist_priv_typed *x, const redist_priv_runs *list,
                                              int side, int64_t stride);
 
-/* Replaces *type by one at every element of a run; in two halves where a count would exceed
+/* Replaces *x by such elements at every element of a run; in two halves where a count would exceed
    REDIST_MAX_COUNT. */
-REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_priv_run *run,
+REDIST_PRIV_COLD int redist_priv_follow_run(redist_priv_typed *x, const redist_priv_run *run,
                                             int side, int64_t stride) {
   redist_priv_run half[2];
   redist_priv_runs halves;
@@ -3254,53 +3289,61 @@ REDIST_PRIV_COLD int redist_priv_follow_run(MPI_Datatype *type, const redist_pri
       halves.run = half;
       halves.segment = NULL;
       halves.runs = 2;
-      return redist_priv_follow_runs(type, &halves, side, stride);
+      return redist_priv_follow_runs(x, &halves, side, stride);
     }
   for (level = 0; level < REDIST_PRIV_LEVELS && code == REDIST_OK; level++)
-    code = redist_priv_repeat(type, run->n[level], run->stride[level][side] * stride);
-  return code == REDIST_OK ? redist_priv_displace(type, run->at[side] * stride) : code;
-}
-
-/* Replaces *type by types[n], at at[n] bytes, which change. code: of making them. The struct begins
-   at its first element, and is displaced: MPICH 4.2's files abort where the parts of a displaced
-   struct follow each other. */
-REDIST_PRIV_COLD int redist_priv_compose(MPI_Datatype *type, const MPI_Datatype *types,
-                                         MPI_Aint *at, int n, int code) {
-  int *ones = REDIST_PRIV_ALLOC(int, n);
-  MPI_Datatype made = MPI_DATATYPE_NULL;
-  MPI_Aint first = 0, extent;
-  int k;
-  if (code == REDIST_OK && (at == NULL || ones == NULL)) code = REDIST_ERR_MEMORY;
-  if (code == REDIST_OK && n > 0) {
-    if (MPI_Type_get_true_extent(*types, &first, &extent) != MPI_SUCCESS) code = REDIST_ERR_MPI;
-    first += at[0];
-  }
-  for (k = 0; k < n && code == REDIST_OK; k++) {
-    ones[k] = 1;
-    at[k] -= first;
-  }
-  if (code == REDIST_OK)
-    code = redist_priv_become(type, MPI_Type_create_struct(n, ones, at, types, &made), &made);
-  REDIST_FREE(ones);
-  return code == REDIST_OK ? redist_priv_displace(type, first) : code;
-}
-
-/* The same, one after another; frees them. */
-REDIST_PRIV_COLD int redist_priv_concatenate(MPI_Datatype *type, MPI_Datatype *types, int n,
-                                             int code) {
-  MPI_Aint *at = REDIST_PRIV_ZEROED(MPI_Aint, n);
-  code = redist_priv_compose(type, types, at, n, code);
-  redist_priv_types_free(types, n);
-  REDIST_FREE(at);
+    code = redist_priv_repeat(&x->type, run->n[level], run->stride[level][side] * stride);
+  x->at += (MPI_Aint)(run->at[side] * stride);
   return code;
 }
 
-/* Replaces *type by one at the next elements of segments, at most `most`, from packed position *at
-   on, which advances. */
-REDIST_PRIV_COLD int redist_priv_follow_elements(MPI_Datatype *type, const redist_priv_runs *list,
+/* Replaces *x by typed[n]. code: of making them. A struct begins at its first part: MPICH 4.2's
+   files abort where it does not, and its parts follow each other. */
+REDIST_PRIV_COLD int redist_priv_compose(redist_priv_typed *x, const redist_priv_typed *typed,
+                                         int n, int code) {
+  int *ones = REDIST_PRIV_ALLOC(int, n);
+  MPI_Aint *at = REDIST_PRIV_ALLOC(MPI_Aint, n), first = 0, extent;
+  MPI_Datatype made = MPI_DATATYPE_NULL, *type = REDIST_PRIV_ALLOC(MPI_Datatype, n);
+  int k;
+  if (code == REDIST_OK && (ones == NULL || at == NULL || type == NULL)) code = REDIST_ERR_MEMORY;
+  if (code == REDIST_OK && n > 0) {
+    if (MPI_Type_get_true_extent(typed->type, &first, &extent) != MPI_SUCCESS)
+      code = REDIST_ERR_MPI;
+    first += typed->at;
+  }
+  for (k = 0; k < n && code == REDIST_OK; k++) {
+    ones[k] = 1;
+    at[k] = typed[k].at - first;
+    type[k] = typed[k].type;
+  }
+  if (code == REDIST_OK) {
+    x->at = first;
+    code = redist_priv_become(&x->type, MPI_Type_create_struct(n, ones, at, type, &made), &made);
+  }
+  REDIST_FREE(type);
+  REDIST_FREE(at);
+  REDIST_FREE(ones);
+  return code;
+}
+
+/* The same, and frees typed[n], NULL when memory is exhausted. */
+REDIST_PRIV_COLD int redist_priv_concatenate(redist_priv_typed *x, redist_priv_typed *typed, int n,
+                                             int code) {
+  if (typed == NULL) return REDIST_ERR_MEMORY;
+  if (code == REDIST_OK && n == 1)
+    code = redist_priv_retype(x, typed->type, typed->at);
+  else
+    code = redist_priv_compose(x, typed, n, code);
+  redist_priv_typed_close(typed, n);
+  return code;
+}
+
+/* Replaces *x by such elements at the next elements of segments, at most `most`, from packed
+   position *at on, which advances. */
+REDIST_PRIV_COLD int redist_priv_follow_elements(redist_priv_typed *x, const redist_priv_runs *list,
                                                  int side, int64_t stride, int64_t most,
                                                  int64_t *at) {
-  MPI_Aint *displacement = REDIST_PRIV_ALLOC(MPI_Aint, most);
+  MPI_Aint first = 0, *displacement = REDIST_PRIV_ALLOC(MPI_Aint, most);
   MPI_Datatype made = MPI_DATATYPE_NULL;
   int64_t r = redist_priv_segment_at(list, *at), n;
   int code = REDIST_ERR_MEMORY;
@@ -3308,36 +3351,39 @@ REDIST_PRIV_COLD int redist_priv_follow_elements(MPI_Datatype *type, const redis
   for (n = 0; n < most && *at < list->elements; r++) {
     const redist_priv_run run = redist_priv_run_at(list, r);
     int64_t k = *at - run.at[REDIST_PRIV_PACKED];
-    for (; n < most && k < run.n[0]; k++, ++*at)
-      displacement[n++] = (MPI_Aint)((run.at[side] + k * run.stride[0][side]) * stride);
+    for (; n < most && k < run.n[0]; k++, ++*at) {
+      displacement[n] = (MPI_Aint)((run.at[side] + k * run.stride[0][side]) * stride);
+      if (n == 0) first = *displacement;
+      displacement[n++] -= first;
+    }
   }
-  code = redist_priv_become(type,
-                            MPI_Type_create_hindexed_block((int)n, 1, displacement, *type, &made),
+  x->at += first;
+  code = redist_priv_become(&x->type,
+                            MPI_Type_create_hindexed_block((int)n, 1, displacement, x->type, &made),
                             &made);
   REDIST_FREE(displacement);
   return code;
 }
 
-/* Replaces *type by one at every element of several runs; of segments, many at a time. */
-REDIST_PRIV_COLD int redist_priv_follow_runs(MPI_Datatype *type, const redist_priv_runs *list,
+/* Replaces *x by such elements at every element of several runs; of segments, many at a time. */
+REDIST_PRIV_COLD int redist_priv_follow_runs(redist_priv_typed *x, const redist_priv_runs *list,
                                              int side, int64_t stride) {
   const int scattered = redist_priv_has_segments(list);
   const int64_t limit = redist_priv_min(REDIST_MAX_COUNT, REDIST_PRIV_IN_A_TYPE);
   const int64_t most = scattered ? redist_priv_min(limit, list->elements) : 1;
   const int n = (int)(scattered ? redist_priv_ceil_div(list->elements, most) : list->runs);
-  MPI_Datatype made, *types;
+  redist_priv_typed *typed;
   int64_t at = 0;
   int k, code = REDIST_OK;
-  if (n == 1 && !scattered) return redist_priv_follow_run(type, list->run, side, stride);
-  types = redist_priv_types(n);
-  if (types == NULL) return REDIST_ERR_MEMORY;
-  for (k = 0; k < n && code == REDIST_OK; k++) {
-    code = redist_priv_become(&types[k], MPI_Type_dup(*type, &made), &made);
+  if (n == 1 && !scattered) return redist_priv_follow_run(x, list->run, side, stride);
+  typed = redist_priv_typed_open(n);
+  for (k = 0; typed != NULL && k < n && code == REDIST_OK; k++) {
+    code = redist_priv_retype(&typed[k], x->type, x->at);
     if (code == REDIST_OK)
-      code = scattered ? redist_priv_follow_elements(&types[k], list, side, stride, most, &at)
-                       : redist_priv_follow_run(&types[k], &list->run[k], side, stride);
+      code = scattered ? redist_priv_follow_elements(&typed[k], list, side, stride, most, &at)
+                       : redist_priv_follow_run(&typed[k], &list->run[k], side, stride);
   }
-  return redist_priv_concatenate(type, types, n, code);
+  return redist_priv_concatenate(x, typed, n, code);
 }
 
 /* ------------------------------------------------------------------ MPI's collectives (private) */
@@ -3498,16 +3544,16 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own) {
 
 /* ------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
 
-/* Replaces *type, one element, by all elements of a product on one side, run by run, so that both
-   ends agree on their order. */
+/* Replaces *x, one element, by all elements of a product on one side, run by run, so that both ends
+   agree on their order. */
 REDIST_PRIV_COLD int redist_priv_follow_product(const redist_plan *p,
                                                 const redist_priv_product *product, int side,
-                                                MPI_Datatype *type) {
+                                                redist_priv_typed *x) {
   const redist_priv_part *part = &p->part[product->part];
   const redist_priv_message m = redist_priv_product_message(p, product);
   int k, code = REDIST_OK;
   for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
-    code = redist_priv_follow_runs(type, m.axis[part->order[k]], side,
+    code = redist_priv_follow_runs(x, m.axis[part->order[k]], side,
                                    m.stride[side][part->order[k]] * part->element_bytes);
   return code;
 }
@@ -3517,27 +3563,27 @@ REDIST_PRIV_COLD int redist_priv_follow_product(const redist_plan *p,
 REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv_peer *peer,
                                          int array, MPI_Datatype *type) {
   const redist_priv_block *block = &p->block[peer->block], *end = block + peer->blocks;
-  MPI_Datatype made, *types = redist_priv_types(peer->blocks);
-  int n = 0, code = types == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-  for (; block < end && code == REDIST_OK; block++) {
+  redist_priv_typed message = {MPI_BYTE, 0}, *typed = redist_priv_typed_open(peer->blocks);
+  int n = 0, code = REDIST_OK;
+  for (; typed != NULL && block < end && code == REDIST_OK; block++) {
     const redist_priv_product *product = &p->product[block->product];
     const redist_priv_part *part = &p->part[product->part];
     const redist_priv_storage *storage = &part->half[peer->own].place[product->held].storage;
+    const int64_t at = array < 0 ? peer->staged + block->at : storage->origin * part->element_bytes;
     if (array >= 0 && block->array != array) continue;
-    code = redist_priv_become(&types[n], MPI_Type_dup(part->element, &made), &made);
+    code = redist_priv_retype(&typed[n], part->element, (MPI_Aint)at);
     if (code == REDIST_OK)
       code = redist_priv_follow_product(p, product, array < 0 ? REDIST_PRIV_PACKED : peer->own,
-                                        &types[n]);
-    if (code == REDIST_OK)
-      code = redist_priv_displace(&types[n], array < 0 ? peer->staged + block->at
-                                                       : storage->origin * part->element_bytes);
+                                        &typed[n]);
     n++;
   }
-  if (n == 0 && code == REDIST_OK) {
-    redist_priv_types_free(types, 0);
+  if (n == 0 && typed != NULL) {
+    redist_priv_typed_close(typed, 0);
     return REDIST_OK;
   }
-  code = redist_priv_concatenate(type, types, n, code);
+  code = redist_priv_concatenate(&message, typed, n, code);
+  if (code == REDIST_OK) code = redist_priv_displace(&message);
+  *type = message.type;
   return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
 }
 
@@ -8065,8 +8111,8 @@ REDIST_PRIV_COLD int redist_priv_runs_of_period(const redist_priv_pattern *p, in
   return code;
 }
 
-/* Replaces *type by one at every element of some periods of a pattern, all like period k. */
-REDIST_PRIV_COLD int redist_priv_follow_periods(MPI_Datatype *type, const redist_priv_pattern *p,
+/* Replaces *x by such elements at every element of some periods of a pattern, all like period k. */
+REDIST_PRIV_COLD int redist_priv_follow_periods(redist_priv_typed *x, const redist_priv_pattern *p,
                                                 int64_t k, int64_t periods, int side,
                                                 int64_t stride) {
   redist_priv_runs list;
@@ -8077,35 +8123,35 @@ REDIST_PRIV_COLD int redist_priv_follow_periods(MPI_Datatype *type, const redist
   again.n[1] = again.n[2] = 1;
   again.stride[0][REDIST_PRIV_FROM] = p->advance;
   again.stride[0][REDIST_PRIV_TO] = p->period;
-  if (code == REDIST_OK) code = redist_priv_follow_runs(type, &list, side, stride);
-  if (code == REDIST_OK) code = redist_priv_follow_run(type, &again, side, stride);
+  if (code == REDIST_OK) code = redist_priv_follow_runs(x, &list, side, stride);
+  if (code == REDIST_OK) code = redist_priv_follow_run(x, &again, side, stride);
   redist_priv_runs_free(&list);
   return code;
 }
 
-/* Replaces *type by one at every element of a pattern, which is not empty. */
-REDIST_PRIV_COLD int redist_priv_follow_pattern(MPI_Datatype *type, const redist_priv_pattern *p,
+/* Replaces *x by such elements at every element of a pattern, which is not empty. */
+REDIST_PRIV_COLD int redist_priv_follow_pattern(redist_priv_typed *x, const redist_priv_pattern *p,
                                                 int side, int64_t stride) {
   const redist_priv_track *head = &p->track[0], *last = &p->track[p->tracks - 1];
   const int64_t first = head->start < 0;
   const int64_t end = (p->count - last->start - last->length) / p->period + 1;
   const int64_t begin[] = {0, first, end}, periods[] = {first, end - first, 1};
   const int pieces = head->start + end * p->period < p->count ? 3 : 2;
-  MPI_Datatype made, *types = redist_priv_types(pieces);
-  int k, n = 0, code = types == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-  for (k = 0; k < pieces && code == REDIST_OK; k++)
+  redist_priv_typed *typed = redist_priv_typed_open(pieces);
+  int k, n = 0, code = REDIST_OK;
+  for (k = 0; typed != NULL && k < pieces && code == REDIST_OK; k++)
     if (periods[k] > 0) {
-      code = redist_priv_become(&types[n], MPI_Type_dup(*type, &made), &made);
+      code = redist_priv_retype(&typed[n], x->type, x->at);
       if (code == REDIST_OK)
-        code = redist_priv_follow_periods(&types[n], p, begin[k], periods[k], side, stride);
+        code = redist_priv_follow_periods(&typed[n], p, begin[k], periods[k], side, stride);
       n++;
     }
-  return redist_priv_concatenate(type, types, n, code);
+  return redist_priv_concatenate(x, typed, n, code);
 }
 
-/* Replaces *type, an element of so many bytes, by one at every element that a place owns, in its
-   rank's array (side FROM) or in the file (TO). layout: without ghosts. */
-REDIST_PRIV_COLD int redist_priv_follow_place(MPI_Datatype *type, const redist_layout *layout,
+/* Replaces *x, an element of so many bytes, by every element that a place owns, in its rank's array
+   (side FROM) or in the file (TO). layout: without ghosts. */
+REDIST_PRIV_COLD int redist_priv_follow_place(redist_priv_typed *x, const redist_layout *layout,
                                               int place, int side, int64_t bytes) {
   const redist_priv_storage storage = redist_priv_storage_of(layout, place);
   redist_priv_pattern p;
@@ -8113,16 +8159,15 @@ REDIST_PRIV_COLD int redist_priv_follow_place(MPI_Datatype *type, const redist_l
   int d, coords[REDIST_MAX_DIMS], code = REDIST_OK;
   redist_priv_coords_of_place(layout, place, coords);
   for (d = layout->ndim - 1; d >= 0 && code == REDIST_OK; d--) {
-    const redist_axis *x = &layout->dim[d].axis;
-    code = redist_priv_pattern_of(x, coords[d], REDIST_PRIV_ALL_IMAGES, &p);
+    const redist_axis *axis = &layout->dim[d].axis;
+    code = redist_priv_pattern_of(axis, coords[d], REDIST_PRIV_ALL_IMAGES, &p);
     if (code == REDIST_OK)
-      code = redist_priv_follow_pattern(type, &p, side,
+      code = redist_priv_follow_pattern(x, &p, side,
                                         bytes * (side == REDIST_PRIV_TO ? row : storage.stride[d]));
-    row *= x->count;
+    row *= axis->count;
     redist_priv_pattern_free(&p);
   }
-  if (code == REDIST_OK && side == REDIST_PRIV_FROM)
-    code = redist_priv_displace(type, storage.origin * bytes);
+  if (side == REDIST_PRIV_FROM) x->at += (MPI_Aint)(storage.origin * bytes);
   return code;
 }
 
@@ -8145,7 +8190,7 @@ typedef struct {
   int64_t spans, room, kinds, kind_room;
   redist_priv_span *span;
   redist_priv_span_kind *kind;
-  MPI_Datatype *type; /* type[2 * kinds]: of a kind in the array and in the file */
+  redist_priv_typed *type; /* type[2 * kinds]: of a kind in the array and in the file */
 } redist_priv_spans;
 
 REDIST_PRIV_COLD int redist_priv_compare_spans(const void *a, const void *b) {
@@ -8169,17 +8214,16 @@ REDIST_PRIV_COLD int redist_priv_kind_of(redist_priv_spans *list, int64_t length
 /* Makes the types of all kinds. REDIST_ERR_MEMORY, _MPI. */
 REDIST_PRIV_COLD int redist_priv_type_kinds(redist_priv_spans *list, MPI_Datatype element) {
   redist_priv_run run;
-  MPI_Datatype made;
   int64_t k;
   int code = REDIST_OK;
-  list->type = redist_priv_types(2 * list->kinds);
+  list->type = redist_priv_typed_open(2 * list->kinds);
   memset(&run, 0, sizeof run);
   run.n[1] = run.n[2] = 1;
   run.stride[0][REDIST_PRIV_TO] = 1;
   for (k = 0; list->type != NULL && k < 2 * list->kinds && code == REDIST_OK; k++) {
     run.n[0] = list->kind[k / 2].length;
     run.stride[0][REDIST_PRIV_FROM] = list->kind[k / 2].stride;
-    code = redist_priv_become(&list->type[k], MPI_Type_dup(element, &made), &made);
+    code = redist_priv_retype(&list->type[k], element, 0);
     if (code == REDIST_OK)
       code = redist_priv_follow_run(&list->type[k], &run, (int)(k % 2), list->bytes);
   }
@@ -8291,28 +8335,26 @@ REDIST_PRIV_COLD int redist_priv_list_spans(redist_priv_spans *list, int rank) {
   return code;
 }
 
-/* *type: the type of all spans, in their order in the file. */
+/* *x: all spans, in their order in the file. */
 REDIST_PRIV_COLD int redist_priv_join_spans(const redist_priv_spans *list, int side,
-                                            MPI_Datatype *type) {
+                                            redist_priv_typed *x) {
   const int n = (int)list->spans;
-  MPI_Datatype *types = REDIST_PRIV_ALLOC(MPI_Datatype, n);
-  MPI_Aint *at = REDIST_PRIV_ALLOC(MPI_Aint, n);
-  int k, code = types == NULL || at == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
+  redist_priv_typed *typed = REDIST_PRIV_ALLOC(redist_priv_typed, n);
+  int k, code = typed == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   for (k = 0; k < n && code == REDIST_OK; k++) {
     REDIST_ASSERT(k == 0 || list->span[k - 1].at[1] < list->span[k].at[1]);
-    types[k] = list->type[2 * list->span[k].kind + side];
-    at[k] = (MPI_Aint)(list->span[k].at[side] * list->bytes);
+    typed[k].type = list->type[2 * list->span[k].kind + side].type;
+    typed[k].at = (MPI_Aint)(list->span[k].at[side] * list->bytes);
   }
-  code = redist_priv_compose(type, types, at, n, code);
-  REDIST_FREE(types);
-  REDIST_FREE(at);
+  code = redist_priv_compose(x, typed, n, code);
+  REDIST_FREE(typed);
   return code;
 }
 
 /* The types of a rank with several places, or with a reshaped view. layout: the caller's. */
 REDIST_PRIV_COLD int redist_priv_types_of_places(const redist_layout *layout, int rank,
                                                  MPI_Datatype element, int64_t bytes,
-                                                 MPI_Datatype *type) {
+                                                 redist_priv_typed *typed) {
   redist_priv_spans list;
   int side, code;
   memset((void *)&list, 0, sizeof list);
@@ -8321,8 +8363,8 @@ REDIST_PRIV_COLD int redist_priv_types_of_places(const redist_layout *layout, in
   code = redist_priv_list_spans(&list, rank);
   if (code == REDIST_OK) code = redist_priv_type_kinds(&list, element);
   for (side = 0; side < 2 && code == REDIST_OK; side++)
-    code = redist_priv_join_spans(&list, side, &type[side]);
-  redist_priv_types_free(list.type, 2 * list.kinds);
+    code = redist_priv_join_spans(&list, side, &typed[side]);
+  redist_priv_typed_close(list.type, 2 * list.kinds);
   REDIST_FREE(list.kind);
   REDIST_FREE(list.span);
   return code;
@@ -8340,22 +8382,21 @@ REDIST_PRIV_COLD int redist_priv_writers_on(const redist_layout *layout, int ran
   return n;
 }
 
-/* type[2]: of what a rank owns in its array and in the file; not committed, or MPI_BYTE. given: the
-   caller's layout; layout: its copy. */
+/* typed[2]: what a rank owns in its array and in the file. given: the caller's layout; layout: its
+   copy. */
 REDIST_PRIV_COLD int redist_priv_types_of_rank(const redist_layout *given,
                                                const redist_layout *layout, int rank,
                                                MPI_Datatype element, int64_t bytes,
-                                               MPI_Datatype *type) {
+                                               redist_priv_typed *typed) {
   const int reshaped = redist_priv_is_reshaped(given);
   int place = -1, side, writers, code = REDIST_OK;
-  MPI_Datatype made;
   writers = reshaped ? 0 : redist_priv_writers_on(layout, rank, &place);
-  if (reshaped || writers > 1)
-    return redist_priv_types_of_places(given, rank, element, bytes, type);
+  if (reshaped || writers != 1)
+    return redist_priv_types_of_places(given, rank, element, bytes, typed);
   for (side = 0; side < 2 && code == REDIST_OK; side++) {
-    code = redist_priv_become(&type[side], MPI_Type_contiguous(writers, element, &made), &made);
-    if (code == REDIST_OK && writers > 0)
-      code = redist_priv_follow_place(&type[side], layout, place, side, bytes);
+    code = redist_priv_retype(&typed[side], element, 0);
+    if (code == REDIST_OK)
+      code = redist_priv_follow_place(&typed[side], layout, place, side, bytes);
   }
   return code;
 }
@@ -8369,17 +8410,22 @@ REDIST_PRIV_COLD int redist_priv_type_extents(const redist_layout *layout, int r
   if (redist_priv_max(array, file) > REDIST_PRIV_MAX_ELEMENTS / bytes) return REDIST_ERR_OVERFLOW;
   extent[REDIST_PRIV_FROM] = (MPI_Aint)(array * bytes);
   extent[REDIST_PRIV_TO] = (MPI_Aint)(file * bytes);
-  return REDIST_OK;
+  return extent[REDIST_PRIV_FROM] == array * bytes && extent[REDIST_PRIV_TO] == file * bytes
+             ? REDIST_OK
+             : REDIST_ERR_OVERFLOW; /* of 32 bits */
 }
 
 /* Sets the types' extents, and commits them. */
-REDIST_PRIV_COLD int redist_priv_commit_types(const MPI_Aint *extent, MPI_Datatype *type) {
+REDIST_PRIV_COLD int redist_priv_commit_types(const MPI_Aint *extent, redist_priv_typed *typed) {
   MPI_Datatype made;
   int side, code = REDIST_OK;
   for (side = 0; side < 2 && code == REDIST_OK; side++) {
-    code = redist_priv_become(&type[side],
-                              MPI_Type_create_resized(type[side], 0, extent[side], &made), &made);
-    if (code == REDIST_OK && MPI_Type_commit(&type[side]) != MPI_SUCCESS) code = REDIST_ERR_MPI;
+    MPI_Datatype *type = &typed[side].type;
+    code = redist_priv_displace(&typed[side]);
+    if (code == REDIST_OK)
+      code =
+          redist_priv_become(type, MPI_Type_create_resized(*type, 0, extent[side], &made), &made);
+    if (code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS) code = REDIST_ERR_MPI;
   }
   return code;
 }
@@ -8387,7 +8433,7 @@ REDIST_PRIV_COLD int redist_priv_commit_types(const MPI_Aint *extent, MPI_Dataty
 REDIST_API int redist_layout_types(const redist_layout *layout, int rank, MPI_Datatype element,
                                    MPI_Datatype *file, MPI_Datatype *memory) {
   redist_priv_error v = redist_priv_no_error(-1);
-  MPI_Datatype type[2] = {MPI_BYTE, MPI_BYTE};
+  redist_priv_typed typed[2] = {{MPI_BYTE, 0}, {MPI_BYTE, 0}};
   MPI_Aint extent[2];
   redist_layout own;
   int64_t bytes;
@@ -8401,14 +8447,15 @@ REDIST_API int redist_layout_types(const redist_layout *layout, int rank, MPI_Da
   if (v.code != REDIST_OK) return v.code;
   code = redist_priv_sort_axes(redist_priv_copy_to(&own, layout, 0));
   if (code == REDIST_OK) code = redist_priv_type_extents(layout, rank, bytes, extent);
-  if (code == REDIST_OK) code = redist_priv_types_of_rank(layout, &own, rank, element, bytes, type);
-  if (code == REDIST_OK) code = redist_priv_commit_types(extent, type);
+  if (code == REDIST_OK)
+    code = redist_priv_types_of_rank(layout, &own, rank, element, bytes, typed);
+  if (code == REDIST_OK) code = redist_priv_commit_types(extent, typed);
   redist_priv_forget_sets(&own);
   for (side = 0; side < 2 && code != REDIST_OK; side++)
-    if (type[side] != MPI_BYTE) MPI_Type_free(&type[side]);
+    if (typed[side].type != MPI_BYTE) MPI_Type_free(&typed[side].type);
   if (code == REDIST_OK) {
-    *memory = type[REDIST_PRIV_FROM];
-    *file = type[REDIST_PRIV_TO];
+    *memory = typed[REDIST_PRIV_FROM].type;
+    *file = typed[REDIST_PRIV_TO].type;
   }
   return code;
 }

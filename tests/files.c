@@ -60,10 +60,14 @@ static int has_bounds(MPI_Datatype type, MPI_Count extent, MPI_Count size) {
   return lower == 0 && length == extent && bytes == size;
 }
 
-/* Whether every struct that a type consists of has its first part at 0: MPICH 4.2 aborts in
-   MPI_File_write_all and MPI_File_read_all if one has not, and its parts follow each other. */
-static int has_structs_at_0(MPI_Datatype type) {
-  int integers, addresses, types, combiner, kind, good = 1, k;
+enum {
+  MOST_LEVELS = 14
+}; /* besides that of the element: MPICH's device ch3 takes 15, then aborts */
+
+/* The number of types within each other, or more than MOST_LEVELS if a struct's first part is not at
+   0: MPICH 4.2 aborts in MPI_File_write_all and MPI_File_read_all if its parts follow each other. */
+static int levels_of(MPI_Datatype type) {
+  int integers, addresses, types, combiner, kind, levels = 0, k;
   MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
   if (types > 0) {
     int *numbers = malloc((size_t)integers * sizeof *numbers + 1);
@@ -71,17 +75,19 @@ static int has_structs_at_0(MPI_Datatype type) {
     MPI_Datatype *part = malloc((size_t)types * sizeof *part);
     MPI_Type_get_contents(type, integers, addresses, types, numbers, at, part);
     MPI_Type_get_true_extent(part[0], &begin, &extent);
-    good = combiner != MPI_COMBINER_STRUCT || at[0] + begin == 0;
     for (k = 0; k < types; k++) {
-      good &= has_structs_at_0(part[k]);
+      const int below = levels_of(part[k]);
+      levels = below > levels ? below : levels;
       MPI_Type_get_envelope(part[k], &integers, &addresses, &integers, &kind);
       if (kind != MPI_COMBINER_NAMED) MPI_Type_free(&part[k]);
     }
+    if (combiner == MPI_COMBINER_STRUCT && at[0] + begin != 0) levels = MOST_LEVELS;
     free(numbers);
     free(at);
     free(part);
   }
-  return good;
+  return levels + (combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_DUP &&
+                   combiner != MPI_COMBINER_RESIZED);
 }
 
 /* Whether a type takes this rank's elements out of `from`, in the order of the file. */
@@ -191,7 +197,7 @@ enum {
   FILE_ORDER = 8,
   WRITTEN = 16,
   READ = 32,
-  STRUCTS = 64
+  LEVELS = 64
 };
 
 /* Returns what is wrong. */
@@ -206,7 +212,7 @@ static int judge(distributed *x) {
       wrong |= BOUNDS;
     wrong |= takes_in_order(x, arrays, x->memory) ? 0 : MEMORY_ORDER;
     wrong |= takes_in_order(x, file + x->header, x->file) ? 0 : FILE_ORDER;
-    wrong |= has_structs_at_0(x->file) && has_structs_at_0(x->memory) ? 0 : STRUCTS;
+    wrong |= levels_of(x->file) <= MOST_LEVELS && levels_of(x->memory) <= MOST_LEVELS ? 0 : LEVELS;
     wrong |= writes(x, file) ? 0 : WRITTEN;
     wrong |= reads(x, file) ? 0 : READ;
   } else {
@@ -445,6 +451,12 @@ static void check_large_counts(void) {
       redist_layout_2d(redist_block(n * p, (int)p), redist_block_cyclic(7, 2, 1));
   const redist_layout cyclic = redist_layout_2d(redist_whole(3), redist_cyclic(n * p, (int)p));
   const redist_layout halves = redist_section(whole, 0, 0, n * p / 2, 2);
+  MPI_Datatype file, memory;
+  if (sizeof(MPI_Aint) < sizeof n) {
+    test_case_all(redist_layout_types(&whole, 0, MPI_CHAR, &file, &memory) == REDIST_ERR_OVERFLOW,
+                  "more than an address of MPI tells");
+    return;
+  }
   test_case_all(type_is(&whole, MPI_CHAR, n, mine * n, n), "bytes in a row");
   test_case_all(type_is(&whole, MPI_DOUBLE, 8 * n, 8 * mine * n, 8 * n), "numbers in a row");
   test_case_all(type_is(&rows, MPI_CHAR, 7 * n, 7 * mine * n, 7 * n), "rows");
@@ -574,8 +586,7 @@ int main(int count, char **arguments) {
     check_darray(&r, k);
   }
   check_large_counts();
-  check_far_away(0);
-  check_far_away(1);
+  for (k = 0; k < 2 && sizeof(MPI_Aint) == 8; k++) check_far_away(k);
   check_bad_input();
   check_memory();
   MPI_File_close(&disk.file);
