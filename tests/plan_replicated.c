@@ -200,9 +200,12 @@ static void check_broadcast(void) {
   redist_plan *out = NULL, *back = NULL;
   redist_stats sent, returned;
   double *a = malloc(N * sizeof *a), *b = malloc(N * sizeof *b);
-  int k,
-      good = redist_plan_create(MPI_COMM_WORLD, &one, &all, MPI_DOUBLE, NULL, &out) == REDIST_OK &&
-             redist_plan_create(MPI_COMM_WORLD, &all, &one, MPI_DOUBLE, NULL, &back) == REDIST_OK;
+  redist_options direct;
+  int k, good;
+  memset(&direct, 0, sizeof direct);
+  direct.method = REDIST_POINT_TO_POINT;
+  good = redist_plan_create(MPI_COMM_WORLD, &one, &all, MPI_DOUBLE, &direct, &out) == REDIST_OK &&
+         redist_plan_create(MPI_COMM_WORLD, &all, &one, MPI_DOUBLE, &direct, &back) == REDIST_OK;
   for (k = 0; k < N; k++) {
     a[k] = test_rank() == 0 ? k : -1;
     b[k] = -2;
