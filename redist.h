@@ -5329,7 +5329,7 @@ REDIST_PRIV_COLD void redist_priv_choose_tiles(redist_priv_step *s, int stream) 
   t->large = t->strips && (by_function == 1 || (by_function && !t->stream));
   t->buffered =
       by_function == 1 || (t->strips ? by_function || (t->stream && pitch % 16 != 0) : contiguous);
-  t->far |= stream || s->outer.n * s->inner.n * unit > REDIST_PRIV_NEAR;
+  t->far = t->far || stream || s->outer.n * s->inner.n * unit > REDIST_PRIV_NEAR;
   across = !t->turned   ? unit
            : !t->strips ? (int64_t)REDIST_PRIV_WIDTH
            : t->large   ? 4 * (int64_t)REDIST_PRIV_WIDTH

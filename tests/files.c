@@ -60,12 +60,11 @@ static int has_bounds(MPI_Datatype type, MPI_Count extent, MPI_Count size) {
   return lower == 0 && length == extent && bytes == size;
 }
 
-enum {
-  MOST_LEVELS = 14
-}; /* besides that of the element: MPICH's device ch3 takes 15, then aborts */
+enum { MOST_LEVELS = 14 }; /* MPICH's device ch3 takes 15 with the element's, then it aborts */
 
-/* The number of types within each other, or more than MOST_LEVELS if a struct's first part is not at
-   0: MPICH 4.2 aborts in MPI_File_write_all and MPI_File_read_all if its parts follow each other. */
+/* The number of types within each other, or more than MOST_LEVELS if a struct's first part is not
+   at 0: MPICH 4.2 aborts in MPI_File_write_all and MPI_File_read_all if its parts follow each
+   other. */
 static int levels_of(MPI_Datatype type) {
   int integers, addresses, types, combiner, kind, levels = 0, k;
   MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
