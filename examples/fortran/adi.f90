@@ -123,7 +123,7 @@ program adi
     call redist_plan_free(to_rows, ierr)
     call redist_plan_free(to_columns, ierr)
     call MPI_Finalize()
-    if (.not. everywhere(2) < 1e-9_real64) stop 1, quiet=.true.
+    if (.not. everywhere(2) < 1e-9_real64) stop 1
 
 contains
 
@@ -139,7 +139,7 @@ contains
         if (status == 0) return
         if (rank == 0) print '(a)', 'usage: mpiexec -n RANKS adi [POINTS ALONG EACH SIDE [TIME STEPS]]'
         call MPI_Finalize()
-        stop 2, quiet=.true.
+        stop 2
     end function
 
     subroutine create(from, to, plan)
@@ -150,7 +150,7 @@ contains
         if (ierr == REDIST_OK) return ! else it failed on every rank
         if (rank == 0) print '(2a)', 'adi: ', trim(message)
         call MPI_Finalize()
-        stop 1, quiet=.true.
+        stop 1
     end subroutine
 
     subroutine move(plan, from, to)

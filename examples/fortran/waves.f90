@@ -56,7 +56,7 @@ contains
         if (status == 0 .and. value >= ranks .and. value <= 100000) return
         if (rank == 0) print '(3a, i0, a)', "waves: '", trim(text), "' is no number from ", ranks, ' to 100000'
         call MPI_Finalize()
-        stop 2, quiet=.true.
+        stop 2
     end subroutine
 
     ! Allocates the fields in an arena, and plans the exchange of the nearest of their two ghost cells.

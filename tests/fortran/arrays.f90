@@ -325,5 +325,5 @@ program main
     call MPI_Reduce(mine, all_ranks, 2, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD)
     if (rank == 0) print '(a, i0, a, i0, a)', 'arrays: ', all_ranks(1), ' passed, ', all_ranks(2), ' failed, 0 skipped'
     call MPI_Finalize()
-    if (failed > 0) stop 1, quiet=.true.
+    if (failed > 0) stop 1
 end program
