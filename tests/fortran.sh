@@ -1,6 +1,5 @@
 #!/bin/sh
-# The Fortran module against C, and the solver in Fortran against that in C, with every MPI that has a Fortran wrapper.
-# MIT licence, see LICENSE.
+# The Fortran module against C, and the solver in Fortran against that in C. MIT licence, see LICENSE.
 # environment: BUILD (where to write), MPICC, MPIEXEC, YIELDING (see tests/run)
 . "${0%/*}/lib.sh"
 warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wc++-compat -Werror'
@@ -37,7 +36,7 @@ check_c() { # MPI's C compiler
     parses 'redist_f.c with MPI 5' "$root/examples/fortran/redist_f.c" -isystem "$tests/abi"
 }
 
-compile() { # MPI's C compiler, its Fortran compiler, -O1 or -O0
+compile() { # MPI's C compiler, its Fortran compiler
     for source in examples/fortran/redist_f.c tests/fortran/peer.c; do
         limited "$1 $source" $1 -std=c99 $warnings -O0 -I"$root" -c "$root/$source"
     done
@@ -49,10 +48,10 @@ compile() { # MPI's C compiler, its Fortran compiler, -O1 or -O0
     limited "$2 fortran.f90" $2 -O1 -o fortran "$root/tests/fortran/fortran.f90" redist.o redist_f.o peer.o -lm
     limited "$2 paper.f90" $2 -std=f2018 -Wall -Wextra -Werror -O1 -o paper "$root/tests/fortran/paper.f90" \
         redist.o redist_f.o
-    # COMMON is obsolescent in Fortran 2018; optimized once, since gfortran may then take for unchanged
-    # what no declaration says is changed
-    limited "$2 arrays.f90" $2 -cpp -ffree-line-length-none -std=gnu -Wall -Wextra -Werror $3 -o arrays \
-        "$root/tests/fortran/arrays.f90" redist.o redist_f.o
+    # COMMON is obsolescent in Fortran 2018; optimized, since gfortran may then take for unchanged what no declaration
+    # says is changed; gfortran 10 takes strings of any length for undefined
+    limited "$2 arrays.f90" $2 -cpp -ffree-line-length-none -std=gnu -Wall -Wextra -Wno-maybe-uninitialized -Werror \
+        -O1 -o arrays "$root/tests/fortran/arrays.f90" redist.o redist_f.o
     limited "$1 adi.c" $1 -std=c99 -O1 -DREDIST_DECLARATIONS_ONLY -I"$root" -o adi_c "$root/examples/adi.c" redist_f.o -lm
 }
 
@@ -139,8 +138,7 @@ check_mpi() { # MPI's C compiler, mpiexec...
         skip "no gfortran with MPI's module mpi_f08 ($mpifort)"
         return
     fi
-    compile "$mpicc" "$mpifort" $level
-    level=-O0
+    compile "$mpicc" "$mpifort"
     check_readme "$mpifort" "$@"
     check_names "$mpifort"
     for ranks in 2 4; do run_tests fortran $ranks "$@"; done
@@ -159,14 +157,7 @@ check_mpi() { # MPI's C compiler, mpiexec...
     run_adi 57 13 "$@"
 }
 
-other_mpi() { # its name: that which is not tested yet
-    have "mpicc.$1" && [ "$(command -v "mpicc.$1")" != "$(command -v "$MPICC")" ]
-}
-
 cd "$work" || exit 1
-level=-O1
 check_c "$MPICC"
 check_mpi "$MPICC" $MPIEXEC
-if other_mpi mpich; then check_mpi mpicc.mpich mpiexec.mpich; fi
-if other_mpi openmpi; then check_mpi mpicc.openmpi mpiexec.openmpi --allow-run-as-root --oversubscribe; fi
 report
