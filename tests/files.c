@@ -443,6 +443,14 @@ static int type_is(const redist_layout *layout, MPI_Datatype element, MPI_Count 
   return bytes == size && others == size && lower == first && extent == span;
 }
 
+/* MPICH's device ch3 takes minutes for a type of 2^32 parts, however few levels it has. */
+static int counts_one_by_one(void) {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length;
+  MPI_Get_library_version(version, &length);
+  return strstr(version, "ch3:") != NULL;
+}
+
 static void check_large_counts(void) {
   const int64_t n = INT64_C(3) << 31, p = test_size(), mine = test_rank();
   const redist_layout whole = redist_layout_1d(redist_block(n * p, (int)p));
@@ -584,8 +592,8 @@ int main(int count, char **arguments) {
     if (k % 4 == 3) check_places(&r, &x, k);
     check_darray(&r, k);
   }
-  check_large_counts();
-  for (k = 0; k < 2 && sizeof(MPI_Aint) == 8; k++) check_far_away(k);
+  if (!counts_one_by_one()) check_large_counts();
+  for (k = 0; k < 2 && sizeof(MPI_Aint) == 8 && !counts_one_by_one(); k++) check_far_away(k);
   check_bad_input();
   check_memory();
   MPI_File_close(&disk.file);
