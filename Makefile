@@ -71,10 +71,13 @@ PROBE_pdgemr2d = void pdgemr2d_(void); int main(void) { pdgemr2d_(); return 0; }
 
 EXAMPLES = $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 TESTS    = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
-PIECEMEAL = plan_random plan_bits
-NAMED     = plan_random arenas home own_memory
-SMALL     = plan_random plan_ghosts
-LEFT_OUT  = SMALL NO_SHARED NO_COLLECTIVES NO_SCHEDULED NO_NODES
+# Tests with other settings of the library, and settings that leave something out.
+VARIANTS = $(addsuffix .pieces,plan_random plan_bits) $(addsuffix .named,plan_random arenas home own_memory) \
+    $(addsuffix .small,plan_random plan_ghosts left_out)
+FLAGS_pieces = -DREDIST_EAGER_BYTES=64 -DREDIST_FLIGHT_BYTES=200 -DREDIST_MAX_COUNT=1000
+FLAGS_named  = -DREDIST_NAMED_MEMORY
+FLAGS_small  = -DREDIST_SMALL
+LEFT_OUT = NO_SHARED NO_COLLECTIVES NO_SCHEDULED NO_NODES
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 # Programs without hooks of their own are linked with one implementation; hello, which is not optimised, shows that none
 # is needed.
@@ -94,8 +97,7 @@ run: $(BUILD)/adi
 check: export MPICC := $(MPICC)
 check: export MPIEXEC := $(MPIEXEC)
 check: export LINKED := $(LINKED)
-check: examples $(TESTS:%=$(BUILD)/%) $(PIECEMEAL:%=$(BUILD)/%.pieces) \
-    $(NAMED:%=$(BUILD)/%.named) $(SMALL:%=$(BUILD)/%.small) $(LEFT_OUT:%=$(BUILD)/left_out.%)
+check: examples $(TESTS:%=$(BUILD)/%) $(VARIANTS:%=$(BUILD)/%) $(LEFT_OUT:%=$(BUILD)/left_out.%)
 	@sh tests/run $(BUILD) $(ONLY)
 
 bench: $(BENCHES:%=$(BUILD)/%)
@@ -187,13 +189,16 @@ uninstall:
 	rm -rf '$(share)' '$(manuals)'/redist[._]*.3 '$(manuals)'/REDIST_*.3
 	rm -f $(HEADERS:%='$(installed)/include/%') '$(installed)/share/pkgconfig/redist.pc'
 
-# The implementation for examples, and that for tests, which checks what its functions rely on. Both are optimised alike.
+# The implementation for examples, and that for tests, which checks what its functions rely on. Both are optimised alike;
+# those with other settings are not.
 asserts = '-DREDIST_ASSERT(condition)=((condition) ? (void)0 : abort())'
 $(BUILD)/redist.o: OBJECT_FLAGS = $(CFLAGS)
 $(BUILD)/asserting.o: OBJECT_FLAGS = $(patsubst -g,-g1,$(CFLAGS)) $(asserts)
+$(BUILD)/%.o: OBJECT_FLAGS = $(quick) $(FLAGS_$*) $(asserts)
+$(BUILD)/%.o: source = <tests/linked.h>
 $(BUILD)/redist.o: source = <redist_plan.h>
-$(BUILD)/asserting.o: source = <tests/linked.h>
-$(BUILD)/redist.o $(BUILD)/asserting.o: $(HEADERS) $(wildcard tests/*.h)
+objects = $(addprefix $(BUILD)/,redist.o asserting.o pieces.o named.o small.o)
+$(objects): $(BUILD)/%.o: $(HEADERS) $(wildcard tests/*.h)
 	@mkdir -p $(BUILD)
 	@printf '#define REDIST_IMPLEMENTATION\n#include $(source)\n' | \
 	    $(MPICC) $(STRICT) $(OBJECT_FLAGS) -I. -x c -c -o $@ -
@@ -212,16 +217,16 @@ $(BUILD)/$(1): $(2) $(4) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h bench
 endef
 declared = $(if $(filter $(1),$(LINKED)), -DREDIST_DECLARATIONS_ONLY)
 object   = $(if $(filter $(1),$(LINKED)),$(BUILD)/$(2).o)
-quick = $(subst -O1,-O0,$(TEST_CFLAGS))
+quick = $(filter-out -g%,$(subst -O1,-O0,$(TEST_CFLAGS)))
 example_flags = $(if $(filter $(1),$(LINKED)),$(CFLAGS),$(quick))
 $(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c,$(call example_flags,$(p))$(call declared,$(p)),$(call object,$(p),redist))))
 test_flags = $(if $(filter $(1),$(BUSY)),$(TEST_CFLAGS),$(quick))
 asserting = $(if $(filter $(1),$(LINKED)),, $(asserts))
 $(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(call test_flags,$(p))$(call declared,$(p))$(call asserting,$(p)),$(call object,$(p),asserting))))
-$(foreach p,$(PIECEMEAL),$(eval $(call program,$(p).pieces,tests/$(p).c,$(quick) \
-    -DREDIST_EAGER_BYTES=64 -DREDIST_FLIGHT_BYTES=200 -DREDIST_MAX_COUNT=1000 $(asserts))))
-$(foreach p,$(NAMED),$(eval $(call program,$(p).named,tests/$(p).c,$(quick) -DREDIST_NAMED_MEMORY $(asserts))))
-$(foreach p,$(SMALL),$(eval $(call program,$(p).small,tests/$(p).c,$(quick) -DREDIST_SMALL $(asserts))))
+setting = $(patsubst .%,%,$(suffix $(1)))
+declares = $(call declared,$(basename $(1)))
+variant_flags = $(quick) $(if $(declares),$(declares) $(filter -DREDIST_SMALL,$(FLAGS_$(setting))),$(FLAGS_$(setting)) $(asserts))
+$(foreach p,$(VARIANTS),$(eval $(call program,$(p),tests/$(basename $(p)).c,$(call variant_flags,$(p)),$(call object,$(basename $(p)),$(call setting,$(p))))))
 $(foreach m,$(LEFT_OUT),$(eval $(call program,left_out.$(m),tests/left_out.c,$(quick) -DREDIST_$(m) $(asserts))))
 $(foreach p,$(BENCHES),$(eval $(call program,$(p),bench/$(p).c,$(CFLAGS))))
 

@@ -13,7 +13,9 @@ extern int64_t test_max_count, test_ring_bytes, test_copied; /* linked.h */
 #define TEST_STATIC static
 #endif
 TEST_STATIC int64_t test_max_count = INT32_MAX, test_ring_bytes = 4194304, test_copied;
+#ifndef REDIST_MAX_COUNT /* the Makefile's */
 #define REDIST_MAX_COUNT test_max_count
+#endif
 #define REDIST_RING_BYTES test_ring_bytes
 #define REDIST_COPIED(bytes) (test_copied += (bytes))
 #endif

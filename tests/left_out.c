@@ -1,4 +1,4 @@
-/* redist tests: plans where a macro leaves methods out (left_out.SMALL: REDIST_SMALL, ...): by name
+/* redist tests: plans where a macro leaves methods out (left_out.small: REDIST_SMALL, ...): by name
    these are refused, nothing else chooses them, and the others work. MIT licence, see LICENSE. */
 #include "exchange.h"
 

@@ -189,7 +189,7 @@ check_all_links() {
 # ---- the tests themselves ----
 
 # The programs and scripts in tests/list, by the names of their files, without the suffix for how they are compiled.
-listed() { awk '!/^#/ && NF > 0 { sub(/\.(pieces|named|small|SMALL|NO_[A-Z]+)$/, "", $1); print $1 }' "$root/tests/list" | sort -u; }
+listed() { awk '!/^#/ && NF > 0 { sub(/\.(pieces|named|small|NO_[A-Z]+)$/, "", $1); print $1 }' "$root/tests/list" | sort -u; }
 
 present() { (cd "$root/tests" && ls ./*.c ./*.sh) | sed 's|^\./||; s|\.c$||' | grep -vx lib.sh | sort; }
 
