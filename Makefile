@@ -82,7 +82,7 @@ BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 # Programs without hooks of their own are linked with one implementation; hello, which is not optimised, shows that none
 # is needed.
 LINKED   = $(filter-out hello,$(EXAMPLES)) advice arrivals built cart checked checkpoints darray errors failing_calls \
-    failing_mpi files ghosts grids home index layouts left_out many_ranks move multiphase papers parse pdgemr2d phases \
+    failing_mpi files ghosts grids home index instructions layouts left_out many_ranks move multiphase papers parse pdgemr2d phases \
     plan_bits plan_blocks plan_errors plan_ghosts plan_parts plan_places plan_random plan_replicated ptran relabelling \
     replicated reshaped schedule small_shm timed views wire
 # Of the others, which compile everything, those that run for long; the rest is not optimised.
@@ -97,6 +97,7 @@ run: $(BUILD)/adi
 check: export MPICC := $(MPICC)
 check: export MPIEXEC := $(MPIEXEC)
 check: export LINKED := $(LINKED)
+check: export COUNTED = $(if $(filter -O3,$(CFLAGS)),$(abspath $(BUILD)/instructions))
 check: examples $(TESTS:%=$(BUILD)/%) $(VARIANTS:%=$(BUILD)/%) $(LEFT_OUT:%=$(BUILD)/left_out.%)
 	@sh tests/run $(BUILD) $(ONLY)
 
@@ -220,9 +221,10 @@ object   = $(if $(filter $(1),$(LINKED)),$(BUILD)/$(2).o)
 quick = $(filter-out -g%,$(subst -O1,-O0,$(TEST_CFLAGS)))
 example_flags = $(if $(filter $(1),$(LINKED)),$(CFLAGS),$(quick))
 $(foreach p,$(EXAMPLES),$(eval $(call program,$(p),examples/$(p).c,$(call example_flags,$(p))$(call declared,$(p)),$(call object,$(p),redist))))
-test_flags = $(if $(filter $(1),$(BUSY)),$(TEST_CFLAGS),$(quick))
+test_flags = $(if $(filter $(1),instructions),$(CFLAGS),$(if $(filter $(1),$(BUSY)),$(TEST_CFLAGS),$(quick)))
+tested = $(if $(filter $(1),instructions),redist,asserting)
 asserting = $(if $(filter $(1),$(LINKED)),, $(asserts))
-$(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(call test_flags,$(p))$(call declared,$(p))$(call asserting,$(p)),$(call object,$(p),asserting))))
+$(foreach p,$(TESTS),$(eval $(call program,$(p),tests/$(p).c,$(call test_flags,$(p))$(call declared,$(p))$(call asserting,$(p)),$(call object,$(p),$(call tested,$(p))))))
 setting = $(patsubst .%,%,$(suffix $(1)))
 declares = $(call declared,$(basename $(1)))
 variant_flags = $(quick) $(if $(declares),$(declares) $(filter -DREDIST_SMALL,$(FLAGS_$(setting))),$(FLAGS_$(setting)) $(asserts))

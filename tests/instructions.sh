@@ -2,7 +2,7 @@
 # Counts the instructions of executions and of equivalent hand-written loops with valgrind's
 # callgrind, and compares them with the bounds in tests/instructions.c. MIT licence, see LICENSE.
 # usage: BUILD=directory tests/instructions.sh     (environment: MPICC, MPIEXEC)
-# HEADERS=directory: counts with the headers there
+# COUNTED: the program, compiled with -O3, or none; HEADERS: the directory of others than this one's
 . "${0%/*}/lib.sh"
 export OMPI_MCA_mpi_yield_when_idle=1
 # Callgrind counts a repeated string instruction once per byte: so memcpy must use vectors.
@@ -56,11 +56,12 @@ judge() {
 
 have valgrind || { skip 'no valgrind' && report; }
 starts_two || { skip 'this mpiexec cannot start two programs' && report; }
-$MPICC -std=c99 -O3 -g -I"${HEADERS:-$root}" -o "$work/instructions" "$tests/instructions.c" \
+program=${COUNTED:-$work/instructions}
+[ -n "$COUNTED" ] || $MPICC -std=c99 -O3 -g -I"${HEADERS:-$root}" -o "$program" "$tests/instructions.c" \
     >"$work/output" 2>&1 || fail 'instructions.c does not compile'
 $MPIEXEC -n 1 valgrind --tool=callgrind --callgrind-out-file="$work/out" \
-    --toggle-collect='counted_*' --dump-before=next_count "$work/instructions" rows : \
-    -n 1 "$work/instructions" >"$work/rows" 2>"$work/output" || fail 'callgrind does not run it'
+    --toggle-collect='counted_*' --dump-before=next_count "$program" rows : \
+    -n 1 "$program" >"$work/rows" 2>"$work/output" || fail 'callgrind does not run it'
 counts >"$work/numbers"
 grep '^row: ' "$work/rows" | judge | tee "$work/judged"
 failed=$(grep -c '^FAILED' "$work/judged")
