@@ -165,14 +165,20 @@ static int arrived(int rank, int round, int plan) {
   return good;
 }
 
+/* The source of an element. */
+static int sender(int i) {
+  if (now.job == TO_REPLICAS) return 0;
+  return now.job == 0 ? i / (now.n / now.ranks) : i / dealt() % now.ranks;
+}
+
 /* Whether everything from another rank has arrived. */
 static int arrived_from(int rank, int round, int plan, int source) {
-  int a, k, j, good = 1;
-  for (k = 0; k < count_of(rank, 1); k++)
-    for (j = 0; j < count_of(source, 0); j++)
-      for (a = 0; a < now.arrays && global(source, 0, j) == global(rank, 1, k); a++)
-        good = good &&
-               array_of(rank, round, plan, 1, a)[k] == element(round, plan, a, global(rank, 1, k));
+  int a, k, good = 1;
+  for (k = 0; k < count_of(rank, 1); k++) {
+    const int i = global(rank, 1, k);
+    for (a = 0; a < now.arrays && sender(i) == source; a++)
+      good = good && array_of(rank, round, plan, 1, a)[k] == element(round, plan, a, i);
+  }
   return good;
 }
 
