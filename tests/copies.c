@@ -233,11 +233,6 @@ static void copy_one_by_one(const copy_case *c, const unsigned char *from, unsig
 
 /* ---- cases ---- */
 
-static void fill(test_random *r, unsigned char *bytes, size_t n) {
-  size_t k;
-  for (k = 0; k < n; k++) bytes[k] = (unsigned char)test_next(r);
-}
-
 static void check(int number) {
   test_random r = {(uint64_t)number * 77 + 3};
   copy_case c;
@@ -253,8 +248,8 @@ static void check(int number) {
   from = memory[0];
   to = memory[1] + test_between(&r, 0, 3) * (c.manner.element[1] % 8 == 0 ? 8 : 1);
   wanted = memory[2];
-  fill(&r, from, size[0]);
-  fill(&r, to, size[1]);
+  test_random_bytes(&r, from, size[0]);
+  test_random_bytes(&r, to, size[1]);
   memcpy(wanted, to, size[1]);
   copy_one_by_one(&c, from, wanted);
   memset(&pool, 0, sizeof pool);

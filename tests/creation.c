@@ -176,7 +176,7 @@ static int64_t random_below(int64_t n) {
 }
 
 static void explore(const life_case *c) {
-  enum { SAMPLES = 1000 };
+  enum { SAMPLES = 400 };
   int64_t all = 0, at = 0, runs = 0;
   int first, stride, k, good;
   now = *c;

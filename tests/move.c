@@ -231,8 +231,7 @@ static void draw_turned(test_random *r, turned *t, const int64_t *n, size_t byte
   for (k = 0; k < 3; k++) t->layout = t->flip[k] ? redist_flipped(t->layout, k) : t->layout;
   t->memory = malloc((size_t)t->elements * bytes + 2 * GUARD);
   t->first = t->memory + test_between(r, 0, GUARD);
-  for (k = 0; k < (int)((size_t)t->elements * bytes) + 2 * GUARD; k++)
-    t->memory[k] = (unsigned char)test_next(r);
+  test_random_bytes(r, t->memory, (size_t)t->elements * bytes + 2 * GUARD);
 }
 
 static int64_t turned_offset(const turned *t, const int64_t *n, const int64_t *index) {

@@ -14,21 +14,19 @@ serial_tests() {
 # Fewer cases for tests with many.
 arguments_of() {
     case $1 in
-        move | portable) echo 60 0 1 100 ;;
-        phases) echo 150 60 ;;
-        plan_random | files) echo 5 40 ;;
+        move) echo 60 0 1 100 ;;
+        portable) echo 20 0 1 30 ;;
+        phases) echo 50 20 ;;
+        plan_random | files) echo 5 20 ;;
         plan_ghosts | plan_places) echo 6 ;;
-        plan_parts) echo 4 ;;
+        plan_parts | relabelling) echo 4 ;;
         checkpoints) echo 12 ;;
-        schedule) echo 24 ;;
-        ghosts) echo 200 ;;
+        schedule) echo 40 ;;
+        ghosts | views) echo 100 ;;
         copies) echo 600 ;;
-        relabelling) echo 4 ;;
-        parse) echo 10 ;;
-        runs) echo 80 ;;
-        replicated) echo 200 ;;
-        views) echo 300 ;;
-        layouts) echo 200 ;;
+        parse) echo 5 ;;
+        layouts | replicated | runs) echo 80 ;;
+        grids) echo 600 ;;
     esac
 }
 

@@ -51,6 +51,14 @@ static inline uint64_t test_next(test_random *r) {
   return z ^ (z >> 31);
 }
 
+static inline void test_random_bytes(test_random *r, unsigned char *memory, size_t bytes) {
+  size_t k;
+  for (k = 0; k < bytes; k += sizeof(uint64_t)) {
+    const uint64_t word = test_next(r);
+    memcpy(memory + k, &word, bytes - k < sizeof word ? bytes - k : sizeof word);
+  }
+}
+
 /* low <= result <= high */
 static inline int64_t test_between(test_random *r, int64_t low, int64_t high) {
   return low + (int64_t)(test_next(r) % (uint64_t)(high - low + 1));
