@@ -14,7 +14,7 @@ plans() { # compiler
 cd "$work" || exit 1
 printf '#include <stdint.h>\nint main(void) { return SIZE_MAX != UINT32_MAX; }\n' >probe.c
 if cc $FLAGS_32 -o probe probe.c 2>/dev/null && ./probe; then
-    for name in parse layouts errors narrow 'move 60 0 1 100'; do
+    for name in 'parse 10' 'layouts 300' errors narrow 'move 60 0 1 100'; do
         set -- $name
         cc $FLAGS_32 -I"$root" -o $1 "$tests/$1.c" >output 2>&1 && ./"$@" >>output 2>&1
         count $? "$1 on a 32-bit processor"

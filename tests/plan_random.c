@@ -96,12 +96,12 @@ static int is_due(const setting *s, int pair, int pairs) {
 #ifndef REDIST_SMALL
 /* Long cyclic vectors in pieces that begin within a period: their short runs are copied by
    tables. */
-static void check_cut_periods(exchange *e, MPI_Datatype *types, redist_arena *arena) {
+static void check_cut_periods(exchange *e, MPI_Datatype *types, redist_arena *arena, int cases) {
   static const setting cut[] = {{"scheduled", REDIST_SCHEDULED, 0, 0, 7000},
                                 {"shared", REDIST_SHARED, 0, 1, 0}};
   test_random r = {3};
   int k, side;
-  for (k = 0; k < 60; k++) {
+  for (k = 0; k < cases; k++) {
     const int64_t n = test_between(&r, 1000, 4000);
     memset(e->arrays, 0, sizeof e->arrays);
     for (side = 0; side < 2; side++) {
@@ -136,7 +136,7 @@ int main(int count, char **arguments) {
   test_case_all(redist_arena_create(MPI_COMM_WORLD, 0, &arena) == REDIST_OK,
                 "an arena for rings alone");
 #ifndef REDIST_SMALL
-  check_cut_periods(e, types, arena);
+  check_cut_periods(e, types, arena, pairs < 12 ? 5 * pairs : 60);
 #endif
   for (k = first; k < first + pairs; k++) {
     exchange_draw(e, (uint64_t)seed * 100000 + (uint64_t)k);

@@ -16,7 +16,7 @@ arguments_of() {
     case $1 in
         move) echo 60 0 1 100 ;;
         portable) echo 20 0 1 30 ;;
-        phases) echo 50 20 ;;
+        phases) echo 150 60 ;;
         plan_random | files) echo 5 20 ;;
         plan_ghosts | plan_places) echo 6 ;;
         plan_parts | relabelling) echo 4 ;;

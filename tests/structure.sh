@@ -79,11 +79,12 @@ compile() { # compiler standard source header flags... : an object of the same n
         -c "$source" -o "$source.o"
 }
 
+compile_alone() { # compiler standard
+    for header in redist.h redist_plan.h; do compile $1 $2 alone_$header.c $header -fsyntax-only; done
+}
+
 compile_orders() { # compiler standard
-    for header in redist.h redist_plan.h; do
-        compile $1 $2 alone_$header.c $header -fsyntax-only
-        compile $1 $2 twice_$header.c $header -fsyntax-only
-    done
+    for header in redist.h redist_plan.h; do compile $1 $2 twice_$header.c $header -fsyntax-only; done
     compile $1 $2 forward_redist_plan.h.c redist_plan.h -fsyntax-only
     compile $1 $2 backward_redist_plan.h.c redist_plan.h -fsyntax-only
 }
@@ -111,10 +112,11 @@ compile_without() { # compiler standard
 compile_with() { # compiler, standard, later standard
     compiler_name=$1
     if have "$compiler_name"; then
-        compile_orders "$compiler_name" "$2"
+        compile_alone "$compiler_name" "$2"
         compile "$compiler_name" "$3" alone_redist_plan.h.c redist_plan.h -fsyntax-only
         case $compiler_name in # one compiler of each language
             gcc | clang++)
+                compile_orders "$compiler_name" "$2"
                 compile_options "$compiler_name" "$2"
                 compile_without "$compiler_name" "$2"
                 ;;
