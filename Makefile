@@ -81,10 +81,10 @@ LEFT_OUT = NO_SHARED NO_COLLECTIVES NO_SCHEDULED NO_NODES
 BENCHES  = $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 # Programs without hooks of their own are linked with one implementation; hello, which is not optimised, shows that none
 # is needed.
-LINKED   = $(filter-out hello,$(EXAMPLES)) advice arrivals built cart checked checkpoints darray errors failing_calls \
-    failing_mpi files ghosts grids home index instructions layouts left_out many_ranks move multiphase papers parse pdgemr2d phases \
-    plan_bits plan_blocks plan_errors plan_ghosts plan_parts plan_places plan_random plan_replicated ptran relabelling \
-    replicated reshaped schedule small_shm timed views wire
+LINKED   = $(filter-out hello,$(EXAMPLES)) advice arrivals built cart checked checkpoints darray errors \
+    failing_calls failing_mpi files ghosts grids home index instructions layouts left_out many_ranks move multiphase \
+    papers parse pdgemr2d phases plan_bits plan_blocks plan_errors plan_ghosts plan_parts plan_places plan_random \
+    plan_replicated ptran relabelling replicated reshaped schedule small_shm timed views wire
 # Of the others, which compile everything, those that run for long; the rest is not optimised.
 BUSY     = $(LINKED) copies creation openmp portable rings runs
 
@@ -190,8 +190,8 @@ uninstall:
 	rm -rf '$(share)' '$(manuals)'/redist[._]*.3 '$(manuals)'/REDIST_*.3
 	rm -f $(HEADERS:%='$(installed)/include/%') '$(installed)/share/pkgconfig/redist.pc'
 
-# The implementation for examples, and that for tests, which checks what its functions rely on. Both are optimised alike;
-# those with other settings are not.
+# The implementation for examples, and that for tests, which checks what its functions rely on, are optimised alike;
+# those with other settings are not optimised.
 asserts = '-DREDIST_ASSERT(condition)=((condition) ? (void)0 : abort())'
 $(BUILD)/redist.o: OBJECT_FLAGS = $(CFLAGS)
 $(BUILD)/asserting.o: OBJECT_FLAGS = $(patsubst -g,-g1,$(CFLAGS)) $(asserts)
