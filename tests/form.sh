@@ -14,6 +14,7 @@ case $(clang-format --version 2>/dev/null) in # versions differ in details
 *'version 14.'*)
     set -- *.h tests/*.[ch] tests/*/*.[ch] bench/*.[ch] examples/*.[ch] examples/*/*.c
     clang-format --dry-run "$@" 2>"$work/changes"
+    count $? 'clang-format does not read all files'
     for file in "$@"; do
         check "$file: clang-format -i $file would change it" is_formatted "$file"
     done
