@@ -234,7 +234,8 @@ static void check_slabs(int operation, int copies) {
   exchange_describe(e);
   if (copies > 1) {
     e->layouts[1] = redist_replicated(e->layouts[1], copies);
-    e->place[1] = e->rank % (e->size / copies);
+    d = e->size / copies;
+    e->place[1] = e->rank < copies * d ? e->rank % d : -1;
   }
   e->method = REDIST_MULTIPHASE;
   e->seed = 1;
