@@ -193,8 +193,8 @@
 #endif
 #define REDIST_PRIV_PROBE_BYTES 32768 /* of those lines */
 /* nanoseconds: ranks that answer later share a core, or wait for one (2,000 and more; up to 700
-   between cores), so that the flag tells nothing, and is asked again so often; build/cycles beside
-   a busy process */
+   between cores), so that the time says nothing of them, and is taken again so often; build/cycles
+   beside a busy process */
 #define REDIST_PRIV_NO_ANSWER 1000
 #define REDIST_PRIV_ASKED 3
 #define REDIST_PRIV_ANSWER 0.01  /* seconds to wait for an answer: some slices; chosen */
@@ -4364,9 +4364,9 @@ REDIST_PRIV_COLD int redist_priv_mean_probe(redist_priv_home *h, int rank, int s
   return code;
 }
 
-/* Measures the distance between the cores of a node. A flag's time is repeatable, and tells cores
-   that share a cache from cores that share none; only in between, lines are fetched. Collective
-   over the home's communicator, the same on all its ranks. */
+/* Measures the distance between the cores of a node. A flag's time is repeatable, and differs
+   between cores that share a cache and cores that share none; only in between, lines are fetched.
+   Collective over the home's communicator, the same on all its ranks. */
 REDIST_PRIV_COLD int redist_priv_measure_distance(redist_priv_home *h) {
   int64_t mean[REDIST_PRIV_PROBES] = {0}, *flag = &mean[REDIST_PRIV_FLAG];
   int k, rank, size, code = redist_priv_ranks_of(h->comm, &rank, &size);
@@ -5393,9 +5393,9 @@ REDIST_PRIV_COLD void redist_priv_mark_carried(redist_plan *p) {
   for (k = 0; k < p->carriers->sections; k++) p->peer[p->carriers->section[k].peer].near = 1;
 }
 
-/* Lists what carriers carry for this rank, tells them, and lays out this rank's buffer. code: an
-   error of this rank. Collective; the same answer on all ranks. What fails on this rank after they
-   have agreed is in p->carriers->code. */
+/* Lists what carriers carry for this rank, reports it to them, and lays out this rank's buffer.
+   code: an error of this rank. Collective; the same answer on all ranks. What fails on this rank
+   after they have agreed is in p->carriers->code. */
 REDIST_PRIV_COLD int redist_priv_make_carriers(redist_plan *p, int shared, int code) {
   redist_priv_carriers *c = p->carriers = redist_priv_carriers_new(p, shared);
   int64_t most[2] = {REDIST_ERR_MEMORY, 0};

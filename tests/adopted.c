@@ -132,7 +132,7 @@ static void fill_block(unsigned char *block, size_t bytes, int round) {
   size_t k;
   for (k = 0; k < bytes; k += sizeof(uint64_t)) {
     const uint64_t word = word_at(k, salt);
-    memcpy(block + k, &word, bytes - k < sizeof word ? bytes - k : sizeof word);
+    memcpy(block + k, &word, test_word_bytes(k, bytes));
   }
 }
 
@@ -142,7 +142,7 @@ static int block_holds(const unsigned char *block, size_t bytes, int round) {
   size_t k;
   for (k = 0; good && k < bytes; k += sizeof(uint64_t)) {
     const uint64_t word = word_at(k, salt);
-    good = memcmp(block + k, &word, bytes - k < sizeof word ? bytes - k : sizeof word) == 0;
+    good = memcmp(block + k, &word, test_word_bytes(k, bytes)) == 0;
   }
   return good;
 }

@@ -51,11 +51,16 @@ static inline uint64_t test_next(test_random *r) {
   return z ^ (z >> 31);
 }
 
+/* How many bytes of the word that begins at byte k are among so many. */
+static inline size_t test_word_bytes(size_t k, size_t bytes) {
+  return bytes - k < sizeof(uint64_t) ? bytes - k : sizeof(uint64_t);
+}
+
 static inline void test_random_bytes(test_random *r, unsigned char *memory, size_t bytes) {
   size_t k;
   for (k = 0; k < bytes; k += sizeof(uint64_t)) {
     const uint64_t word = test_next(r);
-    memcpy(memory + k, &word, bytes - k < sizeof word ? bytes - k : sizeof word);
+    memcpy(memory + k, &word, test_word_bytes(k, bytes));
   }
 }
 
