@@ -1084,14 +1084,14 @@ typedef struct {
   int local; /* sort key: not 0 where all sections stay in the node, which can wait */
   int own, carrier;
   int there; /* the carrier's number in the home */
-  int done;  /* packed, or unpacked */
+  int done;  /* packed, or unpacked; 2: in place, also sent */
   int64_t sections;
   redist_priv_section *section;      /* section[sections] */
   redist_priv_node_message *message; /* NULL: through memory */
   int64_t complete;                  /* the last execution whose message is complete, if any */
   char *buffer;
   const int64_t *state; /* sent or arrived; or `complete` */
-  int64_t *flag;        /* packed or drained */
+  int64_t *flag;        /* flag[0]: packed or drained; flag[1]: left */
 } redist_priv_portion;
 
 /* The state of REDIST_NODES. */
@@ -1353,8 +1353,8 @@ struct redist_plan {
   redist_priv_error error; /* of the call that failed last; redist_plan_message */
 };
 
-/* A rank's flag in a buffer: packed (REDIST_PRIV_FROM) or drained. number: the rank's in its
-   node. */
+/* A rank's flags in a buffer: packed and left (REDIST_PRIV_FROM), or drained. number: the rank's in
+   its node. */
 REDIST_PRIV int64_t *redist_priv_buffer_flag(redist_priv_node_buffer *buffer, int ranks, int own,
                                              int number) {
   char *flags = (char *)(buffer + 1);
@@ -3937,12 +3937,16 @@ REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h, int adopts) {
   return code;
 }
 
-/* Whether the node's ranks have unpacked all that has entered a buffer, if there is one. */
+/* Whether the node's ranks have unpacked all that has entered a buffer, if there is one, and left
+   it. */
 REDIST_PRIV_COLD int redist_priv_is_drained(const redist_priv_rings *r) {
   int k, drained = 1;
-  for (k = 0; r->buffer != NULL && k < r->ranks; k++)
-    drained &= REDIST_PRIV_ACQUIRE(
+  for (k = 0; r->buffer != NULL && k < r->ranks; k++) {
+    const int64_t *left = redist_priv_buffer_flag(r->buffer, r->ranks, REDIST_PRIV_FROM, k) + 1;
+    drained &= REDIST_PRIV_ACQUIRE(left) >= r->execution &&
+               REDIST_PRIV_ACQUIRE(
                    redist_priv_buffer_flag(r->buffer, r->ranks, REDIST_PRIV_TO, k)) >= r->execution;
+  }
   return drained;
 }
 
@@ -5110,6 +5114,7 @@ REDIST_PRIV_COLD int redist_priv_list_nodes(redist_plan *p, MPI_Comm comm) {
        sent               the carrier   these are sent: ranks may pack the next execution's
        arrived            the carrier   all messages to be received are there
        drained            each rank     it has unpacked its sections: the next ones may arrive
+       left               each rank     in place: it has seen that they are sent, and reads no more
 
    The ranks of a node tell its carriers their sections when the plan is made. Both carriers of a
    message sort them alike, by source and destination. Where ranks share no memory, buffers are
@@ -5357,13 +5362,16 @@ REDIST_PRIV_COLD void redist_priv_write_buffer(const redist_plan *p, char *memor
   c->buffer = (redist_priv_node_buffer *)(void *)memory;
   memset(c->buffer, 0, sizeof *c->buffer);
   c->buffer->entries = c->entries;
-  for (k = 0; k < 2 * c->ranks; k++)
-    *redist_priv_buffer_flag(c->buffer, c->ranks, k % 2, k / 2) = REDIST_PRIV_UNUSED;
+  for (k = 0; k < 2 * c->ranks; k++) {
+    int64_t *flag = redist_priv_buffer_flag(c->buffer, c->ranks, k % 2, k / 2);
+    flag[0] = flag[1] = REDIST_PRIV_UNUSED;
+  }
   for (s = c->entry; s < c->entry + c->entries; s++) {
     int64_t *flag =
         redist_priv_buffer_flag(c->buffer, c->ranks, s->own, p->nodes->number[s->rank[s->own]]);
     c->contributors[s->own] += *flag == REDIST_PRIV_UNUSED && s->rank[s->own] != p->rank;
-    *flag = 0;
+    flag[0] = 0;
+    if (p->overwrites) flag[1] = 0;
   }
   if (c->entries > 0)
     memcpy(redist_priv_buffer_entries(c->buffer, c->ranks), c->entry,
@@ -5595,6 +5603,16 @@ REDIST_PRIV int redist_priv_carriers_post(redist_plan *p) {
   return code == REDIST_OK ? redist_priv_run_carriers(p) : code;
 }
 
+/* Whether a portion in place is sent, after which this rank leaves the carrier's buffer. */
+REDIST_PRIV int redist_priv_portion_is_sent(const redist_priv_carriers *c,
+                                            redist_priv_portion *portion) {
+  if (portion->done == 1 && REDIST_PRIV_ACQUIRE(portion->state) == c->execution) {
+    portion->done = 2;
+    if (portion->message == NULL) REDIST_PRIV_RELEASE(&portion->flag[1], c->execution);
+  }
+  return portion->done == 2;
+}
+
 /* Whether this rank's part of an execution is complete. In place, all that it packed is sent. */
 REDIST_PRIV int redist_priv_carriers_are_done(const redist_plan *p) {
   const redist_priv_carriers *c = p->carriers;
@@ -5602,8 +5620,7 @@ REDIST_PRIV int redist_priv_carriers_are_done(const redist_plan *p) {
   int done = c->left == 0 && c->active == 0 && c->stage[0] == REDIST_PRIV_RESTS &&
              c->stage[1] == REDIST_PRIV_RESTS;
   for (k = 0; done && p->overwrites && k < c->portions; k++)
-    done = c->portion[k].own == REDIST_PRIV_TO ||
-           REDIST_PRIV_ACQUIRE(c->portion[k].state) == c->execution;
+    done = c->portion[k].own == REDIST_PRIV_TO || redist_priv_portion_is_sent(c, &c->portion[k]);
   return done;
 }
 

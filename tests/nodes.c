@@ -361,6 +361,58 @@ static void check_two_plans(void) {
   redist_arena_free(&arena);
 }
 
+/* Makes a plan of two ranks in an arena, which takes the first room that is free. */
+static int reuse_room(MPI_Comm pair, redist_arena *arena) {
+  enum { N = 4096 };
+  const redist_layout from = redist_layout_1d(redist_block(N, 2)),
+                      to = redist_layout_1d(redist_cyclic(N, 2));
+  redist_options options;
+  redist_plan *plan = NULL;
+  int code;
+  memset(&options, 0, sizeof options);
+  options.arena = arena;
+  options.method = REDIST_SHARED;
+  code = redist_plan_create(pair, &from, &to, MPI_DOUBLE, &options, &plan);
+  redist_plan_free(&plan);
+  return code;
+}
+
+/* In place, rank 1, which only sends, starts and does something else until its carrier, rank 0, has
+   freed the plan and used its memory for one of ranks 0 and 2. Then rank 1's execution must end. */
+static void check_reuse(void) {
+  enum { N = 4096 };
+  const int rank = test_rank();
+  const redist_layout from = redist_layout_1d(redist_block(N, 4)),
+                      to = redist_from_rank(redist_layout_1d(redist_block(N, 2)), 2);
+  redist_options options;
+  redist_arena *arena = NULL;
+  redist_plan *plan = NULL;
+  MPI_Comm pair;
+  double *held;
+  int done = 0, good, shared;
+  memset(&options, 0, sizeof options);
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 0 || rank == 2 ? 0 : MPI_UNDEFINED, rank, &pair);
+  good = redist_arena_create(MPI_COMM_WORLD, N * sizeof *held, &arena) == REDIST_OK;
+  held = redist_arena_alloc(arena, N * sizeof *held);
+  memset(held, 0, N * sizeof *held);
+  options.arena = arena;
+  options.node_ranks = 2;
+  options.method = REDIST_NODES;
+  options.in_place = 1;
+  good = good &&
+         redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK;
+  shared = good && plan->carriers->shared;
+  good = good && redist_start(plan, held, held) == REDIST_OK;
+  if (rank == 1) MPI_Recv(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  good = good && (rank == 1 ? redist_test(plan, &done) : redist_wait(plan)) == REDIST_OK;
+  good = good && done == (rank == 1) && redist_plan_free(&plan) == REDIST_OK;
+  if (shared && pair != MPI_COMM_NULL) good = reuse_room(pair, arena) == REDIST_OK && good;
+  if (rank == 0) MPI_Send(NULL, 0, MPI_INT, 1, 0, MPI_COMM_WORLD);
+  test_case_all(good, "a carrier's buffer is not used again while another rank reads it");
+  redist_arena_free(&arena);
+  if (pair != MPI_COMM_NULL) MPI_Comm_free(&pair);
+}
+
 /* ---- limits ---- */
 
 /* What does not fit into max_buffer is refused, or done otherwise; the limit is kept. */
@@ -450,6 +502,7 @@ int main(int count, char **arguments) {
   check_several(1, test_size() / 2);
   check_several(65536, 1);
   check_two_plans();
+  check_reuse();
   if (test_size() >= 6) check_late_carrier();
   if (test_size() >= 6) check_carrier_that_fills();
   check_choice();
