@@ -7633,7 +7633,8 @@ REDIST_API const char *redist_plan_message(const redist_plan *p) {
 }
 
 /* The messages that this rank sends or receives; adds their bytes. A carrier's are those between
-   nodes, too, with what they carry for others, and what it gathers and scatters inside its node. */
+   nodes, too, and what it gathers and scatters inside its node: what it carries for others is
+   received and sent. */
 REDIST_PRIV_COLD int64_t redist_priv_count_messages(const redist_plan *p, int own, int64_t *bytes) {
   const redist_priv_carriers *c = p->carriers;
   int64_t k, n = p->side[own].peers;
@@ -7645,7 +7646,7 @@ REDIST_PRIV_COLD int64_t redist_priv_count_messages(const redist_plan *p, int ow
     n += c->portion[k].own == own && c->portion[k].carrier != p->rank;
   for (k = 0; k < c->between; k++) n += c->message[k].own == own;
   for (k = 0; k < c->entries; k++)
-    if (c->entry[k].own == own && c->entry[k].rank[0] != p->rank && c->entry[k].rank[1] != p->rank)
+    if (c->entry[k].rank[0] != p->rank && c->entry[k].rank[1] != p->rank)
       *bytes += c->entry[k].bytes;
   return n;
 }

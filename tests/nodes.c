@@ -94,7 +94,10 @@ static int is_carried(const exchange *e, int shape, int in_arena, int refusal) {
   const redist_priv_carriers *c = e->plan->carriers;
   const redist_stats stats = stats_of(e->plan);
   const int parts = count_nodes(shape), ranks = node_ranks_of(shape, e->rank);
+  const int unmatched = test_sum((int)(stats.sends - stats.receives)),
+            lost = test_sum((int)(stats.bytes_sent - stats.bytes_received));
   if (test_sum((int)e->plan->peers) == 0) return 1;
+  if (unmatched != 0 || lost != 0) return 0;
   if (stats.method != REDIST_NODES) return 0;
   if (parts == 1) return c == NULL;
   return carriers_agree(e, shape) && c->nodes == parts && c->ranks == ranks &&
