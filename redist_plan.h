@@ -3388,6 +3388,12 @@ REDIST_PRIV_COLD int redist_priv_follow_runs(redist_priv_typed *x, const redist_
 
 /* ------------------------------------------------------------------ MPI's collectives (private) */
 
+/* Gives the arena back a tag that no message has any more, if it is the last one. */
+REDIST_PRIV_COLD void redist_priv_return_tag(const redist_plan *p) {
+  REDIST_ASSERT(p->options.arena->tags > p->tag);
+  p->options.arena->tags -= p->options.arena->tags == p->tag + 1;
+}
+
 /* MPI matches collectives by their order, and ranks may start plans in different orders. So a plan
    that borrows the arena's communicator gets its own. Collective; the same answer on all ranks. */
 REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p) {
@@ -3396,6 +3402,7 @@ REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p) {
   if (!p->borrows) return REDIST_OK;
   code = redist_priv_worst(p->comm, redist_priv_duplicate(p->comm, &own));
   if (code == REDIST_OK) {
+    redist_priv_return_tag(p);
     p->comm = own;
     p->borrows = 0;
   } else if (own != MPI_COMM_NULL) {
@@ -7085,12 +7092,11 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   REDIST_FREE(p->pointers);
   REDIST_FREE(p->extent);
   REDIST_ASSERT(p->options.arena == NULL || p->options.arena->plans > 0);
-  REDIST_ASSERT(!p->borrows || p->options.arena->tags > p->tag);
   REDIST_FREE(p->arrival);
   if (p->options.arena != NULL) p->options.arena->plans--;
   /* if MPI failed, a later plan with this tag, or communicator, would receive what is in flight */
   if (p->borrows && !p->failed)
-    p->options.arena->tags -= p->options.arena->tags == p->tag + 1;
+    redist_priv_return_tag(p);
   else if (p->comm != MPI_COMM_NULL && !p->failed)
     MPI_Comm_free(&p->comm);
   REDIST_FREE(p);
@@ -7361,10 +7367,10 @@ REDIST_PRIV void redist_priv_progress(redist_plan *p) {
 
 REDIST_API int redist_test(redist_plan *p, int *done) {
   redist_plan *alone = p, **started = &alone, **at;
+  if (done != NULL) *done = 0;
   if (p == NULL) return REDIST_ERR_ARGUMENT;
   if (done == NULL)
     return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the pointer to `done` is NULL");
-  *done = 0;
   if (!p->active)
     return redist_priv_refuse(p, REDIST_ERR_BUSY, "nothing is started: call redist_start first");
   if (p->options.arena != NULL) started = &p->options.arena->started;
@@ -7385,10 +7391,10 @@ REDIST_API int redist_wait(redist_plan *p) {
 
 REDIST_API int redist_next_arrival(redist_plan *p, int *rank) {
   int done;
+  if (rank != NULL) *rank = -1;
   if (p == NULL) return REDIST_ERR_ARGUMENT;
   if (rank == NULL)
     return redist_priv_refuse(p, REDIST_ERR_ARGUMENT, "the pointer to `rank` is NULL");
-  *rank = -1;
   if (!p->active && p->executions == 0 && !p->failed)
     return redist_priv_refuse(p, REDIST_ERR_BUSY, "never started: call redist_start first");
   if (p->active == REDIST_PRIV_ACTIVE) redist_priv_progress(p);
@@ -7996,6 +8002,7 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
   /* a code, and the arena's name: a hash of one rank's machine, address and time */
   int64_t most[2] = {REDIST_OK, 0};
   int found = 0, code, *tags = NULL;
+  if (arena != NULL) *arena = NULL;
   if (arena == NULL || redist_priv_comm_error(comm) != NULL) return REDIST_ERR_ARGUMENT;
   *arena = a = REDIST_PRIV_ZEROED(redist_arena, 1);
   if (a == NULL || (uint64_t)bytes > limit) most[0] = REDIST_ERR_MEMORY;
@@ -8456,8 +8463,9 @@ REDIST_API int redist_layout_types(const redist_layout *layout, int rank, MPI_Da
   redist_layout own;
   int64_t bytes;
   int side, code = redist_layout_check(layout);
+  if (file != NULL) *file = MPI_DATATYPE_NULL;
+  if (memory != NULL) *memory = MPI_DATATYPE_NULL;
   if (file == NULL || memory == NULL) return REDIST_ERR_ARGUMENT;
-  *file = *memory = MPI_DATATYPE_NULL;
   if (code != REDIST_OK) return code;
   bytes = redist_priv_check_element(element, &v);
   redist_priv_fail(&v, rank < 0 ? REDIST_ERR_RANK : REDIST_OK, "rank %d is negative", rank);

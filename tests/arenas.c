@@ -141,7 +141,7 @@ static void check_exhausted(void) {
 }
 
 static void check_bad_input(void) {
-  redist_arena *arena = NULL;
+  redist_arena *arena = (redist_arena *)&arena;
   int code;
   test_case_all(redist_arena_create(MPI_COMM_WORLD, 1, NULL) == REDIST_ERR_ARGUMENT,
                 "no pointer to the arena");
@@ -592,7 +592,28 @@ static void check_idle(void) {
   }
 }
 
-/* ---- rings of freed plans ---- */
+/* ---- tags and rings of freed plans ---- */
+
+/* MPI's collectives take a communicator of their own, so the arena's tag is free again. */
+static void check_tags(void) {
+  const redist_method methods[] = {REDIST_POINT_TO_POINT, REDIST_ALLTOALLV, REDIST_ALLTOALLW};
+  const redist_layout layout = redist_layout_1d(redist_block(12, test_size()));
+  redist_options options;
+  redist_arena *arena = NULL;
+  redist_plan *plan = NULL;
+  int k, good;
+  memset(&options, 0, sizeof options);
+  good = redist_arena_create(MPI_COMM_WORLD, 1, &arena) == REDIST_OK;
+  options.arena = arena;
+  for (k = 0; k < 6 && good; k++) {
+    options.method = methods[k % 3];
+    good = redist_plan_create(MPI_COMM_WORLD, &layout, &layout, MPI_INT, &options, &plan) ==
+               REDIST_OK &&
+           redist_plan_free(&plan) == REDIST_OK && arena->tags == 0;
+  }
+  test_case_all(good, "plans have freed their tags");
+  redist_arena_free(&arena);
+}
 
 enum { SHORT_MESSAGE = 64, LONG_MESSAGE = 2048 };
 
@@ -651,6 +672,7 @@ int main(int count, char **arguments) {
   check_bad_input();
   check_between();
   check_sizes();
+  check_tags();
   check_early(REDIST_SHARED);
   check_early(REDIST_POINT_TO_POINT);
   if (test_size() > 1) check_different(REDIST_SHARED);

@@ -296,7 +296,7 @@ static void check_mistakes(void) {
   place_arrays(g.e[0], &messages);
   code = create_group(&g, &messages);
   test_case_all(code == REDIST_OK && redist_next_arrival(NULL, &rank) == REDIST_ERR_ARGUMENT &&
-                    redist_next_arrival(g.plan, NULL) == REDIST_ERR_ARGUMENT &&
+                    rank == -1 && redist_next_arrival(g.plan, NULL) == REDIST_ERR_ARGUMENT &&
                     strcmp(redist_plan_message(g.plan), "the pointer to `rank` is NULL") == 0,
                 "NULL");
   test_case_all(redist_next_arrival(g.plan, &rank) == REDIST_ERR_BUSY && rank == -1 &&

@@ -561,6 +561,12 @@ static int overlap_below(exchange *e) {
 static int null_source(exchange *e) { return redist_execute(e->plan, NULL, e->held[1][0]); }
 static int null_destination(exchange *e) { return redist_start(e->plan, e->held[0][0], NULL); }
 static int null_plan(exchange *e) { return redist_execute(NULL, e->held[0][0], e->held[1][0]); }
+static int test_null_plan(exchange *e) { /* the flag is written nevertheless */
+  int done = 1;
+  const int code = redist_test(NULL, &done);
+  (void)e;
+  return done == 0 ? code : (int)REDIST_OK;
+}
 static int null_lists(exchange *e) { return redist_execute_many(e->plan, NULL, NULL); }
 static int null_done(exchange *e) { return redist_test(e->plan, NULL); }
 static int null_statistics(exchange *e) { return redist_plan_stats(e->plan, NULL); }
@@ -628,6 +634,7 @@ static const struct {
     {"NULL source", REDIST_ERR_ARGUMENT, null_source, 1, 0, 0, "source 0 is NULL"},
     {"NULL destination", REDIST_ERR_ARGUMENT, null_destination, 1, 0, 0, "destination 0 is NULL"},
     {"NULL plan", REDIST_ERR_ARGUMENT, null_plan, 1, 0, 0, NULL},
+    {"test of a NULL plan", REDIST_ERR_ARGUMENT, test_null_plan, 1, 0, 0, NULL},
     {"NULL lists", REDIST_ERR_ARGUMENT, null_lists, 1, 0, 0, "list of source arrays is NULL"},
     {"NULL second source", REDIST_ERR_ARGUMENT, null_second, 2, 0, 0, "source 1 is NULL"},
     {"NULL flag", REDIST_ERR_ARGUMENT, null_done, 1, 0, 1, "`done`"},
