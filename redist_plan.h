@@ -1774,6 +1774,7 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int64_t ele
                                                int side, const redist_layout *layout,
                                                const redist_layout *checked, redist_priv_error *v) {
   const int64_t limit = INT64_MAX / 4 / redist_priv_max(element_bytes, 1) / p->arrays;
+  int64_t all; /* elements that all ranks hold; -1: too many */
   const char *name = redist_priv_side_name(side);
   const redist_priv_error error = redist_priv_error_of(layout, checked);
   int k;
@@ -1788,7 +1789,8 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int64_t ele
                        p->size);
   }
   redist_priv_check_held(layout, p->rank, name, v);
-  if (redist_layout_local_size(layout, p->rank) > limit)
+  all = redist_priv_received(layout);
+  if (redist_layout_local_size(layout, p->rank) > limit || all > limit || all < 0)
     redist_priv_fail(v, REDIST_ERR_OVERFLOW, "the %s arrays have more than 2^61 bytes", name);
 }
 

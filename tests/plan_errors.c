@@ -154,6 +154,14 @@ static void too_many(request *q) {
   destination(q, redist_whole(n), redist_block(n, test_size()));
 }
 
+/* 2^61 bytes in all, but no rank holds so many. */
+static void too_many_replicas(request *q) {
+  const int64_t n = (INT64_C(1) << 58) / test_size() + 1;
+  source(q, redist_whole(n), redist_whole(1));
+  destination(q, redist_whole(n), redist_whole(1));
+  q->layouts[1] = redist_replicated(q->layouts[1], test_size());
+}
+
 static void other_distribution(request *q) {
   destination(q, redist_whole(N), redist_cyclic(M, test_size()));
 }
@@ -225,6 +233,7 @@ static const struct {
     {"rank -1", REDIST_ERR_RANK, negative_rank, {"-1", NULL}, 0},
     {"rank twice", REDIST_ERR_RANK, rank_twice, {"0", NULL}, 0},
     {"2^80 elements", REDIST_ERR_OVERFLOW, too_many, {NULL, NULL}, 0},
+    {"2^61 bytes of replicas", REDIST_ERR_OVERFLOW, too_many_replicas, {"2^61 bytes", NULL}, 0},
     {"vector type", REDIST_ERR_TYPE, vector, {NULL, NULL}, 0},
     {"resized type", REDIST_ERR_TYPE, resized, {NULL, NULL}, 0},
     {"type with a gap",
