@@ -798,11 +798,11 @@ typedef struct {
 /* Writes the seconds that one exchange takes by the model of Kaushik et al. 1994, Q ts + (N/P) te,
    to *seconds (-1 on failure): Q is the most messages that any rank sends or receives, a copy to
    itself counted (if the source is replicated, an upper bound that may exceed Q by 1); N/P the most
-   elements that any rank holds before or after; ts = cost->per_message; te = element_bytes *
-   cost->per_byte, element_bytes >= 1. Work is a sum over axes: mostly a formula where both axes are
-   block-cyclic and seen whole, O(coordinates) where one of them has an interval per coordinate,
-   else O(pairs of coordinates that meet). REDIST_ERR_ARGUMENT (NULL, a bad cost, element_bytes 0),
-   _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
+   elements that any rank sends or receives, those that it keeps counted; ts = cost->per_message; te
+   = element_bytes * cost->per_byte, element_bytes >= 1. Work is a sum over axes: mostly a formula
+   where both axes are block-cyclic and seen whole, O(coordinates) where one of them has an interval
+   per coordinate, else O(pairs of coordinates that meet). REDIST_ERR_ARGUMENT (NULL, a bad cost,
+   element_bytes 0), _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_cost_of(const redist_layout *from, const redist_layout *to,
                               size_t element_bytes, const redist_cost *cost, double *seconds);
 

@@ -308,9 +308,10 @@ typedef struct {
      of messages; the tables of each take about 200 bytes beside it */
   size_t max_buffer;
   /* not 0: source and destination may be the same memory, whatever places of a rank share it.
-     Elements that are already at their destination are not copied. Different halos of the two
-     layouts change the offsets; then those that stay on the rank are copied, too
-     (redist_plan_print counts them). A plan that also combines may be refused: see "Combining" */
+     Elements that are already at their destination are not copied, but for single ones where the
+     two views step differently (the middle of a flipped axis). Different halos of the two layouts
+     change the offsets; then those that stay on the rank are copied, too (redist_plan_print counts
+     them). A plan that also combines may be refused: see "Combining" */
   int in_place;
   /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank */
   redist_arena *arena;
@@ -458,15 +459,16 @@ REDIST_API void redist_combine_op(const void *from, void *to, int64_t n, void *c
    return the error. REDIST_ERR_MPI: the plan may only be freed. */
 REDIST_API int redist_execute(redist_plan *plan, const void *from, void *to);
 
-/* Starts moving one array. Collective, but does not wait for other ranks. Until redist_wait
-   returns, or redist_test sets *done, the source is read-only and the destination must not be
-   accessed, except what redist_next_arrival names. Several plans may be started at a time, in any
-   order. Waiting for one progresses only that one (in an arena: all), so ranks that wait for
-   different plans may deadlock. Wait for them in the same order on all ranks, or by redist_wait_all
-   or redist_test_all, or call redist_test for all of them round-robin. Small messages may get
-   through in any order; do not rely on it. Errors as redist_execute: where a rank's arguments are
-   refused, nothing is started, and other ranks may stay in redist_wait until that rank has started
-   with correct ones. */
+/* Starts moving one array. Collective, but does not wait for other ranks. Elements move inside this
+   and later calls of redist: a rank that does something else in between may keep others waiting, so
+   it should wait for none of them there. Until redist_wait returns, or redist_test sets *done, the
+   source is read-only and the destination must not be accessed, except what redist_next_arrival
+   names. Several plans may be started at a time, in any order. Waiting for one progresses only that
+   one (in an arena: all), so ranks that wait for different plans may deadlock. Wait for them in the
+   same order on all ranks, or by redist_wait_all or redist_test_all, or call redist_test for all of
+   them round-robin. Small messages may get through in any order; do not rely on it. Errors as
+   redist_execute: where a rank's arguments are refused, nothing is started, and other ranks may
+   stay in redist_wait until that rank has started with correct ones. */
 REDIST_API int redist_start(redist_plan *plan, const void *from, void *to);
 
 /* Progresses a started execution. Local. *done = 1 when it is complete, as after redist_wait; else,
@@ -4262,7 +4264,8 @@ REDIST_PRIV_COLD int redist_priv_check_adopted(const redist_arena *a, char *arra
    every way. The sender pushes a message if it has heard where; before redist_start returns, it
    packs into the ring what fits there, and leaves the rest to be pulled. (redist_execute, which
    waits in any case, waits to hear where to push that.) So no rank needs the help of one that has
-   started and does something else. A rank ends an execution when all its messages are copied; it
+   started and does something else, unless it is itself an execution behind: then the way is decided
+   later. A rank ends an execution when all its messages are copied; it
    may then change its board, which only the end that copies reads. The receiver may be in the
    execution before: hence two words for ways. Arrays in ordinary memory, and plans that overwrite
    their source, use the ring.
