@@ -589,9 +589,9 @@ REDIST_API int redist_arena_adopt(redist_arena *arena, void *array, size_t bytes
 /* Makes an adopted array private again; its contents and its address stay. Collective over the
    arena's ranks, while none of its plans is started.
    array: what this rank gave to redist_arena_adopt; where it adopted nothing, that or NULL.
-   The same on every rank: REDIST_ERR_ARGUMENT (not adopted), _MISMATCH (ranks give arrays of
-   different calls of redist_arena_adopt), _BUSY (a plan is started), _MPI. A NULL arena is reported
-   on the calling rank only. */
+   The same on every rank: REDIST_ERR_ARGUMENT (not adopted, or NULL on all ranks), _MISMATCH (ranks
+   give arrays of different calls of redist_arena_adopt), _BUSY (a plan is started), _MPI. A NULL
+   arena is reported on the calling rank only. */
 REDIST_API int redist_arena_release(redist_arena *arena, void *array);
 
 /* Frees an arena, with its memory, after releasing the arrays that it has adopted, and sets *arena

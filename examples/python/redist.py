@@ -78,10 +78,10 @@ class Layout(str):
     """Which elements of an array each rank owns, and where they lie in its memory: Layout(text), or Layout(shape) with
     grid    processes along each axis
     axes    "block", "cyclic", "cyclic(8)", "balanced", "*", or cuts such as [0, 300, 1000]
-    halo    ghost cells along each axis, below and above: 1 or (1, 2)
+    halo    ghost cells along each axis: 1, or [1, (0, 2)], where those below and above differ
     order   of the memory, "C" or "F"
-    and clauses of the text, such as from_rank=3, ranks=[2, 0, 1], replicas=2. Of grid, axes and halo, a list has an
-    entry for each axis; another value is for all. A layout is its text."""
+    and clauses of the text, such as from_rank=3, ranks=[2, 0, 1], replicas=2. Of grid, axes and halo, a list or
+    tuple has an entry for each axis; another value is for all. A layout is its text."""
     def __new__(cls, shape, *view, **described):
         text = _text(shape, **described) if described or not isinstance(shape, str) else shape
         result = create_string_buffer(2 * len(text) + 1000)
@@ -170,7 +170,7 @@ class Arena(_Collective):
 def _part(source, destination, dtype, combine):
     known = MPI._typedict.get(dtype.char, MPI.DATATYPE_NULL) if dtype.isnative else MPI.DATATYPE_NULL
     combine = getattr(MPI, combine.upper()) if isinstance(combine, str) else combine
-    axpby = isinstance(combine, Axpby) and addressof(combine) or None
+    axpby = addressof(combine) if isinstance(combine, Axpby) else None
     return _Part(source.encode(), destination.encode(), _handle(known), 0 if dtype.hasobject else dtype.itemsize,
                  None if axpby or combine is None else MPI._addressof(combine), axpby)
 
@@ -180,7 +180,7 @@ class Plan(_Collective):
     executions take lists of arrays. A rank that owns nothing passes None. combine: an MPI.Op, its name, or an Axpby.
     Options by name are those of redist_options."""
     def __init__(self, source, destination, dtype=float, comm=MPI.COMM_WORLD, combine=None, arena=None, **options):
-        self._plan, self._kept, self._combine = c_void_p(), None, combine
+        self._plan, self._kept, self._combine, self._factors = c_void_p(), None, combine, []
         chosen, parts, message = _Options(), (_Part * 0)(), create_string_buffer(400)
         try:
             chosen = _Options(arena=arena and arena._arena, message=addressof(message), message_size=400, **options)
@@ -189,7 +189,9 @@ class Plan(_Collective):
             n = len(source) if isinstance(source, (list, tuple)) else 1
             sources, destinations = (list(map(Layout, _each(each, n))) for each in (source, destination))
             dtypes = list(map(numpy.dtype, _each(dtype, n)))
-            parts = (_Part * n)(*map(_part, sources, destinations, dtypes, _each(combine, n)))
+            combines = [Axpby() if isinstance(each, Axpby) else each for each in _each(combine, n)]
+            self._factors = [pair for pair in zip(combines, _each(combine, n)) if isinstance(pair[0], Axpby)]
+            parts = (_Part * n)(*map(_part, sources, destinations, dtypes, combines))
             self._uses = [(f"{name} {k}", size := layout._local(comm.rank).size * kind.itemsize, kind,
                            name == "destination", size > 0 and kind.char in MPI._typedict)
                           for name, side in (("source", sources), ("destination", destinations))
@@ -211,8 +213,7 @@ class Plan(_Collective):
             if not isinstance(array, numpy.ndarray):
                 array = arrays[k] = numpy.asarray(memoryview(array))
             flags = array.flags
-            dense = flags.forc or array.nbytes == array.itemsize + sum(
-                (n - 1) * step for n, step in zip(array.shape, array.strides))
+            dense = flags.forc or array.transpose(numpy.argsort(array.strides)[::-1]).flags.c_contiguous
             if not dense or array.nbytes < size or array.dtype not in (dtype, numpy.uint8) or writes > flags.writeable:
                 raise ValueError(f"{name} is {array.nbytes} bytes of {array.dtype}, must be {size} bytes of {dtype}, "
                                  f"contiguous{' and writable' * writes}")
@@ -228,6 +229,8 @@ class Plan(_Collective):
             if self._checked:  # the other ranks report it, too
                 call(self._plan, None, None)
             raise
+        for own, given in self._factors:  # of a part, which has a type, and of the caller, who may change them
+            own.alpha, own.beta, own.conjugate = given.alpha, given.beta, given.conjugate
         self._check(call(self._plan, self._pointers, self._targets))
 
     def _check(self, code):

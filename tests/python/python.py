@@ -350,6 +350,11 @@ def test_combine():
             factors.alpha[0], factors.beta[0], factors.conjugate = -1, 0, 1
             plan(x, y)
             check((y == -numpy.conj(unit) * wanted).all(), f"axpby of {dtype}, changed")
+    factors, x, y = Axpby(alpha=(2, 0), beta=(1, 0)), rows.zeros(rank, "c8") + 1, rows.zeros(rank) + 1
+    with Plan([rows, rows], [rows, rows], ["c8", "f8"], combine=factors) as plan:
+        with Plan(rows, rows, "f4", combine=factors):
+            plan([x, y], [x + 0, z := y + 0])
+        check((z == 3).all(), "axpby of several types with the same factors")
     with Plan(rows, columns, "i4", combine="min") as plan:
         y = columns.zeros(rank, "i4") + 50
         plan(a.astype("i4"), y)
@@ -481,6 +486,7 @@ def bad_arrays(a, b):
     """Mistakes in the arrays of an execution: what is raised, what it says, and the arrays."""
     frozen = b.copy()
     frozen.flags.writeable = False
+    gaps = numpy.zeros((3, 2 * a.size - 1))
     return {
         "a list": (TypeError, "bytes-like", [a.tolist()], b), "a number": (TypeError, "", 5, b),
         "a short source": (ValueError, "source 0 is", a[:-1], b),
@@ -489,6 +495,7 @@ def bad_arrays(a, b):
         "integers": (ValueError, "bytes of int64", a.astype("i8"), b),
         "a strided source": (ValueError, "contiguous", numpy.zeros(2 * a.size)[::2], b),
         "a flipped destination": (ValueError, "contiguous", a, numpy.zeros(b.size)[::-1]),
+        "a flipped source with gaps": (ValueError, "contiguous", gaps[:, a.size - 1::-1], b),
         "a broadcast source": (ValueError, "contiguous", numpy.broadcast_to(a.ravel()[:1], a.shape), b),
         "a read-only destination": (ValueError, "and writable", a, frozen),
         "bytes to write to": (ValueError, "and writable", a, b.tobytes()),
