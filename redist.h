@@ -129,7 +129,7 @@ extern "C" {
      inline. It compiles fast;
      - REDIST_IMPLEMENTATION, in one C file (which may define both): the public functions get
      external linkage. It includes redist_plan.h (without MPI, redist.h) and defines all hooks.
-   What is not needed can be left out, in every file of a program alike:
+   What is not needed can be left out, the same in every file of a program:
      - REDIST_NO_TEXT: layouts as text, and redist_plan_print, which are not declared then;
      - REDIST_NO_LISTS: redist_owners, redist_lists, redist_split and redist_merged, which are not
        declared then;

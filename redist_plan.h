@@ -5126,12 +5126,12 @@ REDIST_PRIV_COLD int redist_priv_list_nodes(redist_plan *p, MPI_Comm comm) {
        sent               the carrier   these are sent: ranks may pack the next execution's
        arrived            the carrier   all messages to be received are there
        drained            each rank     it has unpacked its sections: the next ones may arrive
-       left               each rank     in place: it has seen that they are sent, and reads no more
+       left               each rank     in place: it has seen `sent`, and reads no more
 
-   The ranks of a node tell its carriers their sections when the plan is made. Both carriers of a
-   message sort them alike, by source and destination. Where ranks share no memory, buffers are
-   private: a rank sends a carrier its sections (its portion) in one message, or receives them in
-   one, and a section from one rank of the node to another is in the portion that goes there. */
+   The ranks of a node report their sections to its carriers when the plan is made. Both carriers of
+   a message sort them by source and destination. Where ranks share no memory, buffers are private:
+   a rank sends a carrier its sections (its portion) in one message, or receives them in one, and a
+   section from one rank of the node to another is in the portion that goes there. */
 
 #ifndef REDIST_PRIV_SHARES /* buffers are private */
 #define REDIST_PRIV_ACQUIRE(pointer) (*(pointer))
@@ -5245,10 +5245,10 @@ REDIST_PRIV_COLD void redist_priv_list_pairs(const redist_plan *p, redist_priv_c
   }
 }
 
-/* Tells the carriers of this node what they carry for this rank, at most `most` sections each, and
+/* Reports to this node's carriers what they carry for this rank, at most `most` sections each, and
    lists, sorted, what this rank carries. All ranks of the node must call it. */
-REDIST_PRIV_COLD int redist_priv_tell_carriers(const redist_plan *p, redist_priv_carriers *c,
-                                               redist_priv_swap *swap, int64_t most) {
+REDIST_PRIV_COLD int redist_priv_report_sections(const redist_plan *p, redist_priv_carriers *c,
+                                                 redist_priv_swap *swap, int64_t most) {
   const int *rank = redist_priv_ranks_here(p);
   const int64_t bytes = sizeof *c->section;
   int64_t k, first, at = 0;
@@ -5433,7 +5433,7 @@ REDIST_PRIV_COLD int redist_priv_make_carriers(redist_plan *p, int shared, int c
   code = swap == NULL || c->entry == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   code = redist_priv_worst(p->comm, code);
   if (code == REDIST_OK) {
-    c->code = redist_priv_tell_carriers(p, c, swap, most[1]);
+    c->code = redist_priv_report_sections(p, c, swap, most[1]);
     if (c->code == REDIST_OK) c->code = redist_priv_lay_buffer(p, c);
     redist_priv_mark_carried(p);
   }

@@ -189,9 +189,10 @@ class Plan(_Collective):
             n = len(source) if isinstance(source, (list, tuple)) else 1
             sources, destinations = (list(map(Layout, _each(each, n))) for each in (source, destination))
             dtypes = list(map(numpy.dtype, _each(dtype, n)))
-            combines = [Axpby() if isinstance(each, Axpby) else each for each in _each(combine, n)]
-            self._factors = [pair for pair in zip(combines, _each(combine, n)) if isinstance(pair[0], Axpby)]
-            parts = (_Part * n)(*map(_part, sources, destinations, dtypes, combines))
+            given = _each(combine, n)
+            own = [Axpby() if isinstance(each, Axpby) else each for each in given]
+            self._factors = [pair for pair in zip(own, given) if isinstance(pair[0], Axpby)]
+            parts = (_Part * n)(*map(_part, sources, destinations, dtypes, own))
             self._uses = [(f"{name} {k}", size := layout._local(comm.rank).size * kind.itemsize, kind,
                            name == "destination", size > 0 and kind.char in MPI._typedict)
                           for name, side in (("source", sources), ("destination", destinations))
