@@ -1112,29 +1112,25 @@ REDIST_PRIV void *redist_priv_zeroed(int64_t n, size_t bytes) {
 #define REDIST_PRIV_ALLOC(type, n) ((type *)redist_priv_alloc(n, sizeof(type)))
 #define REDIST_PRIV_ZEROED(type, n) ((type *)redist_priv_zeroed(n, sizeof(type)))
 
-/* Appends a copy of *item to a growing array; `array` points to its pointer. REDIST_ERR_MEMORY: the
-   array is as it was. */
-REDIST_PRIV_APART int redist_priv_append(void *array, int64_t *used, int64_t *room,
-                                         const void *item, size_t bytes) {
+/* Makes room in a full growing array, to whose pointer `array` points. REDIST_ERR_MEMORY: it is as
+   it was. */
+REDIST_PRIV_APART int redist_priv_grow(void *array, int64_t *room, size_t bytes) {
   const int64_t more = 2 * *room + 4;
-  char *old, *grown;
-  REDIST_ASSERT(*used >= 0 && *used <= *room);
-  memcpy(&old, array, sizeof old);
-  grown = *used < *room ? old : (char *)redist_priv_alloc(more, bytes);
+  char *old, *grown = (char *)redist_priv_alloc(more, bytes);
   if (grown == NULL) return REDIST_ERR_MEMORY;
-  if (grown != old) {
-    *room = more;
-    if (*used > 0) memcpy(grown, old, (size_t)*used * bytes);
-    REDIST_FREE(old);
-    memcpy(array, &grown, sizeof grown);
-  }
-  memcpy(grown + (size_t)(*used)++ * bytes, item, bytes);
+  memcpy(&old, array, sizeof old);
+  if (*room > 0) memcpy(grown, old, (size_t)*room * bytes);
+  REDIST_FREE(old);
+  memcpy(array, &grown, sizeof grown);
+  *room = more;
   return REDIST_OK;
 }
 
-#define REDIST_PRIV_APPEND(array, used, room, item)               \
-  ((used) < (room) ? ((array)[(used)++] = (item), (int)REDIST_OK) \
-                   : redist_priv_append(&(array), &(used), &(room), &(item), sizeof(item)))
+/* Appends an item to a growing array. REDIST_ERR_MEMORY: the array is as it was. */
+#define REDIST_PRIV_APPEND(array, used, room, item)                                     \
+  ((used) < (room) || redist_priv_grow(&(array), &(room), sizeof *(array)) == REDIST_OK \
+       ? ((array)[(used)++] = (item), (int)REDIST_OK)                                   \
+       : (int)REDIST_ERR_MEMORY)
 #endif
 
 /* ------------------------------------------------------------------------------ errors (bodies) */
