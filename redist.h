@@ -3722,21 +3722,16 @@ REDIST_PRIV int redist_priv_append_coord(redist_priv_coords *list, int coord) {
              : REDIST_PRIV_APPEND(list->coord, list->n, list->room, coord);
 }
 
-/* The first track of a scattered axis's pattern that does not end before index `begin`. */
-REDIST_PRIV int64_t redist_priv_track_from(const redist_priv_pattern *p, int64_t begin) {
-  int64_t low = 0, high = p->tracks, t;
-  REDIST_PRIV_BISECT(low, high, t, p->track[t].start + p->track[t].length > begin)
-  return low;
-}
-
 /* Whether a pattern has any of the view indices begin <= i < end. */
 REDIST_PRIV int redist_priv_has_any(const redist_priv_pattern *p, int64_t begin, int64_t end) {
-  const int scattered = REDIST_PRIV_SCATTERS && p->scattered;
-  int64_t t = scattered ? redist_priv_track_from(p, begin) : 0;
-  const int64_t last = scattered ? redist_priv_min(t + 1, p->tracks) : p->tracks;
+  int64_t t = 0, last = p->tracks, k;
+  if (REDIST_PRIV_SCATTERS && p->scattered) { /* the first track that does not end before them */
+    REDIST_PRIV_BISECT(t, last, k, p->track[k].start + p->track[k].length > begin)
+    return t < p->tracks && p->track[t].start < end;
+  }
   for (; t < last; t++) {
     const int64_t beyond = begin - p->track[t].start - p->track[t].length + 1;
-    const int64_t k = redist_priv_max(redist_priv_ceil_div(beyond, p->period), 0);
+    k = redist_priv_max(redist_priv_ceil_div(beyond, p->period), 0);
     if (p->track[t].start + k * p->period < end) return 1;
   }
   return 0;
