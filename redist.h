@@ -2396,36 +2396,31 @@ REDIST_PRIV_COLD void *redist_priv_find(const void *array, int64_t n, size_t byt
 REDIST_PRIV_COLD int redist_priv_list_ranks(const redist_layout *layout,
                                             redist_priv_rank_place **by_rank) {
   const int places = redist_layout_places(layout);
-  const size_t bytes = sizeof **by_rank;
   int k;
-  *by_rank =
-      layout->ranks == NULL ? NULL : (redist_priv_rank_place *)redist_priv_alloc(places, bytes);
-  if (*by_rank == NULL) return layout->ranks == NULL ? REDIST_OK : REDIST_ERR_MEMORY;
+  *by_rank = NULL;
+  if (layout->ranks == NULL) return REDIST_OK;
+  *by_rank = REDIST_PRIV_ALLOC(redist_priv_rank_place, places);
+  if (*by_rank == NULL) return REDIST_ERR_MEMORY;
   for (k = 0; k < places; k++) {
     (*by_rank)[k].rank = layout->ranks[k];
     (*by_rank)[k].place = k;
   }
-  qsort(*by_rank, (size_t)places, bytes, redist_priv_compare_pairs);
+  qsort(*by_rank, (size_t)places, sizeof **by_rank, redist_priv_compare_pairs);
   return REDIST_OK;
 }
 
-/* Whether any rank holds several places; -1 when memory is exhausted. */
-REDIST_PRIV_COLD int redist_priv_has_several(const redist_layout *layout) {
-  redist_priv_rank_place *by_rank;
-  const int code = redist_priv_list_ranks(layout, &by_rank);
-  int k, several = code == REDIST_OK ? 0 : -1;
-  for (k = 1; by_rank != NULL && k < redist_layout_places(layout); k++)
-    several |= by_rank[k].rank == by_rank[k - 1].rank;
-  REDIST_FREE(by_rank);
-  return several;
-}
-
-/* REDIST_ERR_RANK where a rank of either layout holds several places. */
+/* REDIST_ERR_RANK where a rank of either layout holds several places. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_check_single(const redist_layout *from, const redist_layout *to) {
-  const int first = redist_priv_has_several(from), second = redist_priv_has_several(to);
-  return first < 0 || second < 0   ? REDIST_ERR_MEMORY
-         : first > 0 || second > 0 ? REDIST_ERR_RANK
-                                   : REDIST_OK;
+  const redist_layout *const layout[2] = {from, to};
+  int side, k, several = 0, code = REDIST_OK;
+  for (side = 0; side < 2 && code == REDIST_OK; side++) {
+    redist_priv_rank_place *by_rank;
+    code = redist_priv_list_ranks(layout[side], &by_rank);
+    for (k = 1; by_rank != NULL && k < redist_layout_places(layout[side]); k++)
+      several |= by_rank[k].rank == by_rank[k - 1].rank;
+    REDIST_FREE(by_rank);
+  }
+  return code == REDIST_OK && several ? REDIST_ERR_RANK : code;
 }
 
 REDIST_PRIV_COLD void redist_priv_check_ranks(const redist_layout *layout,
