@@ -2667,12 +2667,7 @@ REDIST_API int redist_layout_rank(const redist_layout *layout, const int *coords
 }
 
 REDIST_API int redist_layout_coords(const redist_layout *layout, int rank, int *coords) {
-  int place = redist_layout_places(layout) == 0 || coords == NULL
-                  ? -1
-                  : redist_priv_next_place(layout, NULL, rank, -1);
-  if (place < 0) return 0;
-  redist_priv_coords_of_place(layout, place, coords);
-  return 1;
+  return redist_layout_place_coords(layout, redist_layout_next_place(layout, rank, -1), coords);
 }
 
 REDIST_API int redist_layout_on_rank(const redist_layout *layout, int rank, int most, int *places) {
@@ -3035,10 +3030,7 @@ REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
 }
 
 REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape) {
-  int place = -1;
-  return redist_layout_on_rank(layout, rank, 1, &place) > 0
-             ? redist_layout_place_shape(layout, place, shape)
-             : 0;
+  return redist_layout_place_shape(layout, redist_layout_next_place(layout, rank, -1), shape);
 }
 
 /* -------------------------------------------------- runs: what two coordinates of an axis share */
