@@ -3178,40 +3178,6 @@ REDIST_PRIV int redist_priv_append_segment(redist_priv_runs *list, const int64_t
   return joined ? REDIST_OK : REDIST_PRIV_APPEND(list->segment, list->runs, list->room, next);
 }
 
-/* redist_priv_distance of a sorted scattered axis: goes through the stretches from that of i on. */
-REDIST_PRIV int64_t redist_priv_scattered_distance(const redist_axis *x, int coord, int64_t i) {
-  const redist_priv_sets *sets = x->sets;
-  const int64_t mine = redist_priv_first_block(x, coord);
-  int64_t k = redist_priv_stretch_of(sets, x->start + i * x->step, 0), at = i;
-  while (at < x->count) {
-    k = redist_priv_stretch_of(sets, x->start + at * x->step, k);
-    if (sets->stretch[k].set == mine) return at - i;
-    at = x->step > 0 ? redist_priv_ceil_div(sets->stretch[k + 1].start - x->start, x->step)
-                     : redist_priv_ceil_div(x->start - sets->stretch[k].start + 1, -x->step);
-  }
-  return -1;
-}
-
-REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i) {
-  const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step);
-  /* near and far: where the block begins and ends, seen from g */
-  int64_t low, near, far, cycle, distance;
-  if (redist_priv_is_scattered(x)) return redist_priv_scattered_distance(x, coord, i);
-  if (redist_priv_is_interval(x)) {
-    const redist_priv_track owned = redist_priv_only_track(x, coord);
-    const int64_t next = redist_priv_max(owned.start, i);
-    return next < owned.start + owned.length ? next - i : -1;
-  }
-  cycle = x->block * x->procs;
-  low = redist_priv_first_block(x, coord) * x->block;
-  near = redist_priv_mod(x->step > 0 ? low - g : g - (low + x->block - 1), cycle);
-  far = near + x->block - 1;
-  distance = far >= cycle ? 0 : redist_priv_first_in(step % cycle, cycle, near, far);
-  REDIST_ASSERT(distance < 0 || distance >= x->count - i ||
-                redist_axis_owner(x, i + distance) == coord);
-  return distance < x->count - i ? distance : -1;
-}
-
 /* Where a walk along a view is: at a block, of this coordinate; of a sorted scattered axis, at this
    stretch. Zeroed at first. */
 typedef struct {
@@ -3237,6 +3203,38 @@ REDIST_PRIV redist_priv_track redist_priv_block_at(const redist_axis *x, int64_t
              ? redist_priv_only_track(x, 0)
              : redist_priv_track_of(x, redist_priv_block_start(x, k), redist_priv_block_end(x, k),
                                     k / x->procs * x->block, 1);
+}
+
+/* redist_priv_distance of a sorted scattered axis: goes through the stretches from that of i on. */
+REDIST_PRIV int64_t redist_priv_scattered_distance(const redist_axis *x, int coord, int64_t i) {
+  redist_priv_cursor cursor = {0, 0};
+  int64_t at = i;
+  while (at < x->count) {
+    const redist_priv_track track = redist_priv_block_at(x, at, &cursor);
+    if (cursor.coord == coord) return at - i;
+    at = track.start + track.length;
+  }
+  return -1;
+}
+
+REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i) {
+  const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step);
+  /* near and far: where the block begins and ends, seen from g */
+  int64_t low, near, far, cycle, distance;
+  if (redist_priv_is_scattered(x)) return redist_priv_scattered_distance(x, coord, i);
+  if (redist_priv_is_interval(x)) {
+    const redist_priv_track owned = redist_priv_only_track(x, coord);
+    const int64_t next = redist_priv_max(owned.start, i);
+    return next < owned.start + owned.length ? next - i : -1;
+  }
+  cycle = x->block * x->procs;
+  low = redist_priv_first_block(x, coord) * x->block;
+  near = redist_priv_mod(x->step > 0 ? low - g : g - (low + x->block - 1), cycle);
+  far = near + x->block - 1;
+  distance = far >= cycle ? 0 : redist_priv_first_in(step % cycle, cycle, near, far);
+  REDIST_ASSERT(distance < 0 || distance >= x->count - i ||
+                redist_axis_owner(x, i + distance) == coord);
+  return distance < x->count - i ? distance : -1;
 }
 
 /* View indices after which the owners repeat; the view's count when they do not. */
