@@ -1720,11 +1720,7 @@ REDIST_PRIV int redist_priv_sort_axis(redist_axis *x) {
   return code;
 }
 
-#ifdef REDIST_NO_LISTS
-#define redist_priv_forget_joined(copy) ((void)(copy))
-#else
 REDIST_PRIV_COLD void redist_priv_forget_joined(redist_layout *copy);
-#endif
 
 REDIST_PRIV_COLD void redist_priv_forget_sets(redist_layout *copy) {
   int d;
@@ -2185,8 +2181,6 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
   return layout;
 }
 
-#ifndef REDIST_NO_LISTS
-
 /* Adds a digit to the last axis of a view; joins it to the last digit if it continues that. Counts
    digits that do not fit. */
 REDIST_PRIV_COLD void redist_priv_add_digit(redist_priv_view *view, redist_priv_digit next) {
@@ -2296,6 +2290,8 @@ REDIST_PRIV_COLD void redist_priv_cut_axis(redist_priv_view *to, const redist_pr
   if (fast > 1 || k + 1 == end || !slow) redist_priv_add_digit(to, half);
   redist_priv_add_digits(to, view, k + 1, end);
 }
+
+#ifndef REDIST_NO_LISTS
 
 REDIST_API redist_layout redist_split(redist_layout layout, int axis, int64_t inner) {
   const redist_priv_view view = redist_priv_view_of(&layout);
@@ -2892,10 +2888,6 @@ REDIST_PRIV_COLD void redist_priv_close_pair(redist_layout *pair) {
   redist_priv_close_layout(&pair[1]);
 }
 
-#ifdef REDIST_NO_LISTS
-#define redist_priv_check_views(from, to, error) ((void)(from), (void)(to), (void)(error))
-#define redist_priv_join(given, copy) ((void)(given), (void)(copy), (int)REDIST_OK)
-#else
 /* The lengths of which axes of two views of the same shape are merged divide each other; boxes and
    ghost cells are not joined to other axes. */
 REDIST_PRIV_COLD void redist_priv_check_views(const redist_layout *from, const redist_layout *to,
@@ -2905,7 +2897,6 @@ REDIST_PRIV_COLD void redist_priv_check_views(const redist_layout *from, const r
    on failure. REDIST_ERR_MEMORY, REDIST_ERR_OVERFLOW. */
 REDIST_PRIV_COLD int redist_priv_join(const redist_layout *const *given,
                                       redist_layout *const *copy);
-#endif
 
 /* Checks that two valid layouts show the same shape. */
 REDIST_PRIV_COLD void redist_priv_check_shapes(const redist_layout *from, const redist_layout *to,
@@ -3877,8 +3868,6 @@ REDIST_PRIV int64_t redist_priv_held_at(const redist_layout *layout, const int *
    that sums and multiples can be distinguished; when a place's strides are known, they are
    decoded to offsets. Nothing else knows of it. */
 
-#ifndef REDIST_NO_LISTS
-
 /* The axes of two views that become the axis `number`: one, or several that are joined. */
 typedef struct {
   int number, axes, axis[REDIST_MAX_DIMS];
@@ -4157,8 +4146,6 @@ REDIST_PRIV_COLD void redist_priv_forget_joined(redist_layout *copy) {
     if (copy->dim[j->axis[d]].axis.kind != REDIST_PRIV_JOINED) j->base.dim[d].axis.sets = NULL;
   redist_priv_forget_sets(&j->base);
 }
-
-#endif
 
 /* The offset of a joined axis's local position, or the distance of two, at a place. */
 REDIST_PRIV_COLD int64_t redist_priv_decode(const redist_priv_joined *j, int axis,
