@@ -3987,25 +3987,18 @@ REDIST_PRIV_COLD int redist_priv_number_positions(redist_priv_joined *j,
   return REDIST_OK;
 }
 
-/* A walk along a joined axis, from piece to piece. */
-typedef struct {
-  const redist_priv_joined *joined;
-  const redist_priv_group *group;
-  redist_priv_cursor cursor[REDIST_MAX_DIMS]; /* of the base's axes */
-} redist_priv_joiner;
-
-/* The indices of the base's axes at index i; *inner, *step: which of them advances, how far.
-   Returns for how many indices, at least 1. */
-REDIST_PRIV_COLD int64_t redist_priv_indices_at(const redist_priv_joiner *w, int64_t i,
+/* The indices of the base's axes at index i of a group's; *inner, *step: which of them advances,
+   how far. Returns for how many indices, at least 1. */
+REDIST_PRIV_COLD int64_t redist_priv_indices_at(const redist_priv_view *view,
+                                                const redist_priv_group *group, int64_t i,
                                                 int64_t *index, int *inner, int64_t *step) {
-  const redist_priv_view *view = &w->joined->view;
   int64_t length = 1;
   int n, k, found = 0;
-  for (n = w->group->axes - 1; n >= 0; n--) {
-    const redist_priv_view_axis *a = &view->axis[w->group->axis[n]];
+  for (n = group->axes - 1; n >= 0; n--) {
+    const redist_priv_view_axis *a = &view->axis[group->axis[n]];
     const int64_t at = i % a->count;
     i /= a->count;
-    redist_priv_add_index(view, w->group->axis[n], at, index);
+    redist_priv_add_index(view, group->axis[n], at, index);
     for (k = a->first + a->digits - 1; k >= a->first && !found; k--) {
       const redist_priv_digit *digit = &view->digit[k];
       const int64_t here = (a->start + at * a->step) % digit->count; /* faster digits are 0 */
@@ -4020,39 +4013,43 @@ REDIST_PRIV_COLD int64_t redist_priv_indices_at(const redist_priv_joiner *w, int
   return length;
 }
 
-/* The stretch that begins at index i; *length: how long it is. */
-REDIST_PRIV_COLD redist_priv_stretch redist_priv_piece_at(redist_priv_joiner *w, int64_t i,
-                                                          int64_t *length) {
-  const redist_priv_joined *j = w->joined;
-  const int axis = w->group->number;
-  redist_priv_stretch piece = {i, 0, -1, 1, 0};
+/* The stretch of a joined axis that begins at index i; *length: how long it is. cursor: of the
+   base's axes. */
+REDIST_PRIV_COLD redist_priv_stretch redist_priv_stretch_at(const redist_priv_joined *j,
+                                                            const redist_priv_group *group,
+                                                            int64_t i, redist_priv_cursor *cursor,
+                                                            int64_t *length) {
+  redist_priv_stretch next = {i, 0, -1, 1, 0};
   int64_t index[REDIST_MAX_DIMS], step = 1;
   int d, inner = -1;
   for (d = 0; d < j->base.ndim; d++) index[d] = j->base.dim[d].axis.start;
-  *length = redist_priv_indices_at(w, i, index, &inner, &step);
+  *length = redist_priv_indices_at(&j->view, group, i, index, &inner, &step);
   for (d = 0; d < j->base.ndim; d++) {
     redist_axis x = j->base.dim[d].axis;
     redist_priv_track track;
-    if (j->axis[d] != axis) continue;
+    if (j->axis[d] != group->number) continue;
     x.start = index[d];
     x.step = d == inner ? step : 1;
     x.count = d == inner ? *length : 1;
-    track = redist_priv_block_at(&x, 0, &w->cursor[d]);
-    piece.set += w->cursor[d].coord * j->weight[d];
-    piece.local += track.local * j->unit[d];
+    track = redist_priv_block_at(&x, 0, &cursor[d]);
+    next.set += cursor[d].coord * j->weight[d];
+    next.local += track.local * j->unit[d];
     if (d != inner) continue;
     *length = track.length;
-    piece.step = track.step * j->unit[d];
+    next.step = track.step * j->unit[d];
   }
-  return piece;
+  return next;
 }
 
 /* Fills the sets of a joined axis. REDIST_ERR_MEMORY; forget them even on failure. */
-REDIST_PRIV_COLD int redist_priv_walk_axis(redist_priv_joiner *w, redist_axis *x) {
+REDIST_PRIV_COLD int redist_priv_walk_axis(const redist_priv_joined *j,
+                                           const redist_priv_group *group, redist_axis *x) {
+  redist_priv_cursor cursor[REDIST_MAX_DIMS];
   int64_t i, length, room = 0;
   int code = redist_priv_open_sets(x);
+  memset(cursor, 0, sizeof cursor);
   for (i = 0; i < x->extent && code == REDIST_OK; i += length) {
-    const redist_priv_stretch next = redist_priv_piece_at(w, i, &length);
+    const redist_priv_stretch next = redist_priv_stretch_at(j, group, i, cursor, &length);
     code = redist_priv_add_stretch(x, &room, &next, length);
   }
   return code == REDIST_OK ? redist_priv_link_sets(x, &room) : code;
@@ -4096,7 +4093,6 @@ REDIST_PRIV_COLD int redist_priv_join_side(const redist_priv_view *view,
                                            const redist_priv_group *group, int groups,
                                            redist_layout *copy) {
   redist_priv_joined *j = REDIST_PRIV_ZEROED(redist_priv_joined, 1);
-  redist_priv_joiner walker;
   int g, d, k, weight[REDIST_MAX_DIMS], code;
   if (j == NULL) return REDIST_ERR_MEMORY;
   redist_priv_copy_to(&j->base, copy, 1);
@@ -4115,13 +4111,9 @@ REDIST_PRIV_COLD int redist_priv_join_side(const redist_priv_view *view,
   code = redist_priv_number_positions(j, group);
   for (g = 0; g < groups; g++) copy->dim[g] = redist_priv_joined_dim(j, &group[g]);
   redist_priv_order_joined(j, copy);
-  for (g = 0; g < groups && code == REDIST_OK; g++) {
-    if (copy->dim[g].axis.kind != REDIST_PRIV_JOINED) continue;
-    memset(&walker, 0, sizeof walker);
-    walker.joined = j;
-    walker.group = &group[g];
-    code = redist_priv_walk_axis(&walker, &copy->dim[g].axis);
-  }
+  for (g = 0; g < groups && code == REDIST_OK; g++)
+    if (copy->dim[g].axis.kind == REDIST_PRIV_JOINED)
+      code = redist_priv_walk_axis(j, &group[g], &copy->dim[g].axis);
   return code;
 }
 
