@@ -3116,21 +3116,16 @@ REDIST_PRIV redist_priv_run redist_priv_run_at(const redist_priv_runs *list, int
 
 /* Copies a list. REDIST_ERR_MEMORY: the copy is empty. */
 REDIST_PRIV_COLD int redist_priv_copy_runs(const redist_priv_runs *list, redist_priv_runs *copy) {
-  const size_t n = (size_t)list->runs;
+  const int in_segments = redist_priv_has_segments(list);
+  const void *const from = in_segments ? (const void *)list->segment : list->run;
+  const size_t bytes = in_segments ? sizeof *list->segment : sizeof *list->run;
+  void *memory = from == &list->one ? &copy->one : redist_priv_alloc(list->runs, bytes);
   *copy = *list;
-  copy->room = copy->runs;
-  copy->run = list->run == &list->one ? &copy->one : NULL;
-  copy->segment = NULL;
-  if (list->segment != NULL && n > 0) {
-    copy->segment = REDIST_PRIV_ALLOC(redist_priv_segment, list->runs);
-    if (copy->segment != NULL) memcpy(copy->segment, list->segment, n * sizeof *list->segment);
-  } else if (copy->run == NULL && n > 0) {
-    copy->run = REDIST_PRIV_ALLOC(redist_priv_run, list->runs);
-    if (copy->run != NULL) memcpy(copy->run, list->run, n * sizeof *list->run);
-  }
-  if (n == 0 || copy->run != NULL || copy->segment != NULL) return REDIST_OK;
-  copy->runs = 0;
-  return REDIST_ERR_MEMORY;
+  copy->run = in_segments ? NULL : (redist_priv_run *)memory;
+  copy->segment = in_segments ? (redist_priv_segment *)memory : NULL;
+  copy->runs = copy->room = memory == NULL ? 0 : list->runs;
+  if (copy->runs > 0) memcpy(memory, from, (size_t)copy->runs * bytes);
+  return memory == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
 }
 
 /* Adds a run. REDIST_ERR_MEMORY: the list is empty. */
