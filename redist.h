@@ -1830,16 +1830,12 @@ REDIST_PRIV_COLD redist_priv_dimension *redist_priv_pick(redist_layout *layout, 
 /* The largest number of elements any coordinate owns; at most, if the axis is scattered and not
    sorted. */
 REDIST_PRIV_COLD int64_t redist_priv_largest(const redist_axis *x) {
-  int64_t most = 0;
+  const int regular = x->kind == REDIST_PRIV_CYCLIC || x->kind == REDIST_PRIV_BALANCED;
+  int64_t most;
   int c;
-  if (redist_priv_is_scattered(x)) {
-    for (c = 0; x->sets != NULL && c < x->procs; c++)
-      most = redist_priv_max(most, x->sets->size[c]);
-    return x->sets != NULL ? most : x->extent;
-  }
+  if (redist_priv_is_scattered(x) && x->sets == NULL) return x->extent;
   most = redist_priv_size(x, x->first);
-  for (c = 0; x->kind == REDIST_PRIV_LISTED && c < x->procs; c++)
-    most = redist_priv_max(most, redist_priv_size(x, c));
+  for (c = 0; !regular && c < x->procs; c++) most = redist_priv_max(most, redist_priv_size(x, c));
   return most;
 }
 
