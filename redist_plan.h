@@ -2278,18 +2278,16 @@ REDIST_PRIV_COLD int redist_priv_bases(const redist_priv_message *m, int side,
 }
 
 /* Adds a message of this rank to itself, with the storage of both sides, and what of it must be
-   copied in place. apart: the two places do not meet in the array. REDIST_ERR_ARGUMENT: the plan
-   combines in place, and the elements that are their own destinations cannot be separated from
-   others. */
-REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part, redist_priv_message m,
-                                      int apart) {
+   copied in place. REDIST_ERR_ARGUMENT: the plan combines in place, and the elements that are their
+   own destinations cannot be separated from others. */
+REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
+                                      redist_priv_message m) {
   const redist_layout *layout[2] = {part->from, part->to};
   int64_t base[2][REDIST_MAX_DIMS], low[2], high[2];
   int64_t lowest[REDIST_MAX_DIMS], highest[REDIST_MAX_DIMS]; /* of both sides */
-  int d, side, same = 1, code;
+  int d, side, apart, same = 1, code;
   part->local += m.elements;
   if (!p->options.in_place) return redist_priv_add_local(p, part, &m, REDIST_PRIV_APART_ONLY);
-  if (apart) return redist_priv_add_local(p, part, &m, REDIST_PRIV_ALWAYS);
   for (d = 0; d < m.ndim; d++) {
     same &= m.stride[REDIST_PRIV_FROM][d] == m.stride[REDIST_PRIV_TO][d];
     lowest[d] = INT64_MAX;
@@ -2328,15 +2326,12 @@ REDIST_PRIV_COLD int redist_priv_keep_products(redist_plan *p, redist_priv_part 
   const redist_priv_held_place *there =
       (const redist_priv_held_place *)redist_priv_find(to->place, to->places, sizeof *there,
                                                        product->place[REDIST_PRIV_TO]);
-  const redist_priv_held_place *here = &part->half[REDIST_PRIV_FROM].place[product->held];
-  int apart, code = REDIST_OK;
+  int code = REDIST_OK;
   REDIST_ASSERT(there != NULL);
-  apart = here->begin + here->storage.size <= there->begin ||
-          there->begin + there->storage.size <= here->begin;
   for (; product->number < images && code == REDIST_OK; product->number++) {
     redist_priv_message m = redist_priv_product_message(p, product);
     code = redist_priv_store_there(&m, REDIST_PRIV_TO, part->to, &there->storage);
-    if (m.elements > 0 && code == REDIST_OK) code = redist_priv_keep(p, part, m, apart);
+    if (m.elements > 0 && code == REDIST_OK) code = redist_priv_keep(p, part, m);
     redist_priv_message_close(&m);
     p->local.bytes += redist_priv_round_up(m.elements * part->packed_bytes, REDIST_PRIV_LINE);
   }
