@@ -864,11 +864,11 @@ typedef struct {
 
 /* A product of runs that a message has once per array of a part. */
 typedef struct {
-  int rank; /* of the other end */
-  int own, part;
-  int place[2]; /* of the source and of the destination */
-  int held;     /* which of these is this rank's, in its redist_priv_half */
-  int number;   /* of the message's redist_priv_blocks_of */
+  /* sort keys: the rank of the other end, the part, the places of the source and the destination,
+     the number of the message's redist_priv_blocks_of */
+  int rank, part, place[2], number;
+  int own;
+  int held; /* which of the places is this rank's, in its redist_priv_half */
   int64_t message, bytes;
   int64_t copy, shift; /* while pieces are listed: its first copy, and where it lies in its piece */
 } redist_priv_product;
@@ -1062,6 +1062,7 @@ typedef struct {
 /* A message of the plan, packed, in the buffer of a carrier on this rank's node (drawn at
    REDIST_NODES). */
 typedef struct {
+  /* sort keys, up to the ranks */
   int carrier;
   int own;         /* REDIST_PRIV_FROM: it leaves the node */
   int node, which; /* the other node, and which of the messages to or from there */
@@ -2306,15 +2307,17 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
   return code;
 }
 
+/* Of structs that begin with n ints: by the first that differs. */
+REDIST_PRIV_COLD int redist_priv_compare_keys(const void *a, const void *b, int n) {
+  const int *x = (const int *)a, *y = (const int *)b;
+  int k = 0;
+  while (k < n - 1 && x[k] == y[k]) k++;
+  return redist_priv_compare_ints(x + k, y + k);
+}
+
 /* As blocks are, for each rank. */
 REDIST_PRIV_COLD int redist_priv_compare_products(const void *a, const void *b) {
-  const redist_priv_product *x = (const redist_priv_product *)a,
-                            *y = (const redist_priv_product *)b;
-  const int first[] = {x->rank, x->part, x->place[0], x->place[1], x->number},
-            second[] = {y->rank, y->part, y->place[0], y->place[1], y->number};
-  int k = 0;
-  while (k < 4 && first[k] == second[k]) k++;
-  return (first[k] > second[k]) - (first[k] < second[k]);
+  return redist_priv_compare_keys(a, b, 5);
 }
 
 /* Adds the local copies of what one of this rank's places sends another, one for each choice of
@@ -5164,13 +5167,7 @@ REDIST_PRIV_COLD redist_priv_section *redist_priv_buffer_entries(redist_priv_nod
 
 /* By carrier, side and message; then by source and destination. */
 REDIST_PRIV_COLD int redist_priv_compare_sections(const void *a, const void *b) {
-  const redist_priv_section *x = (const redist_priv_section *)a,
-                            *y = (const redist_priv_section *)b;
-  const int first[] = {x->carrier, x->own, x->node, x->which, x->rank[0], x->rank[1]},
-            second[] = {y->carrier, y->own, y->node, y->which, y->rank[0], y->rank[1]};
-  int k = 0;
-  while (k < 5 && first[k] == second[k]) k++;
-  return (first[k] > second[k]) - (first[k] < second[k]);
+  return redist_priv_compare_keys(a, b, 6);
 }
 
 /* Whether two sections are in one message. */
