@@ -3553,37 +3553,25 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own) {
 
 /* ------------------------------------------------------------------- REDIST_ALLTOALLW (private) */
 
-/* Replaces *x, one element, by all elements of a product on one side, run by run, so that both ends
-   agree on their order. */
-REDIST_PRIV_COLD int redist_priv_follow_product(const redist_plan *p,
-                                                const redist_priv_product *product, int side,
-                                                redist_priv_typed *x) {
-  const redist_priv_part *part = &p->part[product->part];
-  const redist_priv_message m = redist_priv_product_message(p, product);
-  int k, code = REDIST_OK;
-  for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
-    code = redist_priv_follow_runs(x, m.axis[part->order[k]], side,
-                                   m.stride[side][part->order[k]] * part->element_bytes);
-  return code;
-}
-
-/* The datatype of a peer's message: of its blocks of one array, or of all its blocks, staged
-   (-1). */
+/* The datatype of a peer's message: of its blocks of one array, or of all its blocks, staged (-1);
+   run by run, so that both ends agree on the order of elements. */
 REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv_peer *peer,
                                          int array, MPI_Datatype *type) {
   const redist_priv_block *block = &p->block[peer->block], *end = block + peer->blocks;
+  const int side = array < 0 ? REDIST_PRIV_PACKED : peer->own;
   redist_priv_typed message = {MPI_BYTE, 0}, *typed = redist_priv_typed_open(peer->blocks);
-  int n = 0, code = REDIST_OK;
-  for (; typed != NULL && block < end && code == REDIST_OK; block++) {
+  int k, n = 0, code = REDIST_OK;
+  while (block < end && block->array < array) block++;
+  for (; typed != NULL && block < end && (array < 0 || block->array == array) && code == REDIST_OK;
+       block++) {
     const redist_priv_product *product = &p->product[block->product];
     const redist_priv_part *part = &p->part[product->part];
-    const redist_priv_storage *storage = &part->half[peer->own].place[product->held].storage;
-    const int64_t at = array < 0 ? peer->staged + block->at : storage->origin * part->element_bytes;
-    if (array >= 0 && block->array != array) continue;
+    const redist_priv_message m = redist_priv_product_message(p, product);
+    const int64_t at = array < 0 ? peer->staged + block->at : m.origin[side] * part->element_bytes;
     code = redist_priv_retype(&typed[n], part->element, (MPI_Aint)at);
-    if (code == REDIST_OK)
-      code = redist_priv_follow_product(p, product, array < 0 ? REDIST_PRIV_PACKED : peer->own,
-                                        &typed[n]);
+    for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
+      code = redist_priv_follow_runs(&typed[n], m.axis[part->order[k]], side,
+                                     m.stride[side][part->order[k]] * part->element_bytes);
     n++;
   }
   if (n == 0 && typed != NULL) {
