@@ -3187,21 +3187,6 @@ REDIST_PRIV_COLD void redist_priv_lanes_close(redist_plan *p) {
 
 /* -------------------------------------------------------------------------- datatypes (private) */
 
-/* Allocates types[n], all MPI_BYTE; NULL when memory is exhausted. */
-REDIST_PRIV_COLD MPI_Datatype *redist_priv_types(int64_t n) {
-  MPI_Datatype *types = REDIST_PRIV_ALLOC(MPI_Datatype, n);
-  int64_t k;
-  for (k = 0; types != NULL && k < n; k++) types[k] = MPI_BYTE;
-  return types;
-}
-
-REDIST_PRIV_COLD void redist_priv_types_free(MPI_Datatype *types, int64_t n) {
-  int64_t k;
-  for (k = 0; types != NULL && k < n; k++)
-    if (types[k] != MPI_BYTE) MPI_Type_free(&types[k]);
-  REDIST_FREE(types);
-}
-
 /* Replaces *type by the result of an MPI constructor. */
 REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code,
                                         const MPI_Datatype *made) {
@@ -3418,10 +3403,14 @@ REDIST_PRIV_COLD int redist_priv_separate(redist_plan *p) {
 /* Frees requests first: some MPI libraries still read the types of a persistent collective. */
 REDIST_PRIV_COLD void redist_priv_collective_close(redist_plan *p) {
   redist_priv_collective *c = &p->state.collective;
+  int64_t k;
   int own;
   if (c->before != NULL) redist_priv_drop(&c->request, 0);
   for (own = 0; own < 2; own++) {
-    redist_priv_types_free(c->table[own].types, c->types);
+    MPI_Datatype *types = c->table[own].types;
+    for (k = 0; types != NULL && k < c->types; k++)
+      if (types[k] != MPI_BYTE) MPI_Type_free(&types[k]);
+    REDIST_FREE(types);
     REDIST_FREE(c->table[own].counts);
   }
   REDIST_FREE(c->member);
@@ -3604,7 +3593,8 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
   for (own = 0; own < 2; own++) {
     redist_priv_table *t = &c->table[own];
     t->counts = REDIST_PRIV_ZEROED(int, 2 * (int64_t)p->size);
-    t->types = redist_priv_types(c->types);
+    t->types = REDIST_PRIV_ALLOC(MPI_Datatype, c->types);
+    for (k = 0; t->types != NULL && k < c->types; k++) t->types[k] = MPI_BYTE;
     if (c->before == NULL || c->member == NULL || c->counts == NULL || t->counts == NULL ||
         t->types == NULL)
       return REDIST_ERR_MEMORY;
