@@ -1912,25 +1912,24 @@ REDIST_PRIV_COLD int redist_priv_cells_are_solid(const redist_priv_cells *c) {
   return redist_priv_cells_span(c) == n - 1;
 }
 
-/* Whether two places share a cell. Splits the one with gaps along its slowest axis, where it
+/* Whether two places share a cell. Splits the first with gaps along its slowest axis, where it
    overlaps the range of the other, and recurses. */
 REDIST_PRIV_COLD int redist_priv_cells_meet(const redist_priv_cells *a,
                                             const redist_priv_cells *b) {
-  const int solid = redist_priv_cells_are_solid(a);
-  const redist_priv_cells *apart = solid ? b : a, *other = solid ? a : b;
-  const int64_t stride = apart->axis < apart->ndim ? apart->stride[apart->axis] : 1;
-  const int64_t from = other->first, to = from + redist_priv_cells_span(other);
-  redist_priv_cells slice = *apart;
-  int64_t i, end, width;
-  if (apart->first > to || from > apart->first + redist_priv_cells_span(apart)) return 0;
-  if (solid && redist_priv_cells_are_solid(b)) return 1;
+  const int64_t to = b->first + redist_priv_cells_span(b);
+  redist_priv_cells slice = *a;
+  int64_t i, end, stride;
+  if (a->first > to || b->first > a->first + redist_priv_cells_span(a)) return 0;
+  if (redist_priv_cells_are_solid(a))
+    return redist_priv_cells_are_solid(b) || redist_priv_cells_meet(b, a);
   slice.axis++;
-  width = redist_priv_cells_span(&slice);
-  i = redist_priv_ceil_div(redist_priv_max(from - width - apart->first, 0), stride);
-  end = redist_priv_min((to - apart->first) / stride, apart->count[apart->axis] - 1);
+  stride = a->stride[a->axis];
+  i = redist_priv_ceil_div(redist_priv_max(b->first - redist_priv_cells_span(&slice) - a->first, 0),
+                           stride);
+  end = redist_priv_min((to - a->first) / stride, a->count[a->axis] - 1);
   for (; i <= end; i++) {
-    slice.first = apart->first + i * stride;
-    if (redist_priv_cells_meet(&slice, other)) return 1;
+    slice.first = a->first + i * stride;
+    if (redist_priv_cells_meet(&slice, b)) return 1;
   }
   return 0;
 }
