@@ -1880,16 +1880,14 @@ REDIST_PRIV_COLD int64_t redist_priv_cells_of(const redist_layout *layout,
   cells->ndim = layout->ndim;
   cells->first = held->storage.origin;
   for (k = 0; k < layout->ndim; k++) {
-    const redist_axis *x = &layout->dim[axes[k]].axis;
-    const int closed = x->ghosts != 1 + (int)REDIST_PERIODIC,
-              ghosts = x->ghosts != 0 && (only < 0 || only == axes[k]);
+    const redist_priv_dimension *dim = &layout->dim[axes[k]];
+    const redist_axis *x = &dim->axis;
+    const int ghosts = only < 0 || only == axes[k], closed = x->ghosts != 1 + (int)REDIST_PERIODIC;
     redist_priv_interval(x, coords[axes[k]], &begin, &end);
     low = !ghosts ? 0 : closed ? redist_priv_min(x->low, begin) : x->low;
     cells->stride[k] = held->storage.stride[axes[k]];
-    cells->count[k] = low + redist_priv_size(x, coords[axes[k]]) +
-                      (!ghosts  ? 0
-                       : closed ? redist_priv_min(x->high, x->extent - end)
-                                : x->high);
+    cells->count[k] =
+        low + (ghosts ? redist_priv_least(dim, coords[axes[k]]) - dim->low : end - begin);
     cells->first -= low * cells->stride[k];
     n *= cells->count[k];
   }
