@@ -2317,37 +2317,36 @@ REDIST_PRIV_COLD int redist_priv_compare_products(const void *a, const void *b) 
   return redist_priv_compare_keys(a, b, 5);
 }
 
-/* Adds the local copies of what one of this rank's places sends another, one for each choice of
-   images. */
-REDIST_PRIV_COLD int redist_priv_keep_products(redist_plan *p, redist_priv_part *part,
-                                               redist_priv_product *product) {
-  const int images = redist_priv_blocks_of(&part->half[REDIST_PRIV_FROM].peers[product->held]);
+/* Adds the local copy of a product, whose message is m. */
+REDIST_PRIV_COLD int redist_priv_keep_product(redist_plan *p, redist_priv_part *part,
+                                              const redist_priv_product *product,
+                                              redist_priv_message m) {
   const redist_priv_half *to = &part->half[REDIST_PRIV_TO];
   const redist_priv_held_place *there =
       (const redist_priv_held_place *)redist_priv_find(to->place, to->places, sizeof *there,
                                                        product->place[REDIST_PRIV_TO]);
-  int code = REDIST_OK;
+  int code;
   REDIST_ASSERT(there != NULL);
-  for (; product->number < images && code == REDIST_OK; product->number++) {
-    redist_priv_message m = redist_priv_product_message(p, product);
-    code = redist_priv_store_there(&m, REDIST_PRIV_TO, part->to, &there->storage);
-    if (m.elements > 0 && code == REDIST_OK) code = redist_priv_keep(p, part, m);
-    redist_priv_message_close(&m);
-    p->local.bytes += redist_priv_round_up(m.elements * part->packed_bytes, REDIST_PRIV_LINE);
-  }
+  code = redist_priv_store_there(&m, REDIST_PRIV_TO, part->to, &there->storage);
+  if (code == REDIST_OK) code = redist_priv_keep(p, part, m);
+  redist_priv_message_close(&m);
+  p->local.bytes += redist_priv_round_up(product->bytes, REDIST_PRIV_LINE);
   return code;
 }
 
 /* Adds the products of what one of this rank's places exchanges with another, one for each choice
-   of images. */
-REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, const redist_priv_part *part,
+   of images, or their local copies. */
+REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, redist_priv_part *part,
                                               redist_priv_product *product) {
   const int images = redist_priv_blocks_of(&part->half[product->own].peers[product->held]);
   int code = REDIST_OK;
   for (; product->number < images && code == REDIST_OK; product->number++) {
-    product->bytes = redist_priv_product_message(p, product).elements * part->packed_bytes;
-    if (product->bytes > 0)
-      code = REDIST_PRIV_APPEND(p->product, p->products, p->product_room, *product);
+    const redist_priv_message m = redist_priv_product_message(p, product);
+    product->bytes = m.elements * part->packed_bytes;
+    if (product->bytes == 0) continue;
+    code = product->rank == p->rank
+               ? redist_priv_keep_product(p, part, product, m)
+               : REDIST_PRIV_APPEND(p->product, p->products, p->product_room, *product);
   }
   return code;
 }
@@ -2444,10 +2443,8 @@ REDIST_PRIV_COLD int redist_priv_meet_place(redist_plan *p, redist_priv_pairs *p
     memcpy(product.place, pairs->place, sizeof pairs->place);
     product.held = held;
     product.message = pairs->message;
-    if (product.rank != p->rank)
+    if (product.rank != p->rank || own == REDIST_PRIV_FROM)
       code = redist_priv_add_products(p, &p->part[part], &product);
-    else if (own == REDIST_PRIV_FROM)
-      code = redist_priv_keep_products(p, &p->part[part], &product);
   }
   if (p->products == before) redist_priv_place_peers_free(&half->peers[held]);
   return code == REDIST_OK ? pairs->code : code;
