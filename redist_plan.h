@@ -4159,17 +4159,15 @@ REDIST_PRIV_COLD int redist_priv_map_adopted(redist_priv_home *h, int64_t k) {
   for (r = 0; r < h->size; r++) {
     const redist_priv_member *m = &h->member[r];
     const redist_priv_notice *notice =
-        (const redist_priv_notice *)(const void *)h->member[r].segment + m->place;
-    const size_t bytes =
-        r == h->rank || !m->shares ? 0 : (size_t)REDIST_PRIV_ACQUIRE(&notice->bytes);
-    const uintptr_t address = bytes == 0 ? 0 : (uintptr_t)REDIST_PRIV_ACQUIRE(&notice->address);
-    void *memory = NULL;
-    if (bytes == 0) continue;
-    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->file,
-                  redist_priv_in_file(h, r, address));
-    if (memory == MAP_FAILED) return REDIST_ERR_MEMORY;
-    h->adopted[k].pages[r].at = (char *)memory;
-    h->adopted[k].pages[r].bytes = bytes;
+        (const redist_priv_notice *)(const void *)m->segment + m->place;
+    redist_priv_pages pages = {NULL, 0};
+    if (r != h->rank && m->shares) pages.bytes = (size_t)REDIST_PRIV_ACQUIRE(&notice->bytes);
+    if (pages.bytes == 0) continue;
+    pages.at =
+        (char *)mmap(NULL, pages.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->file,
+                     redist_priv_in_file(h, r, (uintptr_t)REDIST_PRIV_ACQUIRE(&notice->address)));
+    if (pages.at == MAP_FAILED) return REDIST_ERR_MEMORY;
+    h->adopted[k].pages[r] = pages;
   }
   return REDIST_OK;
 }
