@@ -1369,7 +1369,6 @@ REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a) {
   return (char *)(uintptr_t)p->pointers[own * p->arrays + a];
 }
 
-/* The part of the a-th array. */
 REDIST_PRIV redist_priv_part *redist_priv_part_of(const redist_plan *p, int a) {
   REDIST_ASSERT(a >= 0 && a < p->arrays);
   return &p->part[p->parts > 1 ? a : 0];
@@ -1392,7 +1391,6 @@ REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h) {
   return h->fetching > REDIST_PRIV_FAR;
 }
 
-/* Frees the list of a home's members. */
 REDIST_PRIV_COLD void redist_priv_forget_members(redist_priv_home *h) {
   REDIST_FREE(h->member);
   REDIST_FREE(h->swap);
@@ -1424,7 +1422,6 @@ REDIST_PRIV int redist_priv_end_failed(redist_plan *p, int code) {
                             p->transport->name);
 }
 
-/* The time, if a plan is timed. */
 REDIST_PRIV_FAST double redist_priv_now(const redist_plan *p) {
   return p->clock == NULL ? 0 : MPI_Wtime();
 }
@@ -1604,7 +1601,6 @@ REDIST_PRIV_FAST void redist_priv_word(redist_priv_words *w, const char *what, i
   if (k < w->first_n) redist_priv_compare_word(w, k, what, index, value);
 }
 
-/* Adds n single words. */
 REDIST_PRIV_COLD void redist_priv_list(redist_priv_words *w, size_t n, const char *const *name,
                                        const int64_t *value) {
   size_t k;
@@ -2784,7 +2780,6 @@ REDIST_PRIV_COLD int redist_priv_list_pieces(redist_plan *p, const redist_priv_p
   return code;
 }
 
-/* The k-th piece of a message. */
 REDIST_PRIV redist_priv_piece redist_priv_piece_of(const redist_plan *p,
                                                    const redist_priv_peer *peer, int64_t k) {
   redist_priv_piece piece = {0, 0, 0, 0};
@@ -2959,7 +2954,6 @@ REDIST_PRIV_COLD int redist_priv_lanes_staging(redist_plan *p, int own) {
   return code;
 }
 
-/* The memory of a flight's piece. */
 REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t k) {
   const redist_priv_flight *flight = &p->state.lanes.flight[k];
   const redist_priv_peer *peer = flight->peer;
@@ -3658,7 +3652,6 @@ REDIST_PRIV_COLD void redist_priv_drop_name(const redist_priv_home *h) {
   if (h->named) unlink(path);
 }
 
-/* Closes the file of a member. */
 REDIST_PRIV_COLD void redist_priv_close_file(redist_priv_home *h, int r) {
   redist_priv_member *m = &h->member[r];
   if (m->file < 0) return;
@@ -3863,7 +3856,6 @@ REDIST_PRIV_COLD int redist_priv_map(redist_priv_home *h, int r) {
   return REDIST_OK;
 }
 
-/* Where this rank's segment begins. */
 REDIST_PRIV_FAST char *redist_priv_own_segment(const redist_priv_home *h) {
   return h->member[h->rank].segment;
 }
@@ -3984,7 +3976,6 @@ REDIST_PRIV_COLD int64_t redist_priv_find_room(redist_priv_home *home, redist_pr
    Where pages of several arrays meet, each page is shared by the first that is adopted, and
    released with the last. */
 
-/* Whether an array lies in a range of memory. */
 REDIST_PRIV int redist_priv_contains(const char *range, size_t range_bytes, const void *array,
                                      size_t bytes) {
   const uintptr_t at = (uintptr_t)array - (uintptr_t)range;
@@ -4044,7 +4035,6 @@ REDIST_PRIV_COLD off_t redist_priv_in_file(const redist_priv_home *h, int member
   return (off_t)(redist_priv_round_pages(h->member[member].bytes) + address);
 }
 
-/* Frees pages in this rank's file. */
 REDIST_PRIV_COLD void redist_priv_punch(int file, off_t at, size_t bytes) {
   enum { PUNCHES = 3 }; /* FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE */
   if (sizeof(long) >= sizeof(int64_t))
