@@ -1678,15 +1678,6 @@ REDIST_PRIV_COLD void redist_priv_list_layout(redist_priv_words *w, int side,
     redist_priv_word(w, "the rank of place", k, redist_priv_rank_at(layout, k));
 }
 
-REDIST_PRIV_COLD void redist_priv_list_part(redist_priv_words *w, const redist_priv_part *part) {
-  static const char *const name[] = {"element size", "combine"};
-  const int64_t value[] = {part->element_bytes, part->policy.function != NULL};
-  w->side = w->axis = -1;
-  redist_priv_list(w, sizeof name / sizeof name[0], name, value);
-  redist_priv_list_layout(w, REDIST_PRIV_FROM, part->from);
-  redist_priv_list_layout(w, REDIST_PRIV_TO, part->to);
-}
-
 /* Lists what the caller asked for, beside the parts. */
 REDIST_PRIV_COLD void redist_priv_list_request(redist_priv_words *w, const redist_plan *p) {
   static const char *const name[] = {"method",
@@ -1728,8 +1719,13 @@ REDIST_PRIV_COLD void redist_priv_list_plan(redist_priv_words *w, const redist_p
   w->n = 0;
   redist_priv_list_request(w, p);
   for (k = 0; k < p->parts; k++) {
+    const redist_priv_part *part = &p->part[k];
     if (w->error != NULL) w->error->part = p->parts > 1 ? k : -1;
-    redist_priv_list_part(w, &p->part[k]);
+    w->side = -1;
+    redist_priv_word(w, "element size", -1, part->element_bytes);
+    redist_priv_word(w, "combine", -1, part->policy.function != NULL);
+    redist_priv_list_layout(w, REDIST_PRIV_FROM, part->from);
+    redist_priv_list_layout(w, REDIST_PRIV_TO, part->to);
   }
   if (w->error != NULL) w->error->part = -1;
 }
