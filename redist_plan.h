@@ -7717,16 +7717,13 @@ REDIST_PRIV_COLD void redist_priv_print_method(const redist_plan *p, FILE *file)
   }
 }
 
-/* Copying and waiting, nanoseconds of all ranks and of the slowest. */
-REDIST_PRIV_COLD void redist_priv_print_spent(const redist_plan *p, const int64_t *sum,
-                                              const int64_t *most, FILE *file) {
-  static const char *const what[] = {"copying", "waiting"};
-  int k;
-  for (k = 0; k < 2; k++)
-    fprintf(file,
-            "  %s   %.3g s in %" PRId64 " executions on the mean of the ranks, %.3g s on "
-            "the slowest\n",
-            what[k], (double)sum[k] * 1e-9 / p->size, p->executions, (double)most[k] * 1e-9);
+/* Nanoseconds of all ranks and of the slowest. */
+REDIST_PRIV_COLD void redist_priv_print_spent(const redist_plan *p, const char *what, int64_t sum,
+                                              int64_t most, FILE *file) {
+  fprintf(file,
+          "  %s   %.3g s in %" PRId64 " executions on the mean of the ranks, %.3g s on "
+          "the slowest\n",
+          what, (double)sum * 1e-9 / p->size, p->executions, (double)most * 1e-9);
 }
 
 /* Elements that stay on this rank in place but are copied, because they are not at their
@@ -7756,69 +7753,62 @@ REDIST_PRIV_COLD void redist_priv_print_parts(const redist_plan *p, FILE *file) 
   }
 }
 
-/* What the ranks report of a plan. */
-enum {
-  REDIST_PRIV_SENDS,
-  REDIST_PRIV_RECEIVES,
-  REDIST_PRIV_SENT,
-  REDIST_PRIV_LOCAL,
-  REDIST_PRIV_COPIED,
-  REDIST_PRIV_BUFFER,
-  REDIST_PRIV_FASTEST,
-  REDIST_PRIV_COPYING,
-  REDIST_PRIV_WAITING,
-  REDIST_PRIV_REPORTED
-};
+/* What a rank reports of a plan, times in nanoseconds. All members are int64_t. */
+typedef struct {
+  int64_t sends, receives, sent, local, copied, buffer, fastest, copying, waiting;
+} redist_priv_report;
 
 /* Collects the sums and the maxima of all ranks. Collective. */
 REDIST_PRIV_COLD int redist_priv_collect_report(redist_plan *p, const redist_stats *stats,
-                                                int64_t *sum, int64_t *most) {
+                                                redist_priv_report *sum, redist_priv_report *most) {
+  enum { N = sizeof *sum / sizeof(int64_t) };
   int code;
-  sum[REDIST_PRIV_SENDS] = stats->sends;
-  sum[REDIST_PRIV_RECEIVES] = stats->receives;
-  sum[REDIST_PRIV_SENT] = stats->bytes_sent;
-  sum[REDIST_PRIV_LOCAL] = stats->bytes_local;
-  sum[REDIST_PRIV_COPIED] = redist_priv_copied_in_place(p);
-  sum[REDIST_PRIV_BUFFER] = stats->buffer_bytes;
-  sum[REDIST_PRIV_FASTEST] = (int64_t)(p->fastest * 1e9);
-  sum[REDIST_PRIV_COPYING] = (int64_t)(stats->copying * 1e9);
-  sum[REDIST_PRIV_WAITING] = (int64_t)(stats->waiting * 1e9);
-  memcpy(most, sum, REDIST_PRIV_REPORTED * sizeof *most);
-  code = redist_priv_reduce(p->comm, sum, REDIST_PRIV_REPORTED, MPI_SUM);
-  if (code == REDIST_OK) code = redist_priv_reduce(p->comm, most, REDIST_PRIV_REPORTED, MPI_MAX);
-  return code;
+  sum->sends = stats->sends;
+  sum->receives = stats->receives;
+  sum->sent = stats->bytes_sent;
+  sum->local = stats->bytes_local;
+  sum->copied = redist_priv_copied_in_place(p);
+  sum->buffer = stats->buffer_bytes;
+  sum->fastest = (int64_t)(p->fastest * 1e9);
+  sum->copying = (int64_t)(stats->copying * 1e9);
+  sum->waiting = (int64_t)(stats->waiting * 1e9);
+  *most = *sum;
+  code = redist_priv_reduce(p->comm, &sum->sends, N, MPI_SUM);
+  return code == REDIST_OK ? redist_priv_reduce(p->comm, &most->sends, N, MPI_MAX) : code;
 }
 
 REDIST_API int redist_plan_print(redist_plan *p, FILE *file) {
   redist_stats stats;
-  int64_t sum[REDIST_PRIV_REPORTED], most[REDIST_PRIV_REPORTED];
+  redist_priv_report sum, most;
   if (redist_plan_stats(p, &stats) != REDIST_OK) return REDIST_ERR_ARGUMENT;
-  if (redist_priv_collect_report(p, &stats, sum, most) != REDIST_OK) return REDIST_ERR_MPI;
+  if (redist_priv_collect_report(p, &stats, &sum, &most) != REDIST_OK) return REDIST_ERR_MPI;
   if (p->rank != 0 || file == NULL) return p->rank == 0 ? REDIST_ERR_ARGUMENT : REDIST_OK;
   redist_priv_print_parts(p, file);
   redist_priv_print_method(p, file);
   fprintf(file,
           "  messages  %" PRId64 " in all, from one rank at most %" PRId64
           ", to one rank at most %" PRId64 "\n",
-          sum[REDIST_PRIV_SENDS], most[REDIST_PRIV_SENDS], most[REDIST_PRIV_RECEIVES]);
+          sum.sends, most.sends, most.receives);
   fprintf(file,
           "  bytes     %" PRId64 " moved, %" PRId64 " local, at most %" PRId64
           " sent by one rank\n",
-          sum[REDIST_PRIV_SENT], sum[REDIST_PRIV_LOCAL], most[REDIST_PRIV_SENT]);
+          sum.sent, sum.local, most.sent);
   if (p->options.in_place)
     fprintf(file,
             "  in place  %" PRId64
             " elements that stay on their ranks are copied to where the destination has them\n",
-            sum[REDIST_PRIV_COPIED]);
+            sum.copied);
   fprintf(file, "  staging   %" PRId64 " bytes in all, at most %" PRId64 " on one rank\n",
-          sum[REDIST_PRIV_BUFFER], most[REDIST_PRIV_BUFFER]);
+          sum.buffer, most.buffer);
   fprintf(file, "  steps     %d in %d phase%s\n", stats.steps, stats.phases,
           stats.phases == 1 ? "" : "s");
   if (p->executions > 0)
     fprintf(file, "  time      %.3g s, the fastest of %" PRId64 " execution%s\n",
-            (double)most[REDIST_PRIV_FASTEST] * 1e-9, p->executions, p->executions == 1 ? "" : "s");
-  if (p->clock != NULL)
-    redist_priv_print_spent(p, &sum[REDIST_PRIV_COPYING], &most[REDIST_PRIV_COPYING], file);
+            (double)most.fastest * 1e-9, p->executions, p->executions == 1 ? "" : "s");
+  if (p->clock != NULL) {
+    redist_priv_print_spent(p, "copying", sum.copying, most.copying, file);
+    redist_priv_print_spent(p, "waiting", sum.waiting, most.waiting, file);
+  }
   return REDIST_OK;
 }
 
