@@ -6408,43 +6408,33 @@ REDIST_PRIV_COLD void redist_priv_phases_close(redist_plan *p) {
   for (k = 0; k < c->phases; k++) redist_plan_free(&c->phase[k]);
 }
 
-/* Predicts a chain through blocks or a tree. Replicas on one node read the source, or its ring, at
-   once. Collective. */
-REDIST_PRIV_COLD void redist_priv_predict_passes(redist_plan *p, redist_priv_stops *s, double best,
-                                                 double creation) {
+/* Predicts a chain where it may win: through blocks or a tree, or else where it pays, as it sends
+   at least all bytes and has at least one more latency. Replicas on one node read the source, or
+   its ring, at once. Collective. */
+REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation) {
   const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
-  const int within = p->node == 0 && p->predicted[REDIST_SHARED] > 0;
+  const double shared = p->predicted[REDIST_SHARED], bytes = (double)p->agreed.bytes;
+  const double messages = p->predicted[redist_priv_by_messages(p)], again = p->network.latency;
+  const int within = p->node == 0 && shared > 0;
+  double best = within ? shared : messages, gain = 0;
+  double margin = within ? REDIST_PRIV_WITHIN_MARGIN : REDIST_PRIV_MARGIN;
+  redist_priv_stops s;
   int known;
   const redist_priv_network network = within ? rings : redist_priv_charged(p, &known);
-  const double margin = within ? REDIST_PRIV_WITHIN_MARGIN : REDIST_PRIV_MARGIN;
-  double gain;
-  if (within && !p->combines) return;
-  if (redist_priv_find_passes(p, &network, s, &gain) == REDIST_OK && gain > 0)
-    p->predicted[REDIST_MULTIPHASE] = margin * best / gain + p->state.chain.phases * creation;
-  memset(&p->state, 0, sizeof p->state);
-}
-
-/* Predicts a chain where it may win: it sends at least all bytes, unless it passes through blocks,
-   and pays at least one more latency. Collective. */
-REDIST_PRIV_COLD void redist_priv_predict_phases(redist_plan *p, double creation) {
-  const double best = p->predicted[redist_priv_by_messages(p)], bytes = (double)p->agreed.bytes;
-  const double again = p->network.latency, shared = p->predicted[REDIST_SHARED];
-  redist_priv_stops s;
-  double gain = 0;
-  int code;
   if (p->chained) return;
   memset(&s, 0, sizeof s);
-  redist_priv_predict_passes(p, &s, p->node == 0 && shared > 0 ? shared : best, creation);
+  if (!within || p->combines) (void)redist_priv_find_passes(p, &network, &s, &gain);
   redist_priv_free_stops(&s);
-  if (!p->scheduled || p->network.cost.per_message <= 0 || p->predicted[REDIST_MULTIPHASE] > 0 ||
-      best < REDIST_PRIV_MARGIN * (again + redist_priv_transfer(&p->network, 2, bytes)))
-    return;
-  /* one rank may lack memory */
-  code = redist_priv_worst(p->comm, redist_priv_find_route(p, &s, &gain));
-  redist_priv_free_stops(&s);
-  if (code == REDIST_OK && gain > 0)
-    p->predicted[REDIST_MULTIPHASE] =
-        REDIST_PRIV_MARGIN * best / gain + p->state.chain.phases * creation;
+  if (gain <= 0 && p->scheduled && p->network.cost.per_message > 0 &&
+      messages >= REDIST_PRIV_MARGIN * (again + redist_priv_transfer(&p->network, 2, bytes))) {
+    best = messages;
+    margin = REDIST_PRIV_MARGIN;
+    /* one rank may lack memory */
+    if (redist_priv_worst(p->comm, redist_priv_find_route(p, &s, &gain)) != REDIST_OK) gain = 0;
+    redist_priv_free_stops(&s);
+  }
+  if (gain > 0)
+    p->predicted[REDIST_MULTIPHASE] = margin * best / gain + p->state.chain.phases * creation;
   memset(&p->state, 0, sizeof p->state);
 }
 
