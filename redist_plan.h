@@ -5687,6 +5687,7 @@ REDIST_PRIV_COLD int redist_priv_share_buffer(redist_plan *p) {
   for (k = 0; k < r->home->size; k++)
     REDIST_PRIV_RELEASE(&((redist_priv_notice *)(void *)segment)[k].board, r->begin);
   for (portion = c->portion; portion < c->portion + c->portions && code == REDIST_OK; portion++) {
+    portion->there = r->home->rank;
     if (portion->carrier == p->rank) continue;
     code = redist_priv_member_of(p, group, portion->carrier, &portion->there);
     if (code == REDIST_OK && portion->there < 0) code = REDIST_ERR_MEMORY;
@@ -5714,13 +5715,8 @@ REDIST_PRIV_COLD int redist_priv_nodes_connect(redist_plan *p) {
   for (k = 0; c != NULL && k < c->portions && code == REDIST_OK; k++) {
     redist_priv_portion *portion = &c->portion[k];
     const redist_priv_member *m = &home->member[portion->there];
-    char *board;
-    if (portion->carrier == p->rank) {
-      redist_priv_connect_portion(c, portion, (char *)c->buffer);
-      continue;
-    }
-    board = m->segment +
-            REDIST_PRIV_ACQUIRE(&((redist_priv_notice *)(void *)m->segment)[m->place].board);
+    char *board = m->segment +
+                  REDIST_PRIV_ACQUIRE(&((redist_priv_notice *)(void *)m->segment)[m->place].board);
     redist_priv_connect_portion(c, portion, board + ((redist_priv_board *)(void *)board)->buffer);
   }
   return code;
