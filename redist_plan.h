@@ -1268,7 +1268,6 @@ typedef struct {
   int phases, at; /* the one in progress */
   int sums;       /* all that begin at replicas combine */
   redist_plan *phase[REDIST_PRIV_PHASES];
-  int64_t most_bytes;  /* staging memory for intermediate arrays, the most of any rank */
   int64_t array_bytes; /* of an intermediate array */
 } redist_priv_chain;
 
@@ -6316,9 +6315,10 @@ REDIST_PRIV_COLD void redist_priv_free_stops(redist_priv_stops *s) {
   memset(s, 0, sizeof *s);
 }
 
-/* Makes the plan of the k-th phase. All share what intermediate arrays leave of max_buffer.
-   Collective. */
-REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_priv_stops *s, int k) {
+/* Makes the plan of the k-th phase. All share what intermediate arrays, on a rank at most so many
+   bytes, leave of max_buffer. Collective. */
+REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_priv_stops *s, int k,
+                                            int64_t bytes) {
   redist_priv_chain *c = &p->state.chain;
   redist_options options = p->options;
   redist_part part = *p->given;
@@ -6336,7 +6336,7 @@ REDIST_PRIV_COLD int redist_priv_open_phase(redist_plan *p, const redist_priv_st
     options.combine = c->sums && part.from->copies > 1 ? redist_priv_begin_op : NULL;
   if (options.max_buffer > 0)
     options.max_buffer =
-        (size_t)redist_priv_max(((int64_t)options.max_buffer - c->most_bytes) / c->phases, 1);
+        (size_t)redist_priv_max(((int64_t)options.max_buffer - bytes) / c->phases, 1);
   return redist_priv_create(p->comm, p, 1, &part, &options, &c->phase[k]);
 }
 
@@ -6358,9 +6358,9 @@ REDIST_PRIV_COLD int redist_priv_multiphase_open(redist_plan *p) {
   most[1] = c->array_bytes * p->arrays * redist_priv_min(c->phases - 1, 2);
   p->staging[REDIST_PRIV_FROM].bytes = most[1];
   code = redist_priv_reduce(p->comm, most, 2, MPI_MAX);
-  c->most_bytes = most[1];
   code = code == REDIST_OK ? (int)most[0] : code;
-  for (k = 0; k < c->phases && code == REDIST_OK; k++) code = redist_priv_open_phase(p, &s, k);
+  for (k = 0; k < c->phases && code == REDIST_OK; k++)
+    code = redist_priv_open_phase(p, &s, k, most[1]);
   redist_priv_free_stops(&s);
   return code;
 }
@@ -8139,7 +8139,6 @@ typedef struct {
 
 /* The spans of all places. */
 typedef struct {
-  const redist_layout *layout;
   int64_t bytes; /* of an element */
   int64_t spans, room, kinds, kind_room;
   redist_priv_span *span;
@@ -8270,12 +8269,13 @@ REDIST_PRIV_COLD int redist_priv_add_place(redist_priv_spans *list, const redist
 }
 
 /* Adds the spans of all places of a rank in replica 0. */
-REDIST_PRIV_COLD int redist_priv_list_spans(redist_priv_spans *list, int rank) {
-  const redist_layout file = redist_priv_file_of(list->layout);
+REDIST_PRIV_COLD int redist_priv_list_spans(redist_priv_spans *list, const redist_layout *layout,
+                                            int rank) {
+  const redist_layout file = redist_priv_file_of(layout);
   redist_priv_held_place held = redist_priv_before_first();
   redist_priv_directory directory;
   redist_layout pair[2];
-  int code = redist_priv_open_pair(list->layout, &file, 0, pair);
+  int code = redist_priv_open_pair(layout, &file, 0, pair);
   if (code != REDIST_OK) return code;
   code = redist_priv_directory_open(&directory, &pair[1]);
   while (code == REDIST_OK && redist_priv_next_held(&pair[0], rank, &held) &&
@@ -8312,9 +8312,8 @@ REDIST_PRIV_COLD int redist_priv_types_of_places(const redist_layout *layout, in
   redist_priv_spans list;
   int side, code;
   memset((void *)&list, 0, sizeof list);
-  list.layout = layout;
   list.bytes = bytes;
-  code = redist_priv_list_spans(&list, rank);
+  code = redist_priv_list_spans(&list, layout, rank);
   if (code == REDIST_OK) code = redist_priv_type_kinds(&list, element);
   for (side = 0; side < 2 && code == REDIST_OK; side++)
     code = redist_priv_join_spans(&list, side, &typed[side]);
