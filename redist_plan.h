@@ -1122,8 +1122,8 @@ typedef struct {
   int64_t bytes;            /* of the buffer, and what follows it */
   int64_t requests, active; /* request[requests]; those in progress */
   MPI_Request *request;
-  int *index, *message_of; /* for MPI_Testsome; each request's message */
-  MPI_Status *status;
+  int *index, *message_of; /* for MPI_Testsome; behind it, each request's message */
+  MPI_Status *status;      /* not read; gcc warns of MPICH's MPI_STATUSES_IGNORE */
 } redist_priv_carriers;
 
 struct redist_arena {
@@ -5410,10 +5410,9 @@ REDIST_PRIV_COLD int redist_priv_make_requests(redist_priv_carriers *c) {
   }
   c->request = REDIST_PRIV_ALLOC(MPI_Request, c->requests);
   c->status = REDIST_PRIV_ALLOC(MPI_Status, c->requests);
-  c->index = REDIST_PRIV_ALLOC(int, c->requests);
+  c->index = REDIST_PRIV_ALLOC(int, 2 * c->requests);
   if (c->request == NULL || c->status == NULL || c->index == NULL) return REDIST_ERR_MEMORY;
-  c->message_of = REDIST_PRIV_ALLOC(int, c->requests); /* there: requests are set */
-  if (c->message_of == NULL) return REDIST_ERR_MEMORY;
+  c->message_of = c->index + c->requests; /* not NULL: requests are set */
   for (m = 0; m < c->messages; m++)
     for (k = c->message[m].first; k < c->message[m].first + c->message[m].pieces; k++) {
       c->request[k] = MPI_REQUEST_NULL;
@@ -5611,7 +5610,6 @@ REDIST_PRIV_COLD void redist_priv_carriers_close(redist_plan *p) {
   REDIST_FREE(c->request);
   REDIST_FREE(c->status);
   REDIST_FREE(c->index);
-  REDIST_FREE(c->message_of);
   REDIST_FREE(c);
   p->carriers = NULL;
 }
