@@ -8256,10 +8256,7 @@ REDIST_PRIV_COLD int redist_priv_add_place(redist_priv_spans *list, const redist
     code = redist_priv_store_there(&m, REDIST_PRIV_TO, file->layout, &storage);
     for (d = 0; d < m.ndim; d++)
       if (m.stride[REDIST_PRIV_TO][d] <= m.stride[REDIST_PRIV_TO][fast]) fast = d;
-    if (code == REDIST_OK) {
-      const int64_t at[2] = {m.origin[REDIST_PRIV_FROM], m.origin[REDIST_PRIV_TO]};
-      code = redist_priv_add_spans(list, &m, 0, fast, at);
-    }
+    if (code == REDIST_OK) code = redist_priv_add_spans(list, &m, 0, fast, m.origin);
     redist_priv_message_close(&m);
   }
   redist_priv_place_peers_free(&n);
@@ -8339,10 +8336,8 @@ REDIST_PRIV_COLD int redist_priv_types_of_rank(const redist_layout *given,
                                                const redist_layout *layout, int rank,
                                                MPI_Datatype element, int64_t bytes,
                                                redist_priv_typed *typed) {
-  const int reshaped = redist_priv_is_reshaped(given);
-  int place = -1, side, writers, code = REDIST_OK;
-  writers = reshaped ? 0 : redist_priv_writers_on(layout, rank, &place);
-  if (reshaped || writers != 1)
+  int place = -1, side, code = REDIST_OK;
+  if (redist_priv_is_reshaped(given) || redist_priv_writers_on(layout, rank, &place) != 1)
     return redist_priv_types_of_places(given, rank, element, bytes, typed);
   for (side = 0; side < 2 && code == REDIST_OK; side++) {
     code = redist_priv_retype(&typed[side], element, 0);
