@@ -7109,8 +7109,7 @@ REDIST_PRIV_COLD void redist_priv_set_stores(const redist_plan *p, redist_priv_p
 /* Derives a part's store policy, and what follows from it. In place, nothing is overwritten early
    between layouts that differ in ghosts only, one of which has none (for this rank's lengths). */
 REDIST_PRIV_COLD void redist_priv_set_policy(redist_plan *p, redist_priv_part *part) {
-  const int several = part->from->copies > 1,
-            same = redist_priv_same_but_ghosts(part->from, part->to, p->rank);
+  const int several = part->from->copies > 1;
   const int from_ghosts = redist_priv_has_ghosts(part->from),
             to_ghosts = redist_priv_has_ghosts(part->to), combines = part->policy.function != NULL;
   int level = MPI_THREAD_MULTIPLE;
@@ -7123,7 +7122,9 @@ REDIST_PRIV_COLD void redist_priv_set_policy(redist_plan *p, redist_priv_part *p
   redist_priv_slow_to_fast(part->from, part->from->memory_order, part->order);
   p->combines |= combines;
   p->ordered |= combines && (from_ghosts || several);
-  p->overwritten |= p->options.in_place && (!same || several || (from_ghosts && to_ghosts));
+  p->overwritten |=
+      p->options.in_place && (several || (from_ghosts && to_ghosts) ||
+                              !redist_priv_same_but_ghosts(part->from, part->to, p->rank));
 }
 
 /* Checks a part that the caller gave, and copies it. */
