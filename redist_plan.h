@@ -4227,7 +4227,6 @@ REDIST_PRIV_COLD int redist_priv_check_adopted(const redist_arena *a, char *arra
    that are equal share one, but not in an ordered plan, where each receiver drains its messages one
    after another, and a full ring might wait for one who waits for another ring. */
 
-/* The ways of a message. */
 enum redist_priv_ways {
   REDIST_PRIV_UNDECIDED,
   REDIST_PRIV_RING,
@@ -4483,7 +4482,6 @@ REDIST_PRIV void redist_priv_send_all(const redist_plan *p, int last) {
       sent |= redist_priv_send(p, &r->channel[k], last);
 }
 
-/* Progresses a message that this rank receives. */
 REDIST_PRIV void redist_priv_receive(redist_plan *p, redist_priv_channel *channel) {
   const int64_t pieces = channel->peer->pieces, now = p->rings->execution;
   int64_t filled, way;
@@ -4596,7 +4594,6 @@ REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p,
                            part->half[side].peers[product->held].axis[d].peers);
 }
 
-/* The most waste of any product of a message. */
 REDIST_PRIV_COLD int64_t redist_priv_most_waste(const redist_plan *p,
                                                 const redist_priv_peer *peer) {
   const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
@@ -4769,7 +4766,6 @@ REDIST_PRIV_COLD int64_t redist_priv_board_bytes(const redist_plan *p) {
   return redist_priv_round_up(bytes, REDIST_PRIV_LINE);
 }
 
-/* Writes on the board where this rank stores its places. */
 REDIST_PRIV_COLD void redist_priv_write_places(const redist_plan *p, redist_priv_board *board) {
   int64_t *first = redist_priv_board_lists(p, board);
   redist_priv_held_place *place = (redist_priv_held_place *)(void *)(first + 2 * p->parts + 1);
@@ -5017,7 +5013,6 @@ REDIST_PRIV_COLD redist_priv_nodes *redist_priv_nodes_new(int size) {
   return n;
 }
 
-/* Fills the tables from the list. */
 REDIST_PRIV_COLD void redist_priv_number_nodes(redist_priv_nodes *n, int size) {
   redist_priv_on_node *list = n->list;
   int k, r;
@@ -5114,7 +5109,6 @@ REDIST_PRIV_COLD int redist_priv_per_pair(const redist_plan *p) {
                                 redist_priv_max(n->least / others, 1));
 }
 
-/* The list of a buffer's sections. */
 REDIST_PRIV_COLD redist_priv_section *redist_priv_buffer_entries(redist_priv_node_buffer *buffer,
                                                                  int ranks) {
   return (redist_priv_section *)(void *)redist_priv_buffer_flag(buffer, ranks, 2, 0);
@@ -5125,7 +5119,6 @@ REDIST_PRIV_COLD int redist_priv_compare_sections(const void *a, const void *b) 
   return redist_priv_compare_keys(a, b, 6);
 }
 
-/* Whether two sections are in one message. */
 REDIST_PRIV_COLD int redist_priv_same_message(const redist_priv_section *x,
                                               const redist_priv_section *y) {
   return x->own == y->own && x->node == y->node && x->which == y->which;
@@ -5160,7 +5153,6 @@ REDIST_PRIV_COLD int64_t redist_priv_list_sections(const redist_plan *p, redist_
   return most;
 }
 
-/* The ranks of this rank's node. */
 REDIST_PRIV_COLD const int *redist_priv_ranks_here(const redist_plan *p) {
   return p->nodes->rank + p->nodes->first[p->nodes->node[p->rank]];
 }
@@ -5400,7 +5392,6 @@ REDIST_PRIV int redist_priv_post_message(const redist_plan *p, const redist_priv
   return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
-/* Makes room for the requests of all messages. */
 REDIST_PRIV_COLD int redist_priv_make_requests(redist_priv_carriers *c) {
   int64_t m, k;
   for (m = 0; m < c->messages; m++) {
@@ -5468,7 +5459,6 @@ REDIST_PRIV int redist_priv_start_messages(const redist_plan *p, int own, int64_
   return code;
 }
 
-/* A piece of a message is complete. */
 REDIST_PRIV void redist_priv_finish_piece(const redist_plan *p, int k) {
   redist_priv_carriers *c = p->carriers;
   redist_priv_node_message *m = &c->message[c->message_of[k]];
@@ -6270,7 +6260,6 @@ REDIST_PRIV_COLD void redist_priv_link_stops(const redist_layout *from, const re
   }
 }
 
-/* The seconds of one exchange. */
 REDIST_PRIV_COLD double redist_priv_seconds(const redist_plan *p, const redist_layout *from,
                                             const redist_layout *to) {
   const double bytes = (double)(p->part->packed_bytes * p->arrays);
@@ -7720,7 +7709,6 @@ REDIST_PRIV_COLD int64_t redist_priv_copied_in_place(const redist_plan *p) {
   return elements;
 }
 
-/* Prints what the plan moves: for each part, its layouts and elements. */
 REDIST_PRIV_COLD void redist_priv_print_parts(const redist_plan *p, FILE *file) {
   int k;
   fprintf(file, "redist plan on %d ranks, %d array%s", p->size, p->arrays,
@@ -8136,7 +8124,6 @@ typedef struct {
   int64_t length, stride;
 } redist_priv_span_kind;
 
-/* The spans of all places. */
 typedef struct {
   int64_t bytes; /* of an element */
   int64_t spans, room, kinds, kind_room;
@@ -8191,7 +8178,6 @@ REDIST_PRIV_COLD redist_layout redist_priv_file_of(const redist_layout *layout) 
   return redist_layout_nd(redist_priv_axes(layout), axes);
 }
 
-/* Adds a span. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_add_span(redist_priv_spans *list, const int64_t *at,
                                           int64_t length, int64_t stride) {
   redist_priv_span next;
@@ -8362,7 +8348,6 @@ REDIST_PRIV_COLD int redist_priv_type_extents(const redist_layout *layout, int r
              : REDIST_ERR_OVERFLOW; /* of 32 bits */
 }
 
-/* Sets the types' extents, and commits them. */
 REDIST_PRIV_COLD int redist_priv_commit_types(const MPI_Aint *extent, redist_priv_typed *typed) {
   MPI_Datatype made;
   int side, code = REDIST_OK;
