@@ -8105,17 +8105,25 @@ REDIST_PRIV_COLD int redist_priv_assign_row(redist_priv_assignment *a, int row, 
   return code;
 }
 
-/* row_of[columns]: the row that gets a column, or -1. REDIST_ERR_MEMORY. */
+/* Assigns rows to as many columns or more. column_of[rows]: rows for which there is nothing to gain
+   get any free column. REDIST_ERR_MEMORY: column_of is not written. */
 REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *first,
-                                        const redist_priv_choice *choice, int *row_of) {
+                                        const redist_priv_choice *choice, int *column_of) {
   redist_priv_assignment a = {choice, first, NULL, 0, 0, NULL, 0};
   int *settled = REDIST_PRIV_ALLOC(int, columns);
-  int k, code = REDIST_OK;
+  int k, left = 0, code = REDIST_OK;
   a.column = REDIST_PRIV_ZEROED(redist_priv_column, columns);
   if (settled == NULL || a.column == NULL) code = REDIST_ERR_MEMORY;
   for (k = 0; k < columns && code == REDIST_OK; k++) a.column[k].row = -1;
   for (k = 0; k < rows && code == REDIST_OK; k++) code = redist_priv_assign_row(&a, k, settled);
-  for (k = 0; k < columns && code == REDIST_OK; k++) row_of[k] = a.column[k].row;
+  for (k = 0; k < rows && code == REDIST_OK; k++) column_of[k] = -1;
+  for (k = 0; k < columns && code == REDIST_OK; k++)
+    if (a.column[k].row >= 0) column_of[a.column[k].row] = k;
+  for (k = 0; k < rows && code == REDIST_OK; k++)
+    if (column_of[k] < 0) {
+      while (a.column[left].row >= 0) left++;
+      column_of[k] = left++;
+    }
   REDIST_FREE(a.column);
   REDIST_FREE(a.heap);
   REDIST_FREE(settled);
@@ -8200,66 +8208,27 @@ REDIST_PRIV_COLD int redist_priv_list_choices(redist_priv_relabelling *r,
   return code;
 }
 
-/* What stays if each place is on the rank of this number. */
-REDIST_PRIV_COLD redist_priv_worth redist_priv_stays(const redist_priv_relabelling *r,
-                                                     const int *number) {
-  redist_priv_worth stays = {{0, 0, 0}};
-  int64_t k;
-  int t;
-  for (t = 0; t < r->places; t++)
-    for (k = r->first[t]; k < r->first[t + 1]; k++)
-      if (r->choice[k].column == number[t])
-        stays = redist_priv_add_worth(stays, 1, r->choice[k].weight);
-  return stays;
-}
-
-/* number[places] receives the assignment. Places that gain nothing stay on their ranks if these are
-   free. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_choose(const redist_priv_relabelling *r, int *number) {
-  int *row_of = REDIST_PRIV_ALLOC(int, r->ranks);
-  int k, t, left = 0, code = REDIST_ERR_MEMORY;
-  if (row_of != NULL) code = redist_priv_assign(r->places, r->ranks, r->first, r->choice, row_of);
-  for (t = 0; t < r->places; t++) number[t] = -1;
-  for (k = 0; k < r->ranks && code == REDIST_OK; k++)
-    if (row_of[k] >= 0) number[row_of[k]] = k;
-  for (t = 0; t < r->places && code == REDIST_OK; t++)
-    if (number[t] < 0 && row_of[r->own[t]] < 0) row_of[number[t] = r->own[t]] = t;
-  for (t = 0; t < r->places && code == REDIST_OK; t++)
-    if (number[t] < 0) {
-      while (row_of[left] >= 0) left++;
-      row_of[number[t] = left] = t;
-    }
-  if (code == REDIST_OK &&
-      !redist_priv_is_less(redist_priv_stays(r, r->own), redist_priv_stays(r, number)))
-    memcpy(number, r->own, (size_t)r->places * sizeof *number);
-  REDIST_FREE(row_of);
-  return code;
-}
-
 /* redist_relabel of valid layouts, whose axes are sorted. */
 REDIST_PRIV_COLD int redist_priv_relabel(const redist_layout *from, const redist_layout *to,
                                          int node_ranks, int *ranks) {
   redist_priv_relabelling r;
   redist_priv_flows list;
-  int t, *number, code = REDIST_ERR_OVERFLOW;
+  int t, code = REDIST_ERR_OVERFLOW;
   if (redist_priv_received(to) >= 0) code = redist_priv_check_single(to, to);
   if (code != REDIST_OK) return code;
   memset(&r, 0, sizeof r);
   r.places = redist_layout_places(to);
   r.each = (int)redist_priv_max(node_ranks, 1);
-  number = REDIST_PRIV_ALLOC(int, r.places);
   code = redist_priv_list_flows(from, to, 1, 1, &list);
-  if (code == REDIST_OK)
-    code = number == NULL ? REDIST_ERR_MEMORY : redist_priv_list_used(from, to, &r);
+  if (code == REDIST_OK) code = redist_priv_list_used(from, to, &r);
   if (code == REDIST_OK) code = redist_priv_list_choices(&r, &list);
-  if (code == REDIST_OK) code = redist_priv_choose(&r, number);
-  for (t = 0; t < r.places && code == REDIST_OK; t++) ranks[t] = r.rank[number[t]];
+  if (code == REDIST_OK) code = redist_priv_assign(r.places, r.ranks, r.first, r.choice, ranks);
+  for (t = 0; t < r.places && code == REDIST_OK; t++) ranks[t] = r.rank[ranks[t]];
   REDIST_FREE(list.flow);
   REDIST_FREE(r.rank);
   REDIST_FREE(r.own);
   REDIST_FREE(r.first);
   REDIST_FREE(r.choice);
-  REDIST_FREE(number);
   return code;
 }
 
