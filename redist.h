@@ -4383,6 +4383,7 @@ typedef struct {
    origins in elements. */
 typedef struct {
   int ndim;
+  const int *order; /* of the axes in the buffer, slow to fast */
   int64_t elements;
   const redist_priv_runs *axis[REDIST_MAX_DIMS];
   int64_t stride[REDIST_PRIV_SIDES][REDIST_MAX_DIMS];
@@ -4729,24 +4730,23 @@ REDIST_PRIV void redist_priv_peer_coords(const redist_priv_place_peers *n, int64
   for (d = 0; d < n->ndim; d++) coords[d] = n->axis[d].coord[peer[d]];
 }
 
-/* Lays out the packed elements one after the other, in the order of the source's memory. */
-REDIST_PRIV void redist_priv_pack_densely(redist_priv_message *m, const redist_layout *from) {
-  int axes[REDIST_MAX_DIMS], k;
+/* Lays out the packed elements one after the other. begin, end: by axis, a window; NULL: all. */
+REDIST_PRIV_COLD void redist_priv_pack_densely(redist_priv_message *m, const int64_t *begin,
+                                               const int64_t *end) {
+  int k;
   m->elements = 1;
-  m->origin[REDIST_PRIV_PACKED] = 0;
-  redist_priv_slow_to_fast(from, from->memory_order, axes);
   for (k = m->ndim - 1; k >= 0; k--) {
-    const int d = axes[k];
+    const int d = m->order[k];
     m->stride[REDIST_PRIV_PACKED][d] = m->elements;
-    m->elements *= m->axis[d]->elements;
+    m->elements *= begin == NULL ? m->axis[d]->elements : end[d] - begin[d];
   }
 }
 
 /* A block of the k-th message of a place, 0 <= k < messages, with the place or places at
-   redist_priv_peer_coords, packed as redist_priv_pack_densely has it, which both sides know. The
-   caller sets the strides and origins of FROM and TO. */
+   redist_priv_peer_coords, packed densely in this order of axes: that of the source's memory, which
+   both sides know. The caller sets the strides and origins of FROM and TO. */
 REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_place_peers *n, int64_t k,
-                                                       int block, const redist_layout *from) {
+                                                       int block, const int *order) {
   redist_priv_message m;
   int64_t peer[REDIST_MAX_DIMS];
   int d, rest = block;
@@ -4759,7 +4759,8 @@ REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_place_p
     m.axis[d] = &n->axis[d].runs[peer[d] * images + rest % images];
     rest /= images;
   }
-  redist_priv_pack_densely(&m, from);
+  m.order = order;
+  redist_priv_pack_densely(&m, NULL, NULL);
   if (!redist_priv_is_block(n, block)) m.elements = 0;
   return m;
 }
@@ -5984,10 +5985,9 @@ REDIST_PRIV_COLD int64_t redist_priv_bytes_of_steps(const redist_priv_pool *pool
 }
 
 /* Compiles the copy of a message, or of what lies in a window of it, from one of its sides to
-   another. A packed side has no gaps, and its elements lie in this `order` of axes, slow to fast.
-   REDIST_ERR_MEMORY. */
+   another. A packed side has no gaps. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_compile(redist_priv_pool *pool, const redist_priv_message *message,
-                                         const int *order, const int64_t *begin, const int64_t *end,
+                                         const int64_t *begin, const int64_t *end,
                                          redist_priv_manner manner, redist_priv_program *program) {
   redist_priv_message m = *message;
   redist_priv_compiler c;
@@ -5996,12 +5996,7 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_pool *pool, const redist_pr
   memset(&c, 0, sizeof c);
   c.pool = pool;
   c.manner = manner;
-  m.elements = 1;
-  for (k = m.ndim - 1; k >= 0; k--) {
-    d = order[k];
-    m.stride[REDIST_PRIV_PACKED][d] = m.elements;
-    m.elements *= begin == NULL ? m.axis[d]->elements : end[d] - begin[d];
-  }
+  redist_priv_pack_densely(&m, begin, end);
   for (k = 0; k < 2; k++) at[k] = m.origin[manner.side[k]] * manner.element[k];
   program->first = pool->steps;
   program->from = program->to = program->array = program->when = 0;
@@ -6608,12 +6603,14 @@ typedef struct {
 REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m,
                                             const redist_priv_pairs *pair, int block) {
   const redist_layout *from = pair->side[REDIST_PRIV_FROM]->layout;
-  redist_priv_message message = redist_priv_message_of(pair->n, pair->message, block, from);
+  redist_priv_message message;
   redist_priv_manner manner = {{REDIST_PRIV_FROM, REDIST_PRIV_TO}, {0, 0}, 0, 0};
   redist_priv_storage storage;
   redist_priv_pool pool;
   redist_priv_program program;
   int side, code = REDIST_OK, coords[REDIST_MAX_DIMS], order[REDIST_MAX_DIMS];
+  redist_priv_slow_to_fast(from, from->memory_order, order);
+  message = redist_priv_message_of(pair->n, pair->message, block, order);
   if (message.elements == 0) return REDIST_OK;
   for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
     redist_priv_coords_of_place(pair->side[side]->layout, pair->place[side], coords);
@@ -6623,13 +6620,11 @@ REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m,
     else
       code = redist_priv_store_there(&message, side, pair->side[side]->layout, &storage);
   }
-  redist_priv_slow_to_fast(from, from->memory_order, order);
   manner.element[0] = manner.element[1] = m->policy.element;
   manner.combine = m->policy.function != NULL;
   manner.stream = storage.size * m->policy.element >= REDIST_STREAM_BYTES;
   memset(&pool, 0, sizeof pool);
-  if (code == REDIST_OK)
-    code = redist_priv_compile(&pool, &message, order, NULL, NULL, manner, &program);
+  if (code == REDIST_OK) code = redist_priv_compile(&pool, &message, NULL, NULL, manner, &program);
   if (code == REDIST_OK)
     redist_priv_copy(&pool, &program, &m->policy,
                      (const char *)m->from[pair->place[REDIST_PRIV_FROM]],

@@ -2092,7 +2092,7 @@ REDIST_PRIV redist_priv_message redist_priv_product_message(const redist_plan *p
   const redist_priv_part *part = &p->part[product->part];
   const redist_priv_half *half = &part->half[product->own];
   redist_priv_message m = redist_priv_message_of(&half->peers[product->held], product->message,
-                                                 product->number, part->from);
+                                                 product->number, part->order);
   REDIST_ASSERT(product->held < half->found);
   redist_priv_store(&m, product->own, product->own == REDIST_PRIV_FROM ? part->from : part->to,
                     &half->place[product->held].storage);
@@ -2186,7 +2186,7 @@ REDIST_PRIV_COLD int redist_priv_add_local(redist_plan *p, redist_priv_part *par
         redist_priv_manner_of(part, half == 0 ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED,
                               half == halves - 1 ? REDIST_PRIV_TO : REDIST_PRIV_PACKED, 0);
     if (part->store[REDIST_PRIV_HERE].function == NULL) manner.combine = 0;
-    code = redist_priv_compile(&p->pool, m, part->order, NULL, NULL, manner, &copy);
+    code = redist_priv_compile(&p->pool, m, NULL, NULL, manner, &copy);
     copy.array = (int)(part - p->part);
     copy.when = when;
     copy.from += half > 0 ? p->local.bytes : 0;
@@ -2210,8 +2210,7 @@ REDIST_PRIV_COLD int redist_priv_add_moves(redist_plan *p, redist_priv_part *par
   for (d = 0; d < whole.ndim && code == REDIST_OK; d++) {
     move = whole;
     for (e = 0; e <= d; e++) move.axis[e] = &half[2 * e + (e == d)];
-    redist_priv_pack_densely(&move, part->from);
-    move.origin[REDIST_PRIV_PACKED] = whole.origin[REDIST_PRIV_PACKED];
+    redist_priv_pack_densely(&move, NULL, NULL);
     whole.origin[REDIST_PRIV_PACKED] += move.elements;
     if (move.elements > 0) code = redist_priv_add_local(p, part, &move, REDIST_PRIV_TOGETHER_ONLY);
   }
@@ -2668,12 +2667,11 @@ REDIST_PRIV_COLD int64_t redist_priv_cut(const redist_priv_part *part, const red
 }
 
 /* Advances the window of a brick, from before the first; returns 0 after the last. */
-REDIST_PRIV_COLD int redist_priv_next_brick(const redist_priv_part *part,
-                                            const redist_priv_message *m, const int64_t *size,
+REDIST_PRIV_COLD int redist_priv_next_brick(const redist_priv_message *m, const int64_t *size,
                                             int64_t *begin, int64_t *end) {
   int i, d;
   for (i = m->ndim - 1; i >= 0; i--) {
-    d = part->order[i];
+    d = m->order[i];
     begin[d] += size[d];
     if (begin[d] >= m->axis[d]->elements) begin[d] = 0;
     end[d] = redist_priv_min(begin[d] + size[d], m->axis[d]->elements);
@@ -2741,13 +2739,13 @@ REDIST_PRIV_COLD int redist_priv_list_block(redist_plan *p, redist_priv_listing 
     if (l->compiles && again)
       copy = p->copies.copy[k++];
     else if (l->compiles)
-      code = redist_priv_compile(&p->pool, &m, part->order, begin, end, manner, &copy);
+      code = redist_priv_compile(&p->pool, &m, begin, end, manner, &copy);
     if (again) *(packs ? &copy.to : &copy.from) -= product->shift;
     copy.array = block->array;
     if (code == REDIST_OK) code = redist_priv_list_copy(p, l, at, brick, again, &copy);
     if (!again && code == REDIST_OK) product->shift = at - p->piece[p->pieces - 1].at;
     at += copy.bytes;
-  } while (code == REDIST_OK && redist_priv_next_brick(part, &m, size, begin, end));
+  } while (code == REDIST_OK && redist_priv_next_brick(&m, size, begin, end));
   REDIST_ASSERT(code != REDIST_OK || at == block->at + block->bytes);
   return code;
 }
@@ -4865,7 +4863,7 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
         redist_priv_store_there(&m, !own, own == REDIST_PRIV_FROM ? part->to : part->from, there);
     bytes += there->size * part->element_bytes;
     if (code == REDIST_OK)
-      code = redist_priv_compile(&p->pool, &m, part->order, NULL, NULL,
+      code = redist_priv_compile(&p->pool, &m, NULL, NULL,
                                  redist_priv_manner_of(part, REDIST_PRIV_FROM, REDIST_PRIV_TO, 0),
                                  &copy);
     redist_priv_message_close(&m);
@@ -8233,11 +8231,12 @@ REDIST_PRIV_COLD int redist_priv_add_place(redist_priv_spans *list, const redist
   redist_priv_place_peers n;
   redist_priv_message m;
   redist_priv_storage storage;
-  int coords[REDIST_MAX_DIMS], d, fast = 0, code;
+  int coords[REDIST_MAX_DIMS], order[REDIST_MAX_DIMS], d, fast = 0, code;
   redist_priv_coords_of_place(from, held->place, coords);
+  redist_priv_slow_to_fast(from, from->memory_order, order);
   code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, file, 1, -1, &n);
   if (code == REDIST_OK && n.messages > 0) {
-    m = redist_priv_message_of(&n, 0, 0, from);
+    m = redist_priv_message_of(&n, 0, 0, order);
     redist_priv_store(&m, REDIST_PRIV_FROM, from, &held->storage);
     storage = redist_priv_storage_of(file->layout, 0);
     code = redist_priv_store_there(&m, REDIST_PRIV_TO, file->layout, &storage);

@@ -132,6 +132,7 @@ static void draw(test_random *r, copy_case *c) {
     for (d = 0; d < c->m.ndim; d++) redist_priv_runs_free(&c->axis[d]);
   draw_window(r, c);
   test_shuffle(r, c->order, c->m.ndim);
+  c->m.order = c->order;
   memcpy(c->manner.side, sides[test_between(r, 0, 3)], sizeof c->manner.side);
   c->manner.element[0] = c->manner.element[1] = bytes[test_between(r, 0, 8)];
   c->manner.combine = test_one_in(r, 3);
@@ -253,7 +254,7 @@ static void check(int number) {
   memcpy(wanted, to, size[1]);
   copy_one_by_one(&c, from, wanted);
   memset(&pool, 0, sizeof pool);
-  code = redist_priv_compile(&pool, &c.m, c.order, c.begin, c.end, c.manner, &program);
+  code = redist_priv_compile(&pool, &c.m, c.begin, c.end, c.manner, &program);
   if (code == REDIST_OK)
     redist_priv_copy(&pool, &program, &c.policy, (const char *)from, (char *)to);
   test_case(code == REDIST_OK && memcmp(to, wanted, size[1]) == 0,
