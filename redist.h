@@ -4648,30 +4648,19 @@ REDIST_PRIV int redist_priv_is_block(const redist_priv_place_peers *n, int block
   return ghosts[0] <= 1 && ghosts[1] <= 1;
 }
 
-/* The elements of a block, or, with corners, those of all blocks for block -1. */
-REDIST_PRIV int64_t redist_priv_block_elements(const redist_priv_place_peers *n,
-                                               const int64_t *peer, int block) {
-  int64_t elements = block < 0 || redist_priv_is_block(n, block), sum;
-  int d, i;
-  for (d = 0; d < n->ndim; d++) {
-    const redist_priv_axis_peers *p = &n->axis[d];
-    const redist_priv_runs *runs = &p->runs[peer[d] * p->images];
-    sum = block < 0 ? 0 : runs[block % p->images].elements;
-    for (i = 0; i < p->images && block < 0; i++) sum += runs[i].elements;
-    block = block < 0 ? block : block / p->images;
-    elements *= sum;
-  }
-  return elements;
-}
-
 /* The elements of the k-th message, whose runs are known. */
 REDIST_PRIV int64_t redist_priv_elements_of(const redist_priv_place_peers *n, int64_t k) {
   const int blocks = redist_priv_blocks_of(n);
-  int64_t peer[REDIST_MAX_DIMS], elements = 0;
-  int block;
+  int64_t peer[REDIST_MAX_DIMS], elements = 0, product;
+  int block, rest, d;
   redist_priv_peers_at(n, k, peer);
-  if (n->faces == 0) return redist_priv_block_elements(n, peer, -1);
-  for (block = 0; block < blocks; block++) elements += redist_priv_block_elements(n, peer, block);
+  for (block = 0; block < blocks; block++, elements += product) {
+    product = redist_priv_is_block(n, block);
+    for (d = 0, rest = block; d < n->ndim; rest /= n->axis[d++].images) {
+      const int images = n->axis[d].images;
+      product *= n->axis[d].runs[peer[d] * images + rest % images].elements;
+    }
+  }
   return elements;
 }
 
