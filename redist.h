@@ -5796,19 +5796,16 @@ REDIST_PRIV_COLD int redist_priv_list_runs(redist_priv_compiler *c, const redist
   const redist_priv_manner *w = &c->manner;
   const int in_segments = redist_priv_has_segments(list),
             tables = in_segments && axis == c->scattered;
-  redist_priv_run made;
   int64_t r = in_segments ? redist_priv_segment_at(list, c->begin) : 0;
   int code = REDIST_OK;
   for (; r < list->runs && code == REDIST_OK; r++) {
-    const redist_priv_run *run = in_segments ? &made : &list->run[r];
-    int64_t at, from, to;
-    if (in_segments) made = redist_priv_run_at(list, r);
-    at = run->at[REDIST_PRIV_PACKED];
+    const redist_priv_run run = redist_priv_run_at(list, r);
+    const int64_t at = run.at[REDIST_PRIV_PACKED],
+                  from = run.at[w->side[0]] * c->bytes[0] - shift[0],
+                  to = run.at[w->side[1]] * c->bytes[1] - shift[1];
     if (in_segments && at >= c->end) break;
-    from = run->at[w->side[0]] * c->bytes[0] - shift[0];
-    to = run->at[w->side[1]] * c->bytes[1] - shift[1];
-    code = tables ? redist_priv_extend_tables(c, run, at, from, to)
-                  : redist_priv_add_options(c, run, REDIST_PRIV_LEVELS - 1, at, from, to);
+    code = tables ? redist_priv_extend_tables(c, &run, at, from, to)
+                  : redist_priv_add_options(c, &run, REDIST_PRIV_LEVELS - 1, at, from, to);
   }
   for (r = c->first[axis]; tables && r < c->options && code == REDIST_OK; r++)
     redist_priv_settle_table(c->pool, w->element, &c->option[r]);
