@@ -8003,20 +8003,23 @@ REDIST_PRIV_COLD redist_priv_candidate redist_priv_pop(redist_priv_assignment *a
   return least;
 }
 
-/* Extends the paths by a row, which has column `via` (-1: the row that begins) and would lose
-   `loss` there; worth: what it has now. REDIST_ERR_MEMORY. */
+/* What column c is worth to a row at that weight. */
+REDIST_PRIV_COLD redist_priv_worth redist_priv_net(const redist_priv_column *c,
+                                                   redist_priv_worth weight) {
+  return redist_priv_add_worth(weight, -1, c->price);
+}
+
+/* Extends the paths by a row, which has column `via` (-1: the row that begins). loss: with no
+   column for that row. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_extend(redist_priv_assignment *a, int row, int via,
-                                        redist_priv_worth worth, redist_priv_worth loss) {
+                                        redist_priv_worth loss) {
   int64_t k;
   int code = REDIST_OK;
-  loss = redist_priv_add_worth(loss, 1, worth);
   for (k = a->first[row]; k < a->first[row + 1] && code == REDIST_OK; k++) {
     redist_priv_column *c = &a->column[a->choice[k].column];
-    const redist_priv_candidate x = {
-        redist_priv_add_worth(redist_priv_add_worth(loss, -1, a->choice[k].weight), 1, c->price),
-        a->choice[k].column};
-    /* the prices are right */
-    REDIST_ASSERT(!redist_priv_is_less(redist_priv_add_worth(x.loss, 1, worth), loss));
+    const redist_priv_candidate x = {redist_priv_add_worth(loss, -1,
+                                                           redist_priv_net(c, a->choice[k].weight)),
+                                     a->choice[k].column};
     if (c->search == a->search && (c->settled || !redist_priv_is_less(x.loss, c->loss))) continue;
     c->search = a->search;
     c->settled = 0;
@@ -8039,16 +8042,9 @@ REDIST_PRIV_COLD void redist_priv_pass_on(redist_priv_assignment *a, int row, in
   }
 }
 
-/* What column c is worth to a row at that weight. */
-REDIST_PRIV_COLD redist_priv_worth redist_priv_net(const redist_priv_column *c,
-                                                   redist_priv_worth weight) {
-  return redist_priv_add_worth(weight, -1, c->price);
-}
-
 /* Assigns one more row. settled[columns]: memory. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_assign_row(redist_priv_assignment *a, int row, int *settled) {
-  const redist_priv_worth nothing = {{0, 0, 0}};
-  redist_priv_worth most = nothing, least, net;
+  redist_priv_worth most = {{0, 0, 0}}, least, net;
   int64_t k;
   int n = 0, end = -1, code;
   for (k = a->first[row]; k < a->first[row + 1]; k++) {
@@ -8058,7 +8054,7 @@ REDIST_PRIV_COLD int redist_priv_assign_row(redist_priv_assignment *a, int row, 
   least = most; /* what is lost if the row does without a column */
   a->candidates = 0;
   a->search++;
-  code = redist_priv_extend(a, row, -1, most, nothing);
+  code = redist_priv_extend(a, row, -1, most);
   while (code == REDIST_OK && a->candidates > 0 && !redist_priv_is_less(least, a->heap[0].loss)) {
     const redist_priv_candidate x = redist_priv_pop(a);
     redist_priv_column *c = &a->column[x.column];
@@ -8075,7 +8071,8 @@ REDIST_PRIV_COLD int redist_priv_assign_row(redist_priv_assignment *a, int row, 
       least = net;
       end = x.column;
     }
-    code = redist_priv_extend(a, c->row, x.column, redist_priv_net(c, c->weight), x.loss);
+    code = redist_priv_extend(a, c->row, x.column, net);
+    REDIST_ASSERT(a->candidates == 0 || !redist_priv_is_less(a->heap[0].loss, x.loss));
   }
   while (n-- > 0) {
     redist_priv_column *c = &a->column[settled[n]];
