@@ -2378,8 +2378,9 @@ REDIST_PRIV_COLD int redist_priv_compare_pairs(const void *a, const void *b) {
   return first != 0 ? first : redist_priv_compare_ints((const int *)a + 1, (const int *)b + 1);
 }
 
-/* Binary search in n structs, sorted by their first member, an int: one with this key, or NULL. */
-REDIST_PRIV_COLD void *redist_priv_find(const void *array, int64_t n, size_t bytes, int wanted) {
+/* Binary search in n structs, sorted by their first member, an int: one with this key, or NULL. Not
+   inlined: gcc would warn of NULL where the key is always found. */
+REDIST_PRIV_APART void *redist_priv_find(const void *array, int64_t n, size_t bytes, int wanted) {
   return bsearch(&wanted, array, (size_t)n, bytes, redist_priv_compare_ints);
 }
 
