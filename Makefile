@@ -192,7 +192,7 @@ uninstall:
 
 # What is not optimised is compiled by clang, where it is installed: in a third of gcc's time.
 clang := $(if $(filter file,$(origin CFLAGS)),$(shell command -v clang))
-by = $(if $(filter -O0,$(1)),$(clang:%=MPICH_CC=% OMPI_CC=% ))
+by = $(if $(filter -O0,$(1)),$(addprefix MPICH_CC=,$(clang)) $(addprefix OMPI_CC=,$(clang)) )
 
 # The implementation for examples, and that for tests, which checks what its functions rely on, are optimised alike;
 # those with other settings are not optimised.
