@@ -2372,10 +2372,17 @@ REDIST_PRIV_COLD int redist_priv_compare_ints(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The same for two ints, as those with which redist_priv_rank_place and redist_priv_flow begin. */
+/* Of structs that begin with n ints: by the first that differs. */
+REDIST_PRIV_COLD int redist_priv_compare_keys(const void *a, const void *b, int n) {
+  const int *x = (const int *)a, *y = (const int *)b;
+  int k = 0;
+  while (k < n - 1 && x[k] == y[k]) k++;
+  return redist_priv_compare_ints(x + k, y + k);
+}
+
+/* Comparator for redist_priv_rank_place and redist_priv_flow. */
 REDIST_PRIV_COLD int redist_priv_compare_pairs(const void *a, const void *b) {
-  const int first = redist_priv_compare_ints(a, b);
-  return first != 0 ? first : redist_priv_compare_ints((const int *)a + 1, (const int *)b + 1);
+  return redist_priv_compare_keys(a, b, 2);
 }
 
 /* Binary search in n structs, sorted by their first member, an int: one with this key, or NULL. Not
@@ -4530,8 +4537,8 @@ REDIST_PRIV int redist_priv_meet_peers(const redist_axis *x, int coord, int own,
   return code;
 }
 
-/* Lists the boxes of `other` that share elements with a place of these patterns, for all axes
-   alike, without those on rank `except`. */
+/* Lists the boxes of `other` that share elements with a place of these patterns, one for each axis,
+   without those on rank `except`. */
 REDIST_PRIV_COLD int redist_priv_list_boxes(const redist_priv_pattern *mine,
                                             const redist_priv_directory *other, int except,
                                             redist_priv_place_peers *n) {

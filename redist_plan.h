@@ -1167,7 +1167,8 @@ enum redist_priv_stores {
   REDIST_PRIV_STORES
 };
 
-/* The private form of a redist_part; a plan for one array, or several alike, has one. */
+/* The private form of a redist_part; a plan for one array, or several of one layout and
+   type, has one. */
 typedef struct {
   redist_layout *from, *to;            /* allocated for ndim axes only */
   MPI_Datatype element;                /* valid during creation only */
@@ -1363,9 +1364,9 @@ REDIST_PRIV int64_t *redist_priv_buffer_flag(redist_priv_node_buffer *buffer, in
   return (int64_t *)(void *)(flags + (own * ranks + number) * (int64_t)REDIST_PRIV_LINE);
 }
 
-/* The a-th array of a side: of the execution in progress, or fixed. */
-REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own, int a) {
-  return (char *)(uintptr_t)p->pointers[own * p->arrays + a];
+/* The first array of a side: of the execution in progress, or fixed. */
+REDIST_PRIV char *redist_priv_given(const redist_plan *p, int own) {
+  return (char *)(uintptr_t)p->pointers[own * p->arrays];
 }
 
 REDIST_PRIV redist_priv_part *redist_priv_part_of(const redist_plan *p, int a) {
@@ -2294,14 +2295,6 @@ REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
   return code;
 }
 
-/* Of structs that begin with n ints: by the first that differs. */
-REDIST_PRIV_COLD int redist_priv_compare_keys(const void *a, const void *b, int n) {
-  const int *x = (const int *)a, *y = (const int *)b;
-  int k = 0;
-  while (k < n - 1 && x[k] == y[k]) k++;
-  return redist_priv_compare_ints(x + k, y + k);
-}
-
 /* As blocks are, for each rank. */
 REDIST_PRIV_COLD int redist_priv_compare_products(const void *a, const void *b) {
   return redist_priv_compare_keys(a, b, 5);
@@ -2551,7 +2544,7 @@ REDIST_PRIV_COLD int64_t redist_priv_buffer_bytes(const redist_plan *p) {
 REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own) {
   if (p->staging[own].memory != NULL) return p->staging[own].memory;
   if (p->side[own].peers == 0) return NULL;
-  return p->arrays > 1 ? MPI_BOTTOM : redist_priv_given(p, own, 0);
+  return p->arrays > 1 ? MPI_BOTTOM : redist_priv_given(p, own);
 }
 
 /* Runs copies between arrays, or to or from packed memory. */
@@ -2959,7 +2952,7 @@ REDIST_PRIV char *redist_priv_flight_memory(const redist_plan *p, int64_t k) {
     return staged + (k - p->state.lanes.lane[peer->own].first) * p->state.lanes.slot;
   return redist_priv_piece_of(p, peer, flight->piece).at +
          (peer->staged >= 0 ? staged + peer->staged
-                            : redist_priv_given(p, peer->own, 0) + peer->direct);
+                            : redist_priv_given(p, peer->own) + peer->direct);
 }
 
 /* Posts a flight's piece, or makes its persistent request. */
@@ -7039,8 +7032,8 @@ REDIST_PRIV_COLD int redist_priv_same_blocks(const redist_axis *x, const redist_
   return same;
 }
 
-/* Whether two layouts store this rank's places alike: they differ at most in which ghost cells hold
-   elements, and in offsets on other ranks. */
+/* Whether two layouts store this rank's places the same way: they differ at most in which ghost
+   cells hold elements, and in offsets on other ranks. */
 REDIST_PRIV_COLD int redist_priv_same_but_ghosts(const redist_layout *a, const redist_layout *b,
                                                  int rank) {
   redist_priv_held_place held = redist_priv_before_first(), other = held;
@@ -7403,7 +7396,7 @@ REDIST_PRIV_COLD int redist_priv_check_overlap(redist_plan *p, const redist_priv
 
 /* Goes through the arrays by address. below[side]: of those that begin before, the one that ends
    last. Of those that begin at the same address, sources first, the first and the last will do: a
-   source may be one destination only, and the arrays of several parts are all treated alike. */
+   source may be one destination only, and the arrays of several parts are all treated the same. */
 REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p) {
   const redist_priv_extent *below[2] = {NULL, NULL}, *x, *first = p->extent;
   int i, n = 0, side, writes, code = REDIST_OK;
