@@ -192,9 +192,9 @@ uninstall:
 
 # What is not optimised is compiled by clang, where it is installed: in a third of gcc's time.
 clang := $(if $(filter file,$(origin CFLAGS)),$(shell command -v clang))
-by = $(if $(filter -O0,$(1)),$(addprefix MPICH_CC=,$(clang)) $(addprefix OMPI_CC=,$(clang)) )
+clang_for = $(if $(filter -O0,$(1)),$(addprefix MPICH_CC=,$(clang)) $(addprefix OMPI_CC=,$(clang)) )
 
-# The implementation for examples, and that for tests, which checks what its functions rely on, are optimised alike;
+# The implementation for examples, and that for tests, which checks what its functions rely on, are optimised the same;
 # those with other settings are not optimised.
 asserts = '-DREDIST_ASSERT(condition)=((condition) ? (void)0 : abort())'
 $(BUILD)/redist.o: OBJECT_FLAGS = $(CFLAGS)
@@ -206,7 +206,7 @@ objects = $(addprefix $(BUILD)/,redist.o asserting.o pieces.o named.o small.o)
 $(objects): $(BUILD)/%.o: $(HEADERS) $(wildcard tests/*.h)
 	@mkdir -p $(BUILD)
 	@printf '#define REDIST_IMPLEMENTATION\n#include $(source)\n' | \
-	    $(call by,$(OBJECT_FLAGS))$(MPICC) $(STRICT) $(OBJECT_FLAGS) -I. -x c -c -o $@ -
+	    $(call clang_for,$(OBJECT_FLAGS))$(MPICC) $(STRICT) $(OBJECT_FLAGS) -I. -x c -c -o $@ -
 
 # A program whose library is missing is replaced by a file that says so.
 define program
@@ -216,7 +216,8 @@ $(BUILD)/$(1): $(2) $(4) $(HEADERS) $(wildcard $(dir $(2))*.h examples/*.h bench
 	@options=; $(foreach o,$(OPTIONS_$(1)),echo '$(PROBE_$(o))' | $(MPICC) -x c -o $$@.probe - $(OPTIONAL_$(o)) \
 	    2>/dev/null && options="$$$$options $(OPTIONAL_$(o))"; ) \
 	if [ -z '$(PROBE_$(1))' ] || echo '$(PROBE_$(1))' | $(MPICC) -x c -o $$@.probe - $(LIBS_$(1)) 2>/dev/null; then \
-	    echo $(MPICC) $(2) && $(call by,$(3))$(MPICC) $(STRICT) $(3) -I. -o $$@ $(2) $(4) $$$$options $(LIBS_$(1)); \
+	    echo $(MPICC) $(2) && \
+	    $(call clang_for,$(3))$(MPICC) $(STRICT) $(3) -I. -o $$@ $(2) $(4) $$$$options $(LIBS_$(1)); \
 	else echo '$(2): skipped, no $(LIBS_$(1))' && echo 'it needs $(LIBS_$(1))' >$$@.skip; fi
 	@rm -f $$@.probe
 endef

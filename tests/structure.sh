@@ -506,7 +506,7 @@ check_sizes() {
     sed 's/declared.h/static.h/' plan.c >whole.c
     compile gcc c99 whole.c redist_plan.h -I. -O2
     check "gcc -O2: a plan in $bytes bytes" smaller whole.c.o $bytes
-    compile gcc c99 whole.c redist_plan.h -I. -O2 -DREDIST_SMALL # it infers other things of less code
+    compile gcc c99 whole.c redist_plan.h -I. -O2 -DREDIST_SMALL # gcc infers most of values here
     compile gcc c99 whole.c redist_plan.h -I. -Os -DREDIST_SMALL
     check 'gcc -Os, REDIST_SMALL: a plan in 55000 bytes of code' smaller whole.c.o 55000
     check 'gcc -Os, REDIST_SMALL: a plan in 66500 bytes in all' smaller_in_all whole.c.o 66500
