@@ -2946,11 +2946,14 @@ REDIST_PRIV_COLD int redist_priv_is_partitioned(const redist_layout *layout) {
   return partitioned;
 }
 
-/* Whether the pairs of places that share elements are a product over axes, and each element goes
-   from one place to one place. */
-REDIST_PRIV_COLD int redist_priv_is_product(const redist_layout *from, const redist_layout *to) {
-  return from->copies == 1 && to->copies == 1 && redist_priv_is_partitioned(from) &&
-         redist_priv_is_partitioned(to);
+/* Whether the pairs of ranks that share elements are a product over axes: each has one place at
+   most, and each element goes from one place to one place. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_find_product(const redist_layout *from, const redist_layout *to,
+                                              int *product) {
+  const int code = redist_priv_check_single(from, to);
+  *product = code == REDIST_OK && from->copies == 1 && to->copies == 1 &&
+             redist_priv_is_partitioned(from) && redist_priv_is_partitioned(to);
+  return code == REDIST_ERR_RANK ? REDIST_OK : code;
 }
 
 /* The distance in the view from index i, 0 <= i < count, to the first index from i on that coord
@@ -7020,13 +7023,13 @@ REDIST_PRIV_COLD int redist_priv_count_traffic(const redist_layout *from, const 
                                                int combining, redist_traffic *traffic) {
   redist_priv_tally t;
   redist_priv_flows list;
-  int code = redist_priv_check_single(from, to);
-  if (code == REDIST_OK && redist_priv_is_product(from, to)) {
+  int product, code = redist_priv_find_product(from, to, &product);
+  if (code == REDIST_OK && product) {
     code = redist_priv_tally_axes(from, to, &t);
     if (code == REDIST_OK) code = redist_priv_tally_local(&t, from, to, &traffic->local);
     if (code == REDIST_OK) redist_priv_sum_tally(&t, traffic);
     REDIST_FREE(t.place[0]);
-  } else if (code != REDIST_ERR_MEMORY) {
+  } else if (code == REDIST_OK) {
     code = redist_priv_list_flows(from, to, combining != 0, 0, &list);
     if (code == REDIST_OK) redist_priv_sum_flows(&list, traffic);
     REDIST_FREE(list.flow);
@@ -7438,9 +7441,8 @@ REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_schedule *s, int sid
    the axes' colours make too many steps. */
 REDIST_PRIV_COLD int redist_priv_find_forms(redist_schedule *s) {
   int64_t fewest[2] = {1, 1}, given[2] = {1, 1}, colours = 1;
-  int d, side, code = redist_priv_check_single(s->layout[0], s->layout[1]);
-  s->together = code == REDIST_ERR_RANK || !redist_priv_is_product(s->layout[0], s->layout[1]);
-  code = code == REDIST_ERR_RANK ? REDIST_OK : code;
+  int d, side, product, code = redist_priv_find_product(s->layout[0], s->layout[1], &product);
+  s->together = !product;
   for (d = 0; d < s->layout[0]->ndim && !s->together && code == REDIST_OK; d++) {
     const redist_axis *x[2] = {&s->layout[0]->dim[d].axis, &s->layout[1]->dim[d].axis};
     const redist_priv_factor *f = &s->factor[d];
@@ -7568,8 +7570,8 @@ REDIST_PRIV_COLD int redist_priv_busiest(const redist_layout *from, const redist
   redist_priv_load most[2] = {{1, 1}, {1, 1}};
   redist_priv_flows list;
   int64_t peers[2];
-  int d, side, code = redist_priv_check_single(from, to);
-  if (code == REDIST_OK && redist_priv_is_product(from, to)) {
+  int d, side, product, code = redist_priv_find_product(from, to, &product);
+  if (code == REDIST_OK && product) {
     for (d = 0; d < from->ndim && code == REDIST_OK; d++) {
       const redist_axis *x[2] = {&from->dim[d].axis, &to->dim[d].axis};
       code = redist_priv_most_peers(x, peers);
@@ -7578,7 +7580,7 @@ REDIST_PRIV_COLD int redist_priv_busiest(const redist_layout *from, const redist
         most[side].elements *= redist_priv_share(x[side]);
       }
     }
-  } else if (code != REDIST_ERR_MEMORY) {
+  } else if (code == REDIST_OK) {
     code = redist_priv_list_flows(from, to, 0, 0, &list);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
       most[side] = redist_priv_most_of_flows(&list, side, 1);
@@ -7800,14 +7802,10 @@ REDIST_PRIV_COLD int redist_priv_phases(const redist_layout *from, const redist_
                                         int *stops) {
   enum { ALL = REDIST_PRIV_DIVISIONS }; /* a try: phases * ALL + division */
   const int phases = (int)redist_priv_min(max, REDIST_PRIV_PHASES - 1) + 1;
-  const int single = redist_priv_check_single(from, to);
-  const int tries =
-      max > 0 && single == REDIST_OK && redist_priv_is_product(from, to) && to->joined == NULL
-          ? phases * ALL + ALL
-          : 0;
   redist_priv_route route;
   double seconds, least = DBL_MAX;
-  int k, best = ALL, code = single == REDIST_ERR_MEMORY ? single : REDIST_OK;
+  int k, product, best = ALL, code = redist_priv_find_product(from, to, &product);
+  const int tries = max > 0 && product && to->joined == NULL ? phases * ALL + ALL : 0;
   route.from = from;
   route.to = to;
   route.cost.per_message = cost->per_message;
