@@ -4,15 +4,20 @@
 . "${0%/*}/lib.sh"
 trap 'rm -rf "$work"' EXIT
 
+# start MPIEXEC ARGUMENT...: sets got, the exit status
+start() {
+    for _ in 1 2 3; do # MPICH's mpiexec may write to a program that has ended: SIGPIPE, 141, ends it then
+        timeout -k 5 60 "$@" >"$work/output" 2>&1 </dev/null
+        got=$?
+        [ "$got" -eq 141 ] || break
+    done
+}
+
 # expect STATUS PATTERN RANKS PROGRAM [ARGUMENT...]: the exit status, and a line that matches
 expect() {
     status=$1 pattern=$2 ranks=$3 program=$4
     shift 4
-    for _ in 1 2 3; do # MPICH's mpiexec may write to a program that has ended: SIGPIPE, 141, ends it then
-        timeout -k 5 60 $MPIEXEC -n "$ranks" $YIELDING "$BUILD/$program" "$@" >"$work/output" 2>&1 </dev/null
-        got=$?
-        [ "$got" -eq 141 ] || break
-    done
+    start $MPIEXEC -n "$ranks" $YIELDING "$BUILD/$program" "$@"
     [ "$got" -eq "$status" ] && grep -q -e "$pattern" "$work/output"
     count $? "$program $* on $ranks ranks: exit status $got, not $status, or no line like '$pattern'"
 }
@@ -462,14 +467,13 @@ test_transpose() {
 
 # coupled STATUS PATTERN RANKS OPTIONS RANKS OPTIONS: the air and the sea under one mpiexec; both print a match
 coupled() {
-    timeout -k 5 60 $MPIEXEC -n "$3" $YIELDING "$BUILD/couple" --role air $4 : \
-        -n "$5" $YIELDING "$BUILD/couple" --role sea $6 >"$work/output" 2>&1 </dev/null
-    both_said $? "$1" "$2" "couple $4 on $3 ranks, $6 on $5 ranks"
+    start $MPIEXEC -n "$3" $YIELDING "$BUILD/couple" --role air $4 : -n "$5" $YIELDING "$BUILD/couple" --role sea $6
+    both_said "$1" "$2" "couple $4 on $3 ranks, $6 on $5 ranks"
 }
 
-both_said() { # exit status, expected status, pattern, what
-    [ "$1" -eq "$2" ] && grep -q "air.*$3" "$work/output" && grep -q "sea.*$3" "$work/output"
-    count $? "$4: exit status $1, not $2, or not from both '$3'"
+both_said() { # expected status, pattern, what
+    [ "$got" -eq "$1" ] && grep -q "air.*$2" "$work/output" && grep -q "sea.*$2" "$work/output"
+    count $? "$3: exit status $got, not $1, or not from both '$2'"
 }
 
 test_couple() {
@@ -486,9 +490,8 @@ test_couple() {
     coupled 1 "the layout of the sea, 60x40:block,\*: column 12: expected '@'" 1 '' 2 '--layout 60x40:block,*'
     coupled 1 'the layout of the air, .*: needs ranks beyond the 2 of its program' 2 '--layout 60x40:*,block@3' 3 ''
     expect 1 'couple, sea: there must be two programs' 2 couple --role sea
-    timeout -k 5 60 $MPIEXEC -n 1 $YIELDING "$BUILD/couple" --role air : \
-        -n 1 $YIELDING "$BUILD/couple" --role land >"$work/output" 2>&1 </dev/null
-    [ $? -eq 2 ] && grep -q "couple: --role needs one of air sea, not 'land'" "$work/output"
+    start $MPIEXEC -n 1 $YIELDING "$BUILD/couple" --role air : -n 1 $YIELDING "$BUILD/couple" --role land
+    [ "$got" -eq 2 ] && grep -q "couple: --role needs one of air sea, not 'land'" "$work/output"
     count $? 'couple: an error in the options of one program'
     expect 2 'couple: --role needs one of' 2 couple
     expect 2 'couple: --layout needs a name' 1 couple --role air --layout
@@ -498,14 +501,11 @@ test_couple() {
 spawned() {
     program=$1
     shift
-    timeout -k 5 60 "$@" -n 2 "$program" --role sea --spawn 3 >"$work/output" 2>&1 </dev/null
-    got=$?
+    start "$@" -n 2 "$program" --role sea --spawn 3
     ! grep -q 'this MPI cannot start programs' "$work/output" || return 1
-    both_said $got 0 'of 5: 20 steps, error .*: right' 'couple --role sea --spawn 3 on 2 ranks'
-    timeout -k 5 60 "$@" -n 1 "$program" --role air --spawn 2 --layout '60x40: *, *' \
-        --spawned-layout '70x40: *, cyclic@2' \
-        >"$work/output" 2>&1 </dev/null
-    both_said $? 1 'axis 0: the source has extent 60, the destination 70' 'couple --spawn with other extents'
+    both_said 0 'of 5: 20 steps, error .*: right' 'couple --role sea --spawn 3 on 2 ranks'
+    start "$@" -n 1 "$program" --role air --spawn 2 --layout '60x40: *, *' --spawned-layout '70x40: *, cyclic@2'
+    both_said 1 'axis 0: the source has extent 60, the destination 70' 'couple --spawn with other extents'
 }
 
 test_couple_spawned() {
