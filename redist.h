@@ -613,7 +613,8 @@ REDIST_PRIV_BUILDER redist_layout redist_section(redist_layout layout, int axis,
    splits an axis, and the other side has boxes or redist_with_ghosts on the axes that come of it.
    REDIST_ERR_SHAPE: `inner` and a length by which the axis was merged do not divide each other; in
    plans and on paper also where both sides merge an axis by such lengths: 4 x 6 is no view of
-   3 x 8. */
+   3 x 8. REDIST_ERR_OVERFLOW, there: the product of 4 (l + 1) over the axes that are joined, where
+   l is the largest length of an axis in any place, reaches 2^62. */
 REDIST_PRIV_BUILDER redist_layout redist_split(redist_layout layout, int axis, int64_t inner);
 REDIST_PRIV_BUILDER redist_layout redist_merged(redist_layout layout, int axis);
 #endif
@@ -750,10 +751,10 @@ REDIST_API int redist_volume(const redist_layout *from, int rank_from, const red
 
 /* Counts the elements that the redistribution moves between ranks, and those that it leaves on
    their rank (local). combining: not 0 for a plan that combines, to which all holders of the source
-   contribute. total: what all holders of the destination receive, at most 2^62. O(places x axes +
-   sum of the axes' runs); O(pairs of places that share elements) with replicas, ghosts, boxes or
-   several places on a rank. *traffic: all zero on failure. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE,
-   _RANK, _OVERFLOW, _MEMORY. */
+   contribute. total: what all holders of the destination receive, at most 2^62 (of a source with
+   gaps, too, as if there were none). O(places x axes + sum of the axes' runs); O(pairs of places
+   that share elements) with replicas, ghosts, boxes or several places on a rank. *traffic: all zero
+   on failure. REDIST_ERR_ARGUMENT, _LAYOUT, _SHAPE, _RANK, _OVERFLOW, _MEMORY. */
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to,
                                       int combining, redist_traffic *traffic);
 
@@ -3979,8 +3980,9 @@ REDIST_PRIV_COLD int redist_priv_number_positions(redist_priv_joined *j,
                    faster->allocated <= 0 && !redist_priv_is_scattered(&faster->axis);
     j->unit[d] = j->folded[d] ? unit * faster->axis.extent : reach[g];
     unit = j->unit[d] = redist_priv_max(j->unit[d], 1); /* 0: there are no elements */
-    reach[g] =
-        redist_priv_multiply(j->unit[d], 4 * redist_priv_largest(x) + 4, REDIST_PRIV_MAX_ELEMENTS);
+    reach[g] = redist_priv_multiply(
+        j->unit[d], 4 * redist_priv_min(redist_priv_largest(x), REDIST_PRIV_MAX_ELEMENTS / 4) + 4,
+        REDIST_PRIV_MAX_ELEMENTS);
     if (redist_priv_alone(&j->view, &group[g]) < 0 && reach[g] >= REDIST_PRIV_MAX_ELEMENTS)
       return REDIST_ERR_OVERFLOW;
     last = g;
@@ -6544,22 +6546,42 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
 /* The elements that one rank sends another, or itself. */
 typedef struct {
   int rank[2];
-  int64_t elements;
+  int64_t elements; /* at most 2^62 + 1, which stands for more than 2^62 */
+  int64_t distinct; /* of them, those that no earlier replica on the sender's node holds */
 } redist_priv_flow;
 
 /* All flows, sorted by the two ranks. */
 typedef struct {
-  int by_place; /* rank[0] is the number of the destination's place instead, rank[1] the sender */
+  /* not 0: ranks of a node, and rank[0] is the number of the destination's place instead, rank[1]
+     the sender */
+  int each;
   int64_t flows, room;
   redist_priv_flow *flow;
 } redist_priv_flows;
 
+/* The sum, 2^62 + 1 where it is more. */
+REDIST_PRIV_COLD int64_t redist_priv_add(int64_t a, int64_t b) {
+  return a > REDIST_PRIV_MAX_ELEMENTS - b ? REDIST_PRIV_MAX_ELEMENTS + 1 : a + b;
+}
+
+/* Whether a source place before a pair's, a replica of the same, is on a rank of its node. */
+REDIST_PRIV_COLD int redist_priv_is_repeated(const redist_priv_pairs *pair, int each) {
+  const redist_layout *from = pair->side[REDIST_PRIV_FROM]->layout;
+  const int grid = pair->grid[REDIST_PRIV_FROM], last = pair->place[REDIST_PRIV_FROM];
+  int place = last % grid;
+  while (place < last &&
+         redist_priv_rank_at(from, place) / each != pair->rank[REDIST_PRIV_FROM] / each)
+    place += grid;
+  return place < last;
+}
+
 REDIST_PRIV_COLD int redist_priv_note_flow(void *context, const redist_priv_pairs *pair) {
   redist_priv_flows *list = (redist_priv_flows *)context;
   redist_priv_flow flow;
-  flow.rank[0] = list->by_place ? pair->place[1] : pair->rank[0];
-  flow.rank[1] = list->by_place ? pair->rank[0] : pair->rank[1];
+  flow.rank[0] = list->each > 0 ? pair->place[1] : pair->rank[0];
+  flow.rank[1] = list->each > 0 ? pair->rank[0] : pair->rank[1];
   flow.elements = redist_priv_elements_of(pair->n, pair->message);
+  flow.distinct = list->each > 1 && redist_priv_is_repeated(pair, list->each) ? 0 : flow.elements;
   return flow.elements > 0 ? REDIST_PRIV_APPEND(list->flow, list->flows, list->room, flow)
                            : REDIST_OK;
 }
@@ -6570,19 +6592,21 @@ REDIST_PRIV_COLD void redist_priv_merge_flows(redist_priv_flows *list) {
   if (list->flows == 0) return;
   qsort(list->flow, (size_t)list->flows, sizeof *list->flow, redist_priv_compare_pairs);
   for (k = 1; k < list->flows; k++)
-    if (redist_priv_compare_pairs(&list->flow[n], &list->flow[k]) == 0)
-      list->flow[n].elements += list->flow[k].elements;
-    else
+    if (redist_priv_compare_pairs(&list->flow[n], &list->flow[k]) == 0) {
+      list->flow[n].elements = redist_priv_add(list->flow[n].elements, list->flow[k].elements);
+      list->flow[n].distinct = redist_priv_add(list->flow[n].distinct, list->flow[k].distinct);
+    } else {
       list->flow[++n] = list->flow[k];
+    }
   list->flows = n + 1;
 }
 
-/* REDIST_ERR_MEMORY; free list->flow even on failure. */
+/* each: as in redist_priv_flows. REDIST_ERR_MEMORY; free list->flow even on failure. */
 REDIST_PRIV_COLD int redist_priv_list_flows(const redist_layout *from, const redist_layout *to,
-                                            int all, int by_place, redist_priv_flows *list) {
+                                            int all, int each, redist_priv_flows *list) {
   int code;
   memset(list, 0, sizeof *list);
-  list->by_place = by_place;
+  list->each = each;
   code = redist_priv_visit_pairs(from, to, all, redist_priv_note_flow, list);
   if (code == REDIST_OK) redist_priv_merge_flows(list);
   return code;
@@ -6973,7 +6997,8 @@ REDIST_PRIV_COLD redist_priv_load redist_priv_most_of_flows(redist_priv_flows *l
     const redist_priv_flow *flow = &list->flow[k];
     if (k == 0 || flow->rank[0] != flow[-1].rank[0]) load.messages = load.elements = 0;
     load.messages += own || flow->rank[0] != flow->rank[1];
-    load.elements += own || flow->rank[0] != flow->rank[1] ? flow->elements : 0;
+    if (own || flow->rank[0] != flow->rank[1])
+      load.elements = redist_priv_add(load.elements, flow->elements);
     most.messages = redist_priv_max(most.messages, load.messages);
     most.elements = redist_priv_max(most.elements, load.elements);
   }
@@ -6985,8 +7010,9 @@ REDIST_PRIV_COLD void redist_priv_sum_flows(redist_priv_flows *list, redist_traf
   int64_t k;
   for (k = 0; k < list->flows; k++) {
     const int local = list->flow[k].rank[0] == list->flow[k].rank[1];
+    int64_t *sum = local ? &traffic->local : &traffic->moved;
     traffic->messages += !local;
-    *(local ? &traffic->local : &traffic->moved) += list->flow[k].elements;
+    *sum = redist_priv_add(*sum, list->flow[k].elements);
   }
   most = redist_priv_most_of_flows(list, REDIST_PRIV_FROM, 0);
   traffic->max_sends = most.messages;
@@ -7018,7 +7044,7 @@ REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to) {
   return elements > REDIST_PRIV_MAX_ELEMENTS ? -1 : elements;
 }
 
-/* By axes where pairs are a product of these; else from all flows. */
+/* By axes where pairs are a product of these; else from all flows. REDIST_ERR_MEMORY, _OVERFLOW. */
 REDIST_PRIV_COLD int redist_priv_count_traffic(const redist_layout *from, const redist_layout *to,
                                                int combining, redist_traffic *traffic) {
   redist_priv_tally t;
@@ -7034,9 +7060,10 @@ REDIST_PRIV_COLD int redist_priv_count_traffic(const redist_layout *from, const 
     if (code == REDIST_OK) redist_priv_sum_flows(&list, traffic);
     REDIST_FREE(list.flow);
   }
-  REDIST_ASSERT(code != REDIST_OK || combining || from->partial ||
-                traffic->local + traffic->moved == redist_priv_received(to));
-  return code;
+  if (code != REDIST_OK) return code;
+  traffic->total = redist_priv_add(traffic->local, traffic->moved);
+  REDIST_ASSERT(combining || from->partial || traffic->total == redist_priv_received(to));
+  return traffic->total > REDIST_PRIV_MAX_ELEMENTS ? REDIST_ERR_OVERFLOW : REDIST_OK;
 }
 
 REDIST_API int redist_traffic_between(const redist_layout *from, const redist_layout *to,
@@ -7050,7 +7077,6 @@ REDIST_API int redist_traffic_between(const redist_layout *from, const redist_la
              ? REDIST_ERR_OVERFLOW
              : redist_priv_count_traffic(&pair[0], &pair[1], combining, traffic);
   if (code != REDIST_OK) memset(traffic, 0, sizeof *traffic);
-  traffic->total = traffic->local + traffic->moved;
   redist_priv_close_pair(pair);
   return code;
 }
@@ -8155,7 +8181,7 @@ REDIST_PRIV_COLD int redist_priv_add_choices(redist_priv_relabelling *r, int pla
   int low = 0, high = r->ranks, at, code = REDIST_OK;
   memset(&c, 0, sizeof c);
   REDIST_PRIV_BISECT(low, high, at, r->rank[at] / r->each >= node)
-  for (k = 0; k < n; k++) c.weight.part[0] += flow[k].elements;
+  for (k = 0; k < n; k++) c.weight.part[0] += flow[k].distinct;
   for (k = 0; low < r->ranks && r->rank[low] / r->each == node && code == REDIST_OK; low++) {
     c.column = low;
     c.weight.part[1] = k < n && flow[k].rank[1] == r->rank[low] ? flow[k++].elements : 0;
@@ -8203,7 +8229,7 @@ REDIST_PRIV_COLD int redist_priv_relabel(const redist_layout *from, const redist
   memset(&r, 0, sizeof r);
   r.places = redist_layout_places(to);
   r.each = (int)redist_priv_max(node_ranks, 1);
-  code = redist_priv_list_flows(from, to, 1, 1, &list);
+  code = redist_priv_list_flows(from, to, 1, r.each, &list);
   if (code == REDIST_OK) code = redist_priv_list_used(from, to, &r);
   if (code == REDIST_OK) code = redist_priv_list_choices(&r, &list);
   if (code == REDIST_OK) code = redist_priv_assign(r.places, r.ranks, r.first, r.choice, ranks);

@@ -307,7 +307,8 @@ typedef struct {
   /* bytes of staging memory per rank that the plan may hold; 0: no limit. Smaller means more pieces
      of messages; the tables of each take about 200 bytes beside it */
   size_t max_buffer;
-  /* not 0: source and destination may be the same memory, whatever places of a rank share it.
+  /* not 0: source and destination may be the same memory, from[i] == to[j], whatever places of a
+     rank share it.
      Elements that are already at their destination are not copied, but for single ones where the
      two views step differently (the middle of a flipped axis). Different halos of the two layouts
      change the offsets; then those that stay on the rank are copied, too (redist_plan_print counts

@@ -143,28 +143,75 @@ static int64_t library_keeps(const redist_layout *from, const redist_layout *to,
   return redist_traffic_between(from, &there, 0, &t) == REDIST_OK ? t.local : -1;
 }
 
+/* numbered: the destination's own ranks. Returns what is kept; ranks[v->places]. */
+static int64_t check_kept(const volumes *v, const char *usable, const redist_layout *from,
+                          const redist_layout *to, const int *numbered, int node_ranks,
+                          int exhaustive, int *ranks, const char *what) {
+  int code = redist_relabel(from, to, node_ranks, ranks);
+  int64_t kept = -1;
+  if (test_case(code == REDIST_OK && are_legal(usable, v->places, ranks),
+                "%s: code %d, or ranks that are not to be had", what, code)) {
+    kept = kept_on(v, ranks);
+    test_case(is_best(v, usable, ranks), "%s: keeps %lld, not the most", what, (long long)kept);
+    test_case(library_keeps(from, to, ranks) == kept % v->unit, "%s: the traffic is not that",
+              what);
+    test_case(kept > kept_on(v, numbered) ||
+                  memcmp(ranks, numbered, (size_t)v->places * sizeof *ranks) == 0,
+              "%s: changed for nothing", what);
+    if (exhaustive)
+      test_case(agrees_with_all(v, usable, numbered, ranks), "%s: not as all permutations say",
+                what);
+  }
+  return kept;
+}
+
 /* Returns what is kept; ranks[TEST_PLACES]. */
 static int64_t check_relabel(const test_model *from, const test_model *to, int node_ranks,
                              int exhaustive, int *ranks, const char *what) {
   static char usable[MOST];
   volumes v = count_volumes(from, to, node_ranks, usable);
-  int code = redist_relabel(&from->layout, &to->layout, node_ranks, ranks);
-  int64_t kept = -1, numbered = kept_on(&v, to->table.ranks);
-  if (test_case(code == REDIST_OK && are_legal(usable, v.places, ranks),
-                "%s: code %d, or ranks that are not to be had", what, code)) {
-    kept = kept_on(&v, ranks);
-    test_case(is_best(&v, usable, ranks), "%s: keeps %lld, not the most", what, (long long)kept);
-    test_case(library_keeps(&from->layout, &to->layout, ranks) == kept % v.unit,
-              "%s: the traffic is not that", what);
-    test_case(kept > numbered ||
-                  memcmp(ranks, to->table.ranks, (size_t)v.places * sizeof *ranks) == 0,
-              "%s: changed for nothing", what);
-    if (exhaustive)
-      test_case(agrees_with_all(&v, usable, to->table.ranks, ranks),
-                "%s: not as all permutations say", what);
-  }
+  const int64_t kept = check_kept(&v, usable, &from->layout, &to->layout, to->table.ranks,
+                                  node_ranks, exhaustive, ranks, what);
   free(v.weight);
   return kept;
+}
+
+enum { RANKS_OF_REPLICAS = 8 };
+
+/* Adds an element of a place to what ranks have. holders[ranks]; it counts once for a node. */
+static void add_element(volumes *v, int place, const char *holders, int node_ranks) {
+  int64_t *weight = v->weight + (int64_t)place * v->ranks;
+  for (int u = 0; u < v->ranks; u++) {
+    int on_node = 0;
+    for (int w = 0; w < v->ranks && node_ranks > 1; w++)
+      on_node |= holders[w] && w / node_ranks == u / node_ranks;
+    weight[u] += holders[u] + on_node * v->unit;
+  }
+}
+
+/* Replicas of the source, of which a node may hold several: each element stays once. */
+static void check_replicas(test_random *r) {
+  int64_t weight[RANKS_OF_REPLICAS * RANKS_OF_REPLICAS] = {0};
+  const int sources = (int)test_between(r, 1, 4), node_ranks = (int)test_between(r, 0, 4);
+  const int copies = (int)test_between(r, 1, RANKS_OF_REPLICAS / sources);
+  volumes v = {(int)test_between(r, 1, 5), RANKS_OF_REPLICAS, weight, INT64_C(1) << 40};
+  const redist_axis x[2] = {redist_block_cyclic(30, test_between(r, 1, 15), sources),
+                            redist_block_cyclic(30, test_between(r, 1, 15), v.places)};
+  int held[2][RANKS_OF_REPLICAS], ranks[RANKS_OF_REPLICAS];
+  redist_layout from, to;
+  char usable[MOST] = {0};
+  for (int side = 0; side < 2; side++) test_shuffle(r, held[side], RANKS_OF_REPLICAS);
+  for (int k = 0; k < sources * copies; k++) usable[held[0][k]] = 1;
+  for (int k = 0; k < v.places; k++) usable[held[1][k]] = 1;
+  for (int64_t i = 0; i < 30; i++) {
+    char holders[RANKS_OF_REPLICAS] = {0};
+    for (int c = 0; c < copies; c++)
+      holders[held[0][redist_axis_owner(&x[0], i) + c * sources]] = 1;
+    add_element(&v, redist_axis_owner(&x[1], i), holders, node_ranks);
+  }
+  from = redist_on_ranks(redist_replicated(redist_layout_1d(x[0]), copies), held[0]);
+  to = redist_on_ranks(redist_layout_1d(x[1]), held[1]);
+  check_kept(&v, usable, &from, &to, held[1], node_ranks, 1, ranks, "replicas");
 }
 
 /* ---- random layouts ---- */
@@ -665,6 +712,7 @@ int main(int argc, char **argv) {
   const int largest = argc > 1 ? atoi(argv[1]) : 256;
   test_random r = {1};
   for (int k = 0; k < 400 && k < 2 * largest; k++) check_random(&r, k);
+  for (int k = 0; k < 200; k++) check_replicas(&r);
   for (int sources = 1; sources <= 5; sources++)
     for (int places = 1; places <= 5; places++)
       for (int first = 0; first <= 6; first += 2) check_rank_sets(sources, places, first);

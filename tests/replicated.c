@@ -413,6 +413,16 @@ static void check_overflow(void) {
             "2^62 elements in two copies");
   test_case(redist_traffic_between(&from, &three, 0, &traffic) == REDIST_ERR_OVERFLOW,
             "more than 2^62 elements in three copies");
+  test_case(redist_traffic_between(&two, &from, 1, &traffic) == REDIST_OK && traffic.total == 2 * n,
+            "2^62 elements of two copies are combined");
+  for (int copies = 3; copies <= 9; copies += 2) {
+    redist_layout many = redist_replicated(redist_layout_1d(redist_whole(n)), copies),
+                  one = redist_on_ranks(redist_layout_1d(redist_whole(n)), ranks);
+    ranks[0] = copies; /* none stays there */
+    test_case(redist_traffic_between(&many, &one, 1, &traffic) == REDIST_ERR_OVERFLOW &&
+                  traffic.total == 0 && traffic.max_received == 0,
+              "more than 2^62 elements of %d copies are combined", copies);
+  }
   test_case(redist_relabel(&from, &three, 0, ranks) == REDIST_ERR_OVERFLOW,
             "relabelling more than 2^62 elements");
   test_case(redist_relabel(&three, &two, 0, ranks) == REDIST_OK && ranks[0] == 0 && ranks[7] == 7,

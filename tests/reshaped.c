@@ -146,6 +146,32 @@ static void check_empty(void) {
             text[0], text[1]);
 }
 
+/* 4 (l + 1) of joined axes, l the longest in any place, must multiply to less than 2^62. */
+static void check_longest(void) {
+  const int64_t largest = (INT64_C(1) << 62) / 48 - 1; /* beside rows, of which a place has 2 */
+  const struct {
+    int64_t half;
+    int code;
+  } cases[] = {{largest, REDIST_OK},
+               {largest + 1, REDIST_ERR_OVERFLOW},
+               {INT64_C(1) << 59, REDIST_ERR_OVERFLOW}};
+  const redist_layout whole = redist_layout_1d(redist_whole((INT64_C(1) << 61) + 2)),
+                      halves = redist_split(whole, 0, (INT64_C(1) << 60) + 1);
+  int64_t none;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    const int64_t length = 2 * cases[k].half;
+    const redist_layout line = redist_layout_1d(redist_block(2 * length, 2)),
+                        rows = redist_layout_2d(redist_whole(2), redist_block(length, 2));
+    const redist_layout merged = redist_merged(rows, 0);
+    int64_t elements = 0;
+    const int code = redist_volume(&line, 0, &merged, 0, &elements);
+    test_case(code == cases[k].code && elements == (code == REDIST_OK ? cases[k].half : -1),
+              "rows of %lld elements merged: code %d", (long long)length, code);
+  }
+  test_case(redist_volume(&halves, 0, &halves, 0, &none) == REDIST_ERR_OVERFLOW && none == -1,
+            "2^61 elements split");
+}
+
 /* A schedule has each pair that exchanges anything in one step. */
 static void check_schedule(test_model *m, int number) {
   redist_schedule *s = NULL;
@@ -183,6 +209,7 @@ int main(void) {
   check_pairs_of_views();
   check_shape();
   check_empty();
+  check_longest();
   for (k = 0; k < 300; k++) {
     test_random r = {(uint64_t)k};
     test_draw_pair(&r, WORLD, TEST_RESHAPES, TEST_SMALL, &m[0].array, &m[1].array);
