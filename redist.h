@@ -613,8 +613,8 @@ REDIST_PRIV_BUILDER redist_layout redist_section(redist_layout layout, int axis,
    splits an axis, and the other side has boxes or redist_with_ghosts on the axes that come of it.
    REDIST_ERR_SHAPE: `inner` and a length by which the axis was merged do not divide each other; in
    plans and on paper also where both sides merge an axis by such lengths: 4 x 6 is no view of
-   3 x 8. REDIST_ERR_OVERFLOW, there: the product of 4 (l + 1) over the axes that are joined, where
-   l is the largest length of an axis in any place, reaches 2^62. */
+   3 x 8. REDIST_ERR_OVERFLOW, there, only if the product of 4 (l + 1) over the axes that are
+   joined, where l is the largest length of an axis in any place, reaches 2^62. */
 REDIST_PRIV_BUILDER redist_layout redist_split(redist_layout layout, int axis, int64_t inner);
 REDIST_PRIV_BUILDER redist_layout redist_merged(redist_layout layout, int axis);
 #endif
@@ -3213,8 +3213,7 @@ REDIST_PRIV int64_t redist_priv_scattered_distance(const redist_axis *x, int coo
 
 REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i) {
   const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step);
-  /* near and far: where the block begins and ends, seen from g */
-  int64_t low, near, far, cycle, distance;
+  int64_t low, first, last, cycle, distance; /* first, last: of the block, as distances from g */
   if (redist_priv_is_scattered(x)) return redist_priv_scattered_distance(x, coord, i);
   if (redist_priv_is_interval(x)) {
     const redist_priv_track owned = redist_priv_only_track(x, coord);
@@ -3223,9 +3222,9 @@ REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_
   }
   cycle = x->block * x->procs;
   low = redist_priv_first_block(x, coord) * x->block;
-  near = redist_priv_mod(x->step > 0 ? low - g : g - (low + x->block - 1), cycle);
-  far = near + x->block - 1;
-  distance = far >= cycle ? 0 : redist_priv_first_in(step % cycle, cycle, near, far);
+  first = redist_priv_mod(x->step > 0 ? low - g : g - (low + x->block - 1), cycle);
+  last = first + x->block - 1;
+  distance = last >= cycle ? 0 : redist_priv_first_in(step % cycle, cycle, first, last);
   REDIST_ASSERT(distance < 0 || distance >= x->count - i ||
                 redist_axis_owner(x, i + distance) == coord);
   return distance < x->count - i ? distance : -1;
@@ -3980,9 +3979,8 @@ REDIST_PRIV_COLD int redist_priv_number_positions(redist_priv_joined *j,
                    faster->allocated <= 0 && !redist_priv_is_scattered(&faster->axis);
     j->unit[d] = j->folded[d] ? unit * faster->axis.extent : reach[g];
     unit = j->unit[d] = redist_priv_max(j->unit[d], 1); /* 0: there are no elements */
-    reach[g] = redist_priv_multiply(
-        j->unit[d], 4 * redist_priv_min(redist_priv_largest(x), REDIST_PRIV_MAX_ELEMENTS / 4) + 4,
-        REDIST_PRIV_MAX_ELEMENTS);
+    reach[g] = redist_priv_multiply(4, redist_priv_largest(x) + 1, REDIST_PRIV_MAX_ELEMENTS);
+    reach[g] = redist_priv_multiply(j->unit[d], reach[g], REDIST_PRIV_MAX_ELEMENTS);
     if (redist_priv_alone(&j->view, &group[g]) < 0 && reach[g] >= REDIST_PRIV_MAX_ELEMENTS)
       return REDIST_ERR_OVERFLOW;
     last = g;

@@ -308,11 +308,10 @@ typedef struct {
      of messages; the tables of each take about 200 bytes beside it */
   size_t max_buffer;
   /* not 0: source and destination may be the same memory, from[i] == to[j], whatever places of a
-     rank share it.
-     Elements that are already at their destination are not copied, but for single ones where the
-     two views step differently (the middle of a flipped axis). Different halos of the two layouts
-     change the offsets; then those that stay on the rank are copied, too (redist_plan_print counts
-     them). A plan that also combines may be refused: see "Combining" */
+     rank share it. Elements that are already at their destination are not copied, but for single
+     ones where the two views step differently (the middle of a flipped axis). Different halos of
+     the two layouts change the offsets; then those that stay on the rank are copied, too
+     (redist_plan_print counts them). A plan that also combines may be refused: see "Combining" */
   int in_place;
   /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank */
   redist_arena *arena;
@@ -1168,8 +1167,8 @@ enum redist_priv_stores {
   REDIST_PRIV_STORES
 };
 
-/* The private form of a redist_part; a plan for one array, or several of one layout and
-   type, has one. */
+/* The private form of a redist_part; a plan for one array, or several of one layout and type, has
+   one. */
 typedef struct {
   redist_layout *from, *to;            /* allocated for ndim axes only */
   MPI_Datatype element;                /* valid during creation only */

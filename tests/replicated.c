@@ -417,8 +417,7 @@ static void check_overflow(void) {
             "2^62 elements of two copies are combined");
   for (int copies = 3; copies <= 9; copies += 2) {
     redist_layout many = redist_replicated(redist_layout_1d(redist_whole(n)), copies),
-                  one = redist_on_ranks(redist_layout_1d(redist_whole(n)), ranks);
-    ranks[0] = copies; /* none stays there */
+                  one = redist_from_rank(redist_layout_1d(redist_whole(n)), copies);
     test_case(redist_traffic_between(&many, &one, 1, &traffic) == REDIST_ERR_OVERFLOW &&
                   traffic.total == 0 && traffic.max_received == 0,
               "more than 2^62 elements of %d copies are combined", copies);

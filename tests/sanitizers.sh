@@ -67,7 +67,7 @@ run() { # name: what happens here counts, not what MPI libraries leave behind
     else timeout -k 5 100 "$work/$1" $(arguments_of "$1"); fi
 }
 
-one() { # name: compiles and runs it, with temporary files of its own (see run)
+one() { # name: compiles and runs it, with temporary files of its own (see tests/run)
     export TMPDIR="$work/$1.temporary"
     { mkdir "$TMPDIR" && build "$1" && run "$1"; } >"$work/$1.output" 2>&1 &&
         grep -qE ': [1-9][0-9]* passed, 0 failed' "$work/$1.output" && touch "$work/$1.good"
