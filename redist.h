@@ -6545,14 +6545,14 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
 typedef struct {
   int rank[2];
   int64_t elements; /* at most 2^62 + 1, which stands for more than 2^62 */
-  int64_t distinct; /* of them, those that no earlier replica on the sender's node holds */
+  int64_t distinct; /* of them, those that come from places which are not repeated */
 } redist_priv_flow;
 
 /* All flows, sorted by the two ranks. */
 typedef struct {
-  /* not 0: ranks of a node, and rank[0] is the number of the destination's place instead, rank[1]
-     the sender */
-  int each;
+  /* redist_priv_find_repeated of the source: rank[0] is the number of the destination's place
+     instead, rank[1] the sender; or NULL */
+  const char *repeated;
   int64_t flows, room;
   redist_priv_flow *flow;
 } redist_priv_flows;
@@ -6562,24 +6562,36 @@ REDIST_PRIV_COLD int64_t redist_priv_add(int64_t a, int64_t b) {
   return a > REDIST_PRIV_MAX_ELEMENTS - b ? REDIST_PRIV_MAX_ELEMENTS + 1 : a + b;
 }
 
-/* Whether a source place before a pair's, a replica of the same, is on a rank of its node. */
-REDIST_PRIV_COLD int redist_priv_is_repeated(const redist_priv_pairs *pair, int each) {
-  const redist_layout *from = pair->side[REDIST_PRIV_FROM]->layout;
-  const int grid = pair->grid[REDIST_PRIV_FROM], last = pair->place[REDIST_PRIV_FROM];
-  int place = last % grid;
-  while (place < last &&
-         redist_priv_rank_at(from, place) / each != pair->rank[REDIST_PRIV_FROM] / each)
-    place += grid;
-  return place < last;
+/* repeated[places]: whether a lower rank of the place's node, of `each` ranks, holds a replica of
+   it. NULL: no memory. */
+REDIST_PRIV_COLD char *redist_priv_find_repeated(const redist_layout *layout, int each) {
+  const int places = redist_layout_places(layout), grid = redist_priv_grid_places(layout);
+  char *repeated = REDIST_PRIV_ZEROED(char, places);
+  int *last = REDIST_PRIV_ALLOC(int, grid); /* the last node with a replica of each place */
+  redist_priv_rank_place *by_rank;
+  int k, code = redist_priv_list_ranks(layout, &by_rank);
+  if (repeated == NULL || last == NULL) code = REDIST_ERR_MEMORY;
+  for (k = 0; k < grid && code == REDIST_OK; k++) last[k] = -1;
+  for (k = 0; k < places && code == REDIST_OK; k++) {
+    const int place = by_rank == NULL ? k : by_rank[k].place;
+    const int node = redist_priv_rank_at(layout, place) / each;
+    repeated[place] = last[place % grid] == node;
+    last[place % grid] = node;
+  }
+  REDIST_FREE(by_rank);
+  REDIST_FREE(last);
+  if (code == REDIST_OK) return repeated;
+  REDIST_FREE(repeated);
+  return NULL;
 }
 
 REDIST_PRIV_COLD int redist_priv_note_flow(void *context, const redist_priv_pairs *pair) {
   redist_priv_flows *list = (redist_priv_flows *)context;
   redist_priv_flow flow;
-  flow.rank[0] = list->each > 0 ? pair->place[1] : pair->rank[0];
-  flow.rank[1] = list->each > 0 ? pair->rank[0] : pair->rank[1];
+  flow.rank[0] = list->repeated != NULL ? pair->place[1] : pair->rank[0];
+  flow.rank[1] = list->repeated != NULL ? pair->rank[0] : pair->rank[1];
   flow.elements = redist_priv_elements_of(pair->n, pair->message);
-  flow.distinct = list->each > 1 && redist_priv_is_repeated(pair, list->each) ? 0 : flow.elements;
+  flow.distinct = list->repeated != NULL && list->repeated[pair->place[0]] ? 0 : flow.elements;
   return flow.elements > 0 ? REDIST_PRIV_APPEND(list->flow, list->flows, list->room, flow)
                            : REDIST_OK;
 }
@@ -6599,12 +6611,13 @@ REDIST_PRIV_COLD void redist_priv_merge_flows(redist_priv_flows *list) {
   list->flows = n + 1;
 }
 
-/* each: as in redist_priv_flows. REDIST_ERR_MEMORY; free list->flow even on failure. */
+/* repeated: as in redist_priv_flows. REDIST_ERR_MEMORY; free list->flow even on failure. */
 REDIST_PRIV_COLD int redist_priv_list_flows(const redist_layout *from, const redist_layout *to,
-                                            int all, int each, redist_priv_flows *list) {
+                                            int all, const char *repeated,
+                                            redist_priv_flows *list) {
   int code;
   memset(list, 0, sizeof *list);
-  list->each = each;
+  list->repeated = repeated;
   code = redist_priv_visit_pairs(from, to, all, redist_priv_note_flow, list);
   if (code == REDIST_OK) redist_priv_merge_flows(list);
   return code;
@@ -6790,7 +6803,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_
     redist_priv_tally_stretches(x[own], t->place[own], x[!own], t->place[!own]);
     return REDIST_OK;
   }
-  code = redist_priv_list_flows(&from, &to, 0, 0, &list);
+  code = redist_priv_list_flows(&from, &to, 0, NULL, &list);
   for (k = 0; k < list.flows && code == REDIST_OK; k++)
     for (side = 0; side < 2; side++) t->place[side][list.flow[k].rank[side]].messages++;
   REDIST_FREE(list.flow);
@@ -7054,7 +7067,7 @@ REDIST_PRIV_COLD int redist_priv_count_traffic(const redist_layout *from, const 
     if (code == REDIST_OK) redist_priv_sum_tally(&t, traffic);
     REDIST_FREE(t.place[0]);
   } else if (code == REDIST_OK) {
-    code = redist_priv_list_flows(from, to, combining != 0, 0, &list);
+    code = redist_priv_list_flows(from, to, combining != 0, NULL, &list);
     if (code == REDIST_OK) redist_priv_sum_flows(&list, traffic);
     REDIST_FREE(list.flow);
   }
@@ -7362,7 +7375,7 @@ REDIST_PRIV_COLD int redist_priv_fill_table(redist_schedule *s, redist_priv_fact
                                             const redist_layout *from, const redist_layout *to) {
   redist_priv_flows list;
   int64_t k, most = 0, n[2];
-  int side, code = redist_priv_list_flows(from, to, s->all, 0, &list);
+  int side, code = redist_priv_list_flows(from, to, s->all, NULL, &list);
   n[0] = redist_layout_places(from);
   n[1] = redist_layout_places(to);
   for (side = 0; side < 2 && code == REDIST_OK; side++) {
@@ -7605,7 +7618,7 @@ REDIST_PRIV_COLD int redist_priv_busiest(const redist_layout *from, const redist
       }
     }
   } else if (code == REDIST_OK) {
-    code = redist_priv_list_flows(from, to, 0, 0, &list);
+    code = redist_priv_list_flows(from, to, 0, NULL, &list);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
       most[side] = redist_priv_most_of_flows(&list, side, 1);
     REDIST_FREE(list.flow);
@@ -8221,13 +8234,17 @@ REDIST_PRIV_COLD int redist_priv_relabel(const redist_layout *from, const redist
                                          int node_ranks, int *ranks) {
   redist_priv_relabelling r;
   redist_priv_flows list;
+  char *repeated;
   int t, code = REDIST_ERR_OVERFLOW;
   if (redist_priv_received(to) >= 0) code = redist_priv_check_single(to, to);
   if (code != REDIST_OK) return code;
   memset(&r, 0, sizeof r);
   r.places = redist_layout_places(to);
   r.each = (int)redist_priv_max(node_ranks, 1);
-  code = redist_priv_list_flows(from, to, 1, r.each, &list);
+  repeated = redist_priv_find_repeated(from, r.each);
+  if (repeated == NULL) return REDIST_ERR_MEMORY;
+  code = redist_priv_list_flows(from, to, 1, repeated, &list);
+  REDIST_FREE(repeated);
   if (code == REDIST_OK) code = redist_priv_list_used(from, to, &r);
   if (code == REDIST_OK) code = redist_priv_list_choices(&r, &list);
   if (code == REDIST_OK) code = redist_priv_assign(r.places, r.ranks, r.first, r.choice, ranks);
