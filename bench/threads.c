@@ -6,6 +6,9 @@
 #include <math.h>
 #include <omp.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "bench.h"
 

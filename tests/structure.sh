@@ -231,9 +231,88 @@ check_run() {
     check "tests/run refuses what ends badly" run_refuses 1 'probe.sh: 2 passed, 0 failed, 0 skipped'
 }
 
-check_list
-check_results
-check_run
+# ---- what must not compile ----
+
+# misuse HEADER PARAMETERS: writes misuse.c, where line k + 1 is a function of line k of the input
+misuse() { awk -v header="$1" -v parameters="$2" '
+    BEGIN { print "#include \"" header "\"" }
+    { print "void f" NR "(" parameters ") { " $0 "; }" }' >misuse.c; }
+
+# refuse COMPILER LANGUAGE FLAGS...: misuse.c does not compile; `said` looks at what the compiler says
+refuse() {
+    compiler=$1 language=$2
+    shift 2
+    check "$compiler $*: misuse.c is refused" fails_with error \
+        $compiler -x $language -DREDIST_DECLARATIONS_ONLY $mpi_flags -I"$root" "$@" -c misuse.c -o unused.o
+}
+
+said() { check "$compiler: $1" sh -c 'grep -q -e "$0" failure || { cat failure && false; }' "$2"; } # what, pattern
+
+# What is left out is not declared: its use is an error, or a warning and an error of the linker, that names it.
+check_left_out() { # compiler language
+    cat >TEXT <<'EOT'
+(void)redist_layout_print(0, 0)
+(void)redist_layout_format(0, 0, 0)
+(void)redist_layout_parse_size(0)
+(void)redist_layout_parse(0, 0, 0, 0, 0, 0)
+(void)redist_plan_print(0, 0)
+EOT
+    printf '(void)%s.procs\n' 'redist_owners(0, 0, 1)' 'redist_lists(0, 0, 0, 1)' >LISTS
+    for without in NO_TEXT:TEXT NO_LISTS:LISTS SMALL:TEXT SMALL:LISTS; do
+        misuse redist_plan.h void <${without#*:}
+        refuse $1 $2 -Werror=implicit-function-declaration -DREDIST_${without%:*}
+        for name in $(sed 's/(void)//; s/(.*//' ${without#*:}); do said "$name" "misuse.c.*error.*[^a-z_]$name[^a-z_]"; done
+    done
+}
+
+# A builder's dropped result is an error here.
+check_dropped() { # compiler language
+    printf '%s\n' 'redist_block(8, 2)' 'redist_layout_1d(x)' 'redist_memory_order(y, REDIST_COLUMN_MAJOR)' >dropped
+    misuse redist.h 'redist_axis x, redist_layout y' <dropped
+    refuse $1 $2 -Werror
+    line=1
+    while read -r call; do
+        line=$((line + 1))
+        said "$call dropped" "misuse.c:$line:.*unused.result"
+    done <dropped
+}
+
+# A name before 1.0 is an error that says today's.
+check_renamed() { # compiler language
+    sed -n 's/^#define \(redist_[a-z_]*\)(...) \1_is_now_\(redist_[a-z_]*\)$/\1 \2/p' "$root/redist.h" >renamed
+    check 'old names are found' test -s renamed
+    sed 's/ .*/(0, 1)/' renamed >calls
+    misuse redist.h void <calls
+    refuse $1 $2 -Werror=implicit-function-declaration
+    while read -r old new; do
+        said $old "error.*${old}_is_now_$new"
+        check "$new is a function" grep -q " $new(" "$root/redist.h"
+    done <renamed
+}
+
+# Calls, types and members as they were before 1.0 do not compile.
+check_changed() { # compiler language
+    cat >changed <<'EOT'
+too few arguments\|no matching function#(void)redist_volume(x, 0, x, 1)
+too few arguments\|no matching function#(void)redist_cost_of(x, x, 8, c)
+too few arguments\|no matching function#(void)redist_relabel(x, x, ranks)
+storage size\|incomplete type#redist_schedule s; (void)s
+no member named .kept#redist_traffic t; t.kept = 0
+no member named .bytes_kept#redist_stats s; s.bytes_kept = 0
+no member named .from#redist_options o; o.from = 0
+incompatible\|invalid conversion#redist_options o; o.combine = sum
+EOT
+    sed 's/.*#//' changed >statements
+    misuse redist_plan.h \
+        'redist_layout *x, redist_cost *c, int *ranks, void sum(void *, const void *, int64_t, void *)' <statements
+    refuse $1 $2 -Werror
+    line=1
+    while IFS='#' read -r sentence statement; do
+        line=$((line + 1))
+        said "$statement" "misuse.c:$line:.*\\($sentence\\)"
+    done <changed
+}
+
 # ---- three ways to include ----
 
 write_linked() {
@@ -377,68 +456,10 @@ check_failing() { # uses gcc's object of the implementation
     check 'every MPI call is made to fail' sh -c '! comm -23 called wrapped | grep .'
 }
 
-# What is left out is not declared: its use is an error, or a warning and an error of the linker, that names it.
-check_left_out() { # compiler language
-    for call in 'redist_layout_print(0, 0)' 'redist_layout_format(0, 0, 0)' 'redist_layout_parse_size(0)' \
-        'redist_layout_parse(0, 0, 0, 0, 0, 0)' 'redist_plan_print(0, 0)' \
-        'redist_owners(0, 0, 1).procs' 'redist_lists(0, 0, 0, 1).procs'; do
-        printf '#include "redist_plan.h"\nint f(void);\nint f(void) { return (int)%s; }\n' "$call" >left_out.c
-        case $call in redist_layout_* | redist_plan_*) macro=REDIST_NO_TEXT ;; *) macro=REDIST_NO_LISTS ;; esac
-        for macro in $macro REDIST_SMALL; do
-            check "$1, $macro: $call" fails_with "${call%%(*}" $1 -x $2 $mpi_flags -I"$root" \
-                -Werror=implicit-function-declaration -DREDIST_DECLARATIONS_ONLY -D$macro -c left_out.c -o unused.o
-        done
-    done
-}
-
-# A builder's dropped result is an error here.
-check_misuse() { # compiler language
-    for call in 'redist_block(8, 2)' 'redist_layout_1d(x)' 'redist_memory_order(y, REDIST_COLUMN_MAJOR)'; do
-        printf '#include "redist.h"\nvoid f(redist_axis x, redist_layout y);\nvoid f(%s) { (void)x; (void)y; %s; }\n' \
-            'redist_axis x, redist_layout y' "$call" >misuse.c
-        check "$1: $call dropped" fails_with 'unused.result' \
-            $1 -x $2 -Werror -DREDIST_DECLARATIONS_ONLY -I"$root" -c misuse.c -o unused.o
-    done
-}
-
-# A name before 1.0 is an error that says today's.
-check_renamed() { # compiler language
-    sed -n 's/^#define \(redist_[a-z_]*\)(...) \1_is_now_\(redist_[a-z_]*\)$/\1 \2/p' "$root/redist.h" >renamed
-    check 'old names are found' test -s renamed
-    while read -r old new; do
-        printf '#include "redist.h"\nint f(void);\nint f(void) { return (int)%s(0, 1); }\n' $old >misuse.c
-        check "$1: $old" fails_with "${old}_is_now_$new" \
-            $1 -x $2 -DREDIST_DECLARATIONS_ONLY -I"$root" -c misuse.c -o unused.o
-        check "$new is a function" grep -q " $new(" "$root/redist.h"
-    done <renamed
-}
-
-# Calls, types and members as they were before 1.0 do not compile.
-check_changed() { # compiler language
-    while IFS='#' read -r sentence statement; do
-        cat >misuse.c <<MISUSE
-#include "redist_plan.h"
-void sum(void *, const void *, int64_t, void *);
-void f(redist_layout *x, redist_cost *c, int *ranks);
-void f(redist_layout *x, redist_cost *c, int *ranks) { (void)x; (void)c; (void)ranks; $statement; }
-MISUSE
-        check "$1: $statement" fails_with "$sentence" \
-            $1 -x $2 -Werror -DREDIST_DECLARATIONS_ONLY $mpi_flags -I"$root" -c misuse.c -o unused.o
-    done <<'EOT'
-too few arguments\|requires . arguments#(void)redist_volume(x, 0, x, 1)
-too few arguments\|requires . arguments#(void)redist_cost_of(x, x, 8, c)
-too few arguments\|requires . arguments#(void)redist_relabel(x, x, ranks)
-storage size\|incomplete type#redist_schedule s; (void)s
-no member named .kept#redist_traffic t; t.kept = 0
-no member named .bytes_kept#redist_stats s; s.bytes_kept = 0
-no member named .from#redist_options o; o.from = 0
-incompatible\|invalid conversion#redist_options o; o.combine = sum
-EOT
-}
-
 check_ways() {
     write_linked
     if have clang; then
+        check_implementation clang c99 both.c
         check_implementation clang c99 implementation.c
         check_declared clang c99
         check_program clang
@@ -450,7 +471,6 @@ check_ways() {
         check_program 'g++ and clang'
     fi
     if have gcc; then
-        check_implementation gcc c99 both.c
         check_implementation gcc c99 implementation.c
         if have nm; then check_failing; fi
         check_declared gcc c99
@@ -460,7 +480,7 @@ check_ways() {
         check_notices
         for each in gcc:c clang:c g++:c++ clang++:c++; do
             if have ${each%:*}; then
-                check_misuse ${each%:*} ${each#*:}
+                check_dropped ${each%:*} ${each#*:}
             fi
             case $each in gcc:c | clang++:c++) have ${each%:*} || continue ;; *) continue ;; esac
             check_renamed ${each%:*} ${each#*:}
@@ -480,7 +500,9 @@ check_benches() {
         needed=
         case $bench in */fft.c) needed=fftw3-mpi.h ;; */spectral.c) needed=fftw3.h ;; esac
         [ -z "$needed" ] || echo "#include <$needed>" | $MPICC -E - >unused 2>&1 || continue
-        check "${bench##*/} compiles" $MPICC -std=c99 $warnings -fopenmp -I"$root" -fsyntax-only "$bench"
+        declared=-DREDIST_DECLARATIONS_ONLY
+        ! grep -qE 'redist_priv_|define REDIST_|"simulated.h"' "$bench" || declared=
+        check "${bench##*/} compiles" $MPICC -std=c99 $warnings -fopenmp $declared -I"$root" -fsyntax-only "$bench"
     done
 }
 
@@ -515,6 +537,9 @@ check_sizes() {
     check 'gcc -O2: axes declared' smaller axes.c.o 4096
 }
 
+check_list
+check_results
+check_run
 write_sources
 compile_with gcc c99 c11
 compile_with clang c99 c11
