@@ -13,13 +13,20 @@ start() {
     done
 }
 
-# expect STATUS PATTERN RANKS PROGRAM [ARGUMENT...]: the exit status, and a line that matches
+# expect STATUS PATTERN RANKS PROGRAM [ARGUMENT...]: the exit status, and a line that matches; 0 ranks: without MPI
 expect() {
     status=$1 pattern=$2 ranks=$3 program=$4
     shift 4
-    start $MPIEXEC -n "$ranks" $YIELDING "$BUILD/$program" "$@"
+    if [ "$ranks" -eq 0 ]; then start "$BUILD/$program" "$@"
+    else start $MPIEXEC -n "$ranks" $YIELDING "$BUILD/$program" "$@"; fi
     [ "$got" -eq "$status" ] && grep -q -e "$pattern" "$work/output"
     count $? "$program $* on $ranks ranks: exit status $got, not $status, or no line like '$pattern'"
+}
+
+# also PATTERN: a line of what the last program wrote matches
+also() {
+    grep -q -e "$1" "$work/output"
+    count $? "$program on $ranks ranks: no line like '$1'"
 }
 
 same() { # file file description
@@ -32,22 +39,22 @@ left_out() { # program
 }
 
 test_hello() {
-    for ranks in 1 4 9; do
+    for ranks in 1 5; do
         expect 0 '^0 of 96 elements are wrong' $ranks hello
     done
 }
 
 test_adi() {
-    expect 0 'rounding .*: right' 1 adi --n 50 --steps 20
-    expect 0 'rounding .*: right' 7 adi --n 50 --steps 20
+    for ranks in 1 5; do
+        expect 0 'rounding .*: right' $ranks adi --n 50 --steps 20
+        also 'waiting  *[0-9.e-]* s in 20 executions on the mean'
+    done
     expect 0 'rounding .*: right' 4 adi --n 3 --steps 4 --dt 0.01 --method point_to_point
-    expect 0 'rounding .*: right' 7 adi --n 41 --steps 5 --block 3 --method alltoallv
+    expect 0 'rounding .*: right' 3 adi --n 41 --steps 5 --block 3 --method alltoallv
     expect 0 'rounding .*: right' 2 adi --n 41 --steps 5 --block 1 --method alltoallw
-    expect 0 'waiting  *[0-9.e-]* s in 20 executions on the mean' 2 adi --n 50 --steps 20
     for method in shared point_to_point scheduled alltoallv alltoallw multiphase nodes; do
-        expect 0 "REDIST_$(echo $method | tr a-z A-Z)" 4 adi --n 40 --steps 2 --method $method
-        grep -q 'rounding .*: right' "$work/output"
-        count $? "adi --method $method: not right"
+        expect 0 "REDIST_$(echo $method | tr a-z A-Z)" 2 adi --n 40 --steps 2 --method $method
+        also 'rounding .*: right'
     done
     expect 0 'error  *8\.81e-04 of 1\.39e-01' 2 adi --n 9 --steps 4
     expect 0 ' 0.00e+00 of 1.00e+00' 1 adi --n 60 --steps 0
@@ -67,10 +74,9 @@ test_adi_options() {
 # Stopped on 4 ranks, continued on other numbers of ranks: the solution is that of all steps, to rounding.
 test_adi_restart() {
     expect 0 'rounding .*: right' 4 adi --n 41 --steps 12 --dt 0.002 --block 3 --save "$work/heat"
-    for ranks in 1 3 7; do
+    for ranks in 1 5; do
         expect 0 'rounding .*: right' $ranks adi --restart "$work/heat" --steps 8 --save "$work/again"
-        grep -q 'error .* of 4.54e-01' "$work/output" # exp(-2 pi^2 0.04)
-        count $? "adi, continued on $ranks ranks: another time"
+        also 'error .* of 4.54e-01' # exp(-2 pi^2 0.04)
     done
     expect 0 'rounding .*: right' 2 adi --restart "$work/again" --steps 0
     expect 1 'fields: is not of adi' 2 adi --restart "$work/fields"
@@ -81,7 +87,7 @@ test_adi_restart() {
 
 # unchanged INPUT EXPECTED: only the format may change
 unchanged() {
-    expect 0 '^  0 of' 4 image --from "$1" --effect keep --picture "$work/copy.pgm"
+    expect 0 '^  0 of' 3 image --from "$1" --effect keep --picture "$work/copy.pgm"
     same "$2" "$work/copy.pgm" "$(basename "$1") read and written"
     rm -f "$work/copy.pgm"
 }
@@ -109,21 +115,21 @@ test_image() {
     becomes '3 2\n9\n\011\010\007\006\005\000' --effect negative
     becomes '3 2\n9\n\000\002\003\005\006\010'
     expect 0 '^  0 of' 1 image --turns 1 --picture "$work/one.pgm"
-    for ranks in 2 5; do
-        expect 0 '^  0 of 256000 pixels' $ranks image --turns 1 --picture "$work/other.pgm"
-        same "$work/one.pgm" "$work/other.pgm" "image on $ranks ranks against 1 rank"
-    done
+    expect 0 '^  0 of 256000 pixels' 5 image --turns 1 --picture "$work/other.pgm"
+    same "$work/one.pgm" "$work/other.pgm" 'image on 5 ranks against 1 rank'
 }
 
 bad_picture() { # contents pattern
     printf "$1" >"$work/bad.pgm"
-    expect 1 "bad.pgm: .*$2" 2 image --from "$work/bad.pgm"
+    expect 1 "bad.pgm: .*$2" 1 image --from "$work/bad.pgm"
 }
 
 test_bad_pictures() {
-    expect 1 'cannot be opened' 3 image --from "$work/absent.pgm"
-    expect 1 'cannot be read' 2 image --from "$work"
+    expect 1 'cannot be opened' 2 image --from "$work/absent.pgm"
+    expect 1 'cannot be read' 1 image --from "$work"
     expect 1 'cannot be created' 3 image --picture "$work/absent/a.pgm"
+    printf 'P5\n4 4\n255\nabc' >"$work/bad.pgm"
+    expect 1 'bad.pgm: .*ends before' 3 image --from "$work/bad.pgm"
     bad_picture '' 'must begin with P2 or P5'
     bad_picture 'P6\n1 1\n255\nabc' 'must begin with P2 or P5'
     bad_picture 'P5\n' 'width and height'
@@ -134,7 +140,6 @@ test_bad_pictures() {
     bad_picture 'P5\n2 2\n70000\nabcd' 'largest grey value'
     bad_picture 'P5\n2 2\n0\nabcd' 'largest grey value'
     bad_picture 'P5\n2 2\n255' 'no white space'
-    bad_picture 'P5\n4 4\n255\nabc' 'ends before'
     bad_picture 'P5\n2 1\n256\n\000\001\000' 'ends before'
     bad_picture 'P2\n2 2\n255\n1 2 3' 'ends before'
     bad_picture 'P2\n2 2\n255\n1 2 x 4\n' 'not a number'
@@ -146,23 +151,23 @@ test_bad_pictures() {
 test_stencil() {
     for options in '1 --n 1 --stencil box' '1 --n 1 --fields staggered --stencil star' '2 --n 5 --stencil star' \
         '4 --n 12 --halo 3 --stencil box' '4 --n 12 --halo 3 --fields staggered --stencil star' \
-        '7 --n 9 --halo 1 --stencil star' '7 --n 9 --halo 1 --fields staggered --stencil box'; do
+        '5 --n 9 --halo 1 --stencil star' '7 --n 9 --halo 1 --fields staggered --stencil box'; do
         expect 0 'rounding .*: right' ${options%% *} stencil --steps 7 $(echo "$options" | cut -d ' ' -f 2-)
     done
     expect 0 'faces  *2 messages and 1024 bytes from rank 0' 4 stencil --n 8 --steps 3 --stencil star
-    expect 0 'with corners  *3 messages and 1600 bytes from rank 0' 4 stencil --n 8 --steps 3 --stencil star
-    expect 0 '3 messages from rank 0, of three fields' 4 stencil --fields staggered
-    expect 0 'copying  *[0-9.e-]* s in 9 executions on the mean' 2 stencil --steps 9
-    expect 2 'stencil: --n needs an integer' 2 stencil --n 0
+    also 'with corners  *3 messages and 1600 bytes from rank 0'
+    expect 0 '3 messages from rank 0, of three fields' 4 stencil --fields staggered --steps 9
+    also 'copying  *[0-9.e-]* s in 9 executions on the mean'
+    expect 2 'stencil: --n needs an integer' 1 stencil --n 0
 }
 
 test_checkpoint() {
-    for ranks in 1 2 4 6; do
+    for ranks in 1 2 5; do
         expect 0 'datatypes' $ranks checkpoint --n 23 --m 31 --writers 3 --file "$work/fields"
         [ "$(grep -c '^  0 bytes are wrong' "$work/output")" -eq 2 ]
         count $? "checkpoint on $ranks ranks: bytes are wrong"
         same "$work/fields" "$work/fields.slabs" "checkpoint on $ranks ranks, by datatypes and through writers"
-        others=$((7 - ranks))
+        others=$((6 - ranks))
         expect 0 'datatypes' $others checkpoint --restart "$work/fields" --writers 2
         [ "$(grep -c '^  0 bytes are wrong' "$work/output")" -eq 2 ]
         count $? "checkpoint of $ranks ranks read on $others: bytes are wrong"
@@ -171,11 +176,10 @@ test_checkpoint() {
     expect 1 'absent/fields: cannot be created' 2 checkpoint --file "$work/absent/fields"
 }
 
-# refused SENTENCE: the file `bad` is refused with this sentence, and no field is touched
+# refused SENTENCE [RANKS]: the file `bad` is refused with this sentence, and no field is touched
 refused() {
-    expect 1 "bad: $1" 2 checkpoint --restart "$work/bad"
-    grep -q 'no field is touched' "$work/output"
-    count $? "checkpoint: a file that $1 touches fields"
+    expect 1 "bad: $1" ${2:-1} checkpoint --restart "$work/bad"
+    also 'no field is touched'
 }
 
 test_bad_checkpoints() {
@@ -188,7 +192,7 @@ test_bad_checkpoints() {
     { printf 'R'; tail -c +2 "$work/fields"; } >"$work/bad"
     refused 'is no checkpoint'
     head -c 2000 "$work/fields" >"$work/bad"
-    refused 'has 2000 bytes, not .*: it is torn'
+    refused 'has 2000 bytes, not .*: it is torn' 3
     head -c 100 "$work/fields" >"$work/bad"
     refused 'has 100 bytes, not .*: it is torn'
     { cat "$work/fields"; echo; } >"$work/bad"
@@ -200,7 +204,7 @@ test_bad_checkpoints() {
     refused 'is of a machine with the other byte order'
     for change in 's/pressure/pressurE/' 's/double/triple/' 's/ 23x31:/ 31x23:/' 's/^field wave/other wave/'; do
         sed "$change" "$work/fields" >"$work/bad"
-        refused "has '.*', not '"
+        refused "has '.*', not '" 2
     done
     sed 's/^note/nota/' "$work/fields" >"$work/bad"
     refused 'has a header that says nothing'
@@ -212,28 +216,27 @@ test_help() {
         [ -e "$BUILD/$program.skip" ] || expect 0 '[Tt]eaches ' 1 $program --help
     done
     for program in draw advise; do
-        [ -e "$BUILD/$program.skip" ] || expect 0 '^A tool: ' 1 $program --help
+        [ -e "$BUILD/$program.skip" ] || expect 0 '^A tool: ' 0 $program --help
     done
 }
 
 test_fft3d() {
-    for options in '1 16 16 16' '6 16 16 16' '2 12 7 5' '6 12 7 5' '4 1 31 4' '4 3 2 1' '6 3 2 1'; do
+    for options in '1 16 16 16' '4 16 16 16' '2 12 7 5' '6 12 7 5' '3 1 31 4' '4 3 2 1'; do
         set -- $options
         expect 0 'error .*: right' $1 fft3d --nx $2 --ny $3 --nz $4
     done
     expect 0 'error .*e-08 .*: right' 4 fft3d --nx 16 --ny 16 --nz 16 --wire float
-    expect 2 'fft3d: --nx needs an integer' 2 fft3d --nx 0
+    expect 2 'fft3d: --nx needs an integer' 1 fft3d --nx 0
 }
 
 test_taylor_green_solution() {
-    for options in '1 --n 12' '2 --n 13 --nz 5 --nu 0.1' '4 --n 4 --nz 2 --nu 0' '4 --n 15 --nz 3 --p1 4' \
-        '6 --n 12 --nz 9'; do
+    for options in '1 --n 12' '2 --n 13 --nz 5 --nu 0.1' '4 --n 15 --nz 3 --p1 4' '6 --n 12 --nz 9'; do
         expect 0 'exact decay .*: right' ${options%% *} taylor_green --dimensions 2 --steps 6 \
             $(echo "$options" | cut -d ' ' -f 2-)
-        grep -q 'energy balance .*: right' "$work/output"
-        count $? "taylor_green --dimensions 2 on $options ranks: the energy does not balance"
+        also 'energy balance .*: right'
     done
-    expect 0 'pencils on 2 x 2 ranks' 4 taylor_green --n 4 --steps 0 # on others, a rank has no modes
+    expect 0 'exact decay .*: right' 4 taylor_green --dimensions 2 --steps 6 --n 4 --nz 2 --nu 0
+    also 'pencils on 2 x 2 ranks' # on others, a rank has no modes
     expect 0 'energy balance .*: right' 2 taylor_green --n 14 --steps 5 --wire float
     # In three dimensions, the sums of the first six powers of t at 0.1, with nu = 0.02 and without.
     expect 0 't = 0.1, energy 1.23508455[34].*e-01, enstrophy 3.70905483.*e-01' \
@@ -277,7 +280,7 @@ test_taylor_green_same() {
               print n, e[0] - e[n], sum
               exit bad || n != 10 || (e[0] - e[n] - sum)^2 > (1e-5 * sum)^2 }' "$work/vortex.csv" >"$work/output"
     count $? 'taylor_green: the loss of energy'
-    for options in 2 '4 --p1 4' 7; do
+    for options in 2 '3 --p1 3' 6; do
         expect 0 'energy balance .*: right' ${options%% *} taylor_green --n 14 --nz 9 --dt 0.03 --steps 10 \
             $(echo "$options" | cut -s -d ' ' -f 2-)
         ends >"$work/other"
@@ -294,7 +297,7 @@ test_taylor_green_restart() {
     ends >"$work/one"
     expect 0 right 4 taylor_green --n 14 --nz 9 --steps 5 --save "$work/modes"
     data_of "$work/modes" >"$work/modes.data"
-    for ranks in 1 3 7; do
+    for ranks in 1 5; do
         expect 0 right $ranks taylor_green --restart "$work/modes" --steps 3
         ends >"$work/other"
         same "$work/one" "$work/other" "taylor_green, continued on $ranks ranks"
@@ -309,7 +312,7 @@ test_taylor_green_restart() {
     head -c 2000 "$work/modes" >"$work/again"
     expect 1 'again: has 2000 bytes, not .*: it is torn' 2 taylor_green --restart "$work/again"
     head -c 50 "$work/modes" >"$work/again"
-    expect 1 'again: is no checkpoint' 2 taylor_green --restart "$work/again"
+    expect 1 'again: is no checkpoint' 1 taylor_green --restart "$work/again"
     expect 1 'fields: is of no such flow' 1 taylor_green --restart "$work/fields"
     sed '2s/points 14/points 3 /' "$work/modes" >"$work/again"
     expect 1 'again: is of no such flow' 1 taylor_green --restart "$work/again"
@@ -340,16 +343,15 @@ test_taylor_green_files() {
 }
 
 test_taylor_green_options() {
-    expect 0 '^usage.*taylor_green' 2 taylor_green --help
-    grep -q 'It teaches pencils' "$work/output"
-    count $? 'taylor_green --help does not say what it teaches'
+    expect 0 '^usage.*taylor_green' 1 taylor_green --help
+    also 'It teaches pencils'
     for bad in '--n 3' '--n' '--nz 0' '--dimensions 4' '--nu -1' '--nu nan' '--dt 0' '--steps -1' '--p1 0' \
         '--csv' '--save'; do
         expect 2 "taylor_green: ${bad%% *} needs .*, not '$(echo "$bad" | cut -s -d ' ' -f 2)'" 1 taylor_green $bad
     done
     expect 2 'p1 must divide' 4 taylor_green --p1 3
     expect 2 'nz needs at least 4' 1 taylor_green --nz 3
-    expect 2 'exclude each other' 2 taylor_green --restart "$work/modes" --nu 0.1
+    expect 2 'exclude each other' 1 taylor_green --restart "$work/modes" --nu 0.1
     expect 2 "unknown option '--fast'" 2 taylor_green --fast 1
 }
 
@@ -401,68 +403,64 @@ test_draw() {
 }
 
 test_draw_mistakes() {
-    expect 1 "draw: column 15: expected '@'" 1 draw '100x80: block x'
+    expect 1 "draw: column 15: expected '@'" 0 draw '100x80: block x'
     grep -q '^ \{18\}^$' "$work/output" && grep -q '^    100x80: block x$' "$work/output"
     count $? 'draw: no caret below column 15'
-    expect 1 'draw: axis 0: the number of processes is 0' 1 draw '7: block@0'
-    expect 1 'draw: the source view and the destination view differ in rank or extents' 1 draw '7: *' '8: *'
-    expect 1 'which layout' 1 draw
-    expect 1 'more than two layouts' 1 draw '7: *' '7: *' '7: *'
-    expect 1 'too many ranks' 1 draw '1000: block@1000'
-    expect 1 'too many blocks' 1 draw '9999: cyclic@2'
-    expect 1 'too many blocks' 1 draw '400x400: cyclic@2, cyclic@2'
-    expect 1 'too many elements' 1 draw '1000001: *'
-    expect 1 'too many elements' 1 draw '2000: cyclic(4)@2'
-    expect 1 'need two layouts' 1 draw '7: *' --schedule
-    expect 1 'the array is empty' 1 draw '0: *'
-    expect 1 'outside the array' 1 draw '3x4: *, *' --at 0,4
+    expect 1 'draw: axis 0: the number of processes is 0' 0 draw '7: block@0'
+    expect 1 'draw: the source view and the destination view differ in rank or extents' 0 draw '7: *' '8: *'
+    expect 1 'which layout' 0 draw
+    expect 1 'more than two layouts' 0 draw '7: *' '7: *' '7: *'
+    expect 1 'too many ranks' 0 draw '1000: block@1000'
+    expect 1 'too many blocks' 0 draw '9999: cyclic@2'
+    expect 1 'too many blocks' 0 draw '400x400: cyclic@2, cyclic@2'
+    expect 1 'too many elements' 0 draw '1000001: *'
+    expect 1 'too many elements' 0 draw '2000: cyclic(4)@2'
+    expect 1 'need two layouts' 0 draw '7: *' --schedule
+    expect 1 'the array is empty' 0 draw '0: *'
+    expect 1 'outside the array' 0 draw '3x4: *, *' --at 0,4
     for axes in 2 1,1 -1 0,9999999999; do
-        expect 1 'axes needs' 1 draw --axes "$axes" '3x4: *, *'
+        expect 1 'axes needs' 0 draw --axes "$axes" '3x4: *, *'
     done
     for bad in --fast --axes '--axes x' '--axes 1,' '--at' '--at 0;1'; do
-        expect 2 "unknown or incomplete option '${bad%% *}'" 1 draw '3x4: *, *' $bad
+        expect 2 "unknown or incomplete option '${bad%% *}'" 0 draw '3x4: *, *' $bad
     done
-    expect 0 '^usage' 1 draw --help
+    expect 0 '^usage' 0 draw --help
 }
 
 test_deposit() {
-    for options in '1' '2 --particles 5000' '3 --n 7 --particles 3000' '4 --particles 20000' \
-        '6 --n 33 --particles 9999' '7 --n 2 --particles 100' \
-        '2 --n 1 --particles 3' '4 --particles 0'; do
+    for options in '1' '3 --n 7 --particles 3000' '6 --n 33 --particles 9999' '5 --n 2 --particles 100' \
+        '2 --n 1 --particles 3' '2 --particles 0'; do
         expect 0 'same bits as a deposit on one rank' ${options%% *} deposit $(echo "$options" | cut -s -d ' ' -f 2-)
-        grep -q 'total charge .*: conserved' "$work/output"
-        count $? "deposit on $options ranks: the charge is not conserved"
+        also 'total charge .*: conserved'
     done
     expect 0 'conserved' 1 deposit --n 50 --particles 20000 --picture "$work/one.pgm"
     expect 0 'conserved' 4 deposit --n 50 --particles 20000 --picture "$work/other.pgm"
     same "$work/one.pgm" "$work/other.pgm" 'deposit on 4 ranks against 1 rank'
     expect 1 'cannot be created' 2 deposit --particles 10 --picture "$work/absent/a.pgm"
-    expect 2 'deposit: --n needs an integer' 2 deposit --n 0
+    expect 2 'deposit: --n needs an integer' 1 deposit --n 0
 }
 
 test_patches() {
-    for options in '1' '2 --tiles 5 --side 7' '3 --steps 9' '4 --tiles 9 --side 3' '6 --side 4' '2 --side 1 --steps 0'; do
+    for options in '2 --tiles 5 --side 7' '3 --steps 9' '5 --tiles 9 --side 3' '2 --side 1 --steps 0'; do
         expect 0 'rounding .*: right' ${options%% *} patches $(echo "$options" | cut -s -d ' ' -f 2-)
     done
     expect 0 '26 on rank 0 at first, 52 later' 4 patches --picture "$work/other.pgm"
     expect 0 'right' 1 patches --picture "$work/one.pgm"
     same "$work/one.pgm" "$work/other.pgm" 'patches on 4 ranks against 1 rank'
     expect 1 'cannot be created' 2 patches --picture "$work/absent/a.pgm"
-    expect 2 'patches: --tiles needs an integer' 2 patches --tiles 1
+    expect 2 'patches: --tiles needs an integer' 1 patches --tiles 1
 }
 
 test_transpose() {
-    for options in '1' '2 --alpha 0.3 --beta 0.7' '4 --op none --beta 0 --n 60' \
+    for options in '1' '2 --alpha 0.3 --beta 0.7' '2 --op none --beta 0 --n 60' \
         '4 --op conjugate --alpha -0.7 --beta 0.1 --n 37 --block 5' \
-        '6 --n 2 --block 7' '3 --op conjugate --n 33 --block 1'; do
+        '5 --n 2 --block 7' '3 --op conjugate --n 33 --block 1'; do
         expect 0 'redist, arena .* us, right, the same bits' ${options%% *} transpose --repetitions 2 \
             $(echo "$options" | cut -s -d ' ' -f 2-)
-        grep -q 'after 10 times .*: right' "$work/output"
-        count $? "transpose on $options ranks: the iteration is not right"
-        [ -e "$BUILD/multiply.skip" ] || grep -q 'ScaLAPACK .*, right, the same bits' "$work/output"
-        count $? "transpose on $options ranks: differs from ScaLAPACK's result"
+        also 'after 10 times .*: right'
+        [ -e "$BUILD/multiply.skip" ] || also 'ScaLAPACK .*, right, the same bits'
     done
-    expect 2 'transpose: --op needs one of none transpose conjugate' 2 transpose --op other
+    expect 2 'transpose: --op needs one of none transpose conjugate' 1 transpose --op other
 }
 
 # coupled STATUS PATTERN RANKS OPTIONS RANKS OPTIONS: the air and the sea under one mpiexec; both print a match
@@ -520,49 +518,48 @@ test_couple_spawned() {
 
 # Cells follow a flame, a mesh is stored in a new order: the states arrive, and the work is balanced.
 test_balance() {
-    for options in '1' '2 --n 1' '3 --n 50 --steps 2 --side 1' '4 --side 33' '7 --n 999 --steps 3 --side 5'; do
+    for options in '1' '2 --n 1' '3 --n 50 --steps 2 --side 1' '4 --side 33' '5 --n 999 --steps 3 --side 5'; do
         expect 0 '^0 states are wrong' ${options%% *} balance $(echo "$options" | cut -s -d ' ' -f 2-)
     done
     expect 0 '^ *1  *1\.986  *1\.000  *3373$' 2 balance
-    expect 0 '^as read  *4122 of 9900 neighbours on other ranks' 2 balance
-    expect 0 '^as stored  *64 of 9900 neighbours on other ranks' 2 balance
-    expect 2 'balance: --side needs an integer' 2 balance --side 0
+    also '^as read  *4122 of 9900 neighbours on other ranks'
+    also '^as stored  *64 of 9900 neighbours on other ranks'
+    expect 2 'balance: --side needs an integer' 1 balance --side 0
 }
 
 # A matrix in another shape and a distribution function in two: every element arrives.
 test_reshape() {
-    for options in '1' '2' '3 --rows 20 --columns 7 --space 5 --velocities 3' '4 --rows 4 --columns 1 --space 1 --velocities 1' \
-        '7 --rows 44 --columns 13 --space 3 --velocities 4'; do
+    for options in '2' '3 --rows 20 --columns 7 --space 5 --velocities 3' '4 --rows 4 --columns 1 --space 1 --velocities 1' \
+        '5 --rows 44 --columns 13 --space 3 --velocities 4'; do
         expect 0 '^0 elements are wrong' ${options%% *} reshape --repetitions 2 $(echo "$options" | cut -s -d ' ' -f 2-)
     done
     expect 1 'reshape: .*axis 0: the length 6 is no multiple of the inner length 4' 2 reshape --rows 6
-    expect 2 'reshape: --space needs an integer' 2 reshape --space 0
+    expect 2 'reshape: --space needs an integer' 1 reshape --space 0
 }
 
 test_relabel() {
-    for options in '2 --n 20 --steps 3' '3 --n 3' '4' '4 --n 7 --block 7 --steps 0' '5 --n 23 --block 1'; do
+    for options in '2 --n 20 --steps 3' '3 --n 3' '4 --n 7 --block 7 --steps 0' '5 --n 23 --block 1'; do
         expect 0 'unchanged: the same solution' ${options%% *} relabel $(echo "$options" | cut -s -d ' ' -f 2-)
     done
     expect 0 'block k is on rank 0 2 1 3' 4 relabel --n 16 --block 2 --first 0 --steps 2
-    expect 0 'current ranks    9.60 MB stay' 2 relabel --steps 0
-    expect 0 'relabelled      22.40 MB stay' 2 relabel --steps 0
-    expect 0 'current ranks    0.00 MB stay' 4 relabel --steps 0
-    expect 0 'relabelled      16.00 MB stay' 4 relabel --steps 0
-    expect 0 'relabelled      16.00 MB stay on their rank,    9.60 MB on their node,    6.40 MB travel' \
-        4 relabel --steps 0 --node-ranks 2
+    expect 0 'current ranks    9.60 MB stay' 2 relabel
+    also 'relabelled      22.40 MB stay'
+    also 'unchanged: the same solution'
+    expect 0 'current ranks    0.00 MB stay' 4 relabel --steps 0 --node-ranks 2
+    also 'relabelled      16.00 MB stay on their rank,    9.60 MB on their node,    6.40 MB travel'
     expect 1 'relabel: there must be at least as many rows' 4 relabel --n 3
-    expect 2 'relabel: --n needs an integer' 2 relabel --n 0
-    expect 2 "unknown option '--fast'" 3 relabel --fast 1
+    expect 2 'relabel: --n needs an integer' 1 relabel --n 0
+    expect 2 "unknown option '--fast'" 2 relabel --fast 1
 }
 
 test_multiply() {
-    for options in '1' '2 --n 31 --block 4' '3 --n 2 --block 64' '4 --repetitions 0'; do
+    for options in '1' '2 --n 31 --block 4' '3 --n 2 --block 64' '4 --n 40 --block 3 --repetitions 0'; do
         expect 0 'rotate and reshape .*: right' ${options%% *} multiply $(echo "$options" | cut -s -d ' ' -f 2-)
         ! grep -q WRONG "$work/output"
         count $? 'multiply: something is wrong'
     done
-    expect 0 'product back to 1x4: right' 4 multiply --n 40 --block 3
-    expect 2 'multiply: --block needs an integer' 2 multiply --block 0
+    also 'product back to 1x4: right'
+    expect 2 'multiply: --block needs an integer' 1 multiply --block 0
 }
 
 # advised PATTERN ARGUMENT...: a line of the table that matches
@@ -602,12 +599,12 @@ test_advise() {
 }
 
 test_advise_mistakes() {
-    expect 1 'advise: two layouts or more' 1 advise '8: *'
-    expect 1 "advise: 8: block: column 9: expected '@'" 1 advise '8: *' '8: block'
-    expect 1 'advise: counting: .* differ in rank or extents' 1 advise '8: block@2' '9: *'
-    expect 1 'advise: too many ranks' 1 advise '1000: block@257' '1000: *'
+    expect 1 'advise: two layouts or more' 0 advise '8: *'
+    expect 1 "advise: 8: block: column 9: expected '@'" 0 advise '8: *' '8: block'
+    expect 1 'advise: counting: .* differ in rank or extents' 0 advise '8: block@2' '9: *'
+    expect 1 'advise: too many ranks' 0 advise '1000: block@257' '1000: *'
     for bad in --fast --node '--node 0' '--node x' '--element 0' '--message -1' '--byte nan'; do
-        expect 2 "unknown or incomplete option '${bad%% *}'" 1 advise '8: *' '8: *' $bad
+        expect 2 "unknown or incomplete option '${bad%% *}'" 0 advise '8: *' '8: *' $bad
     done
 }
 
