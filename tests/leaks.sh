@@ -69,6 +69,6 @@ else
 fi
 check 0 move 60 0 1 100
 check 2 plan_random 1 5
-check 2 plan_errors
+check 2 plan_errors 1
 check 2 files 1 8
 report

@@ -880,7 +880,8 @@ int main(int count, char **arguments) {
   check_sentences();
   for (method = 0; method < METHODS; method++) {
     /* it is slow there */
-    const int variants = methods[method].method == REDIST_SHARED && test_size() > 2 ? 1 : 4;
+    const int few = methods[method].method == REDIST_SHARED && test_size() > 2;
+    const int variants = few ? 1 : count > 1 ? atoi(arguments[1]) : 4;
     for (variant = 0; variant < variants; variant++)
       check_memory(method, variant, variant == 0 ? 0 : test_size() - 1);
     check_mistakes(method);

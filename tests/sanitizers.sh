@@ -20,7 +20,7 @@ arguments_of() {
         plan_random | files) echo 5 20 ;;
         plan_ghosts | plan_places) echo 6 ;;
         plan_parts | relabelling) echo 4 ;;
-        checkpoints) echo 12 ;;
+        checkpoints) echo 5 ;;
         schedule) echo 40 ;;
         ghosts | views) echo 100 ;;
         copies) echo 600 ;;
