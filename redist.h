@@ -6290,7 +6290,8 @@ REDIST_PRIV int redist_priv_team(int64_t bytes) {
 }
 
 /* Narrows a step to a thread's share: of the first loop with enough iterations for many threads, or
-   the one with most; or of contiguous units, by whole lines, and whole elements for a function. */
+   the one with most; or of contiguous units, by whole lines, and whole elements for a function.
+   Where nothing is left for a thread, its unit is 0. */
 REDIST_PRIV void redist_priv_take_share(redist_priv_step *s, redist_priv_loop *loop,
                                         const redist_priv_policy *a, int64_t t, int64_t all) {
   const int64_t grain = REDIST_PRIV_LINE * (a->function == NULL ? 1 : a->element);
@@ -6310,6 +6311,7 @@ REDIST_PRIV void redist_priv_take_share(redist_priv_step *s, redist_priv_loop *l
     begin = s->offsets * t / all;
     s->offsets = s->offsets * (t + 1) / all - begin;
     s->offset += begin;
+    if (s->offsets == 0) s->unit = 0;
     return;
   }
   begin = best != NULL ? best->n * t / all : s->unit / grain * t / all * grain;
