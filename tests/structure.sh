@@ -417,6 +417,16 @@ fails_with() { # sentence command...
     ! "$@" >failure 2>&1 && cat failure && grep -q "$sentence" failure
 }
 
+# What takes, returns or fills layouts and shapes, not only pointers to them, has REDIST_MAX_DIMS in its name.
+has_dims_in_names() {
+    sed -nE 's/^REDIST_PRIV_BUILDER redist_layout (redist_[a-z0-9_]+)\(.*/\1/p' "$root/redist.h" >by_value
+    [ "$(wc -l <by_value)" -ge 25 ] || return
+    for name in $(cat by_value) redist_layout_shape redist_layout_place_shape redist_layout_parse redist_phases \
+        redist_best_grid; do
+        grep -q "^#define $name REDIST_PRIV_SIZED($name, REDIST_MAX_DIMS)" "$root/redist.h" || { echo $name && return 1; }
+    done
+}
+
 # Settings without effect do not compile, and incompatible ones do not link.
 check_notices() {
     for hook in REDIST_MALLOC REDIST_NO_STREAMING REDIST_MAX_COUNT REDIST_YIELD; do
@@ -431,6 +441,7 @@ check_notices() {
         done
     done
     check_declared gcc c99 -DREDIST_MAX_DIMS=4
+    check 'names have the number of axes' has_dims_in_names
     check 'numbers of axes that differ' fails_with 'redist_layout_2d_max_dims_4' \
         $MPICC -no-pie -o linked axes.c.o plan.c.o program.c.o implementation.c.o
     check_declared gcc c99

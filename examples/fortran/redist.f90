@@ -25,7 +25,9 @@
 ! - ierr is 0 (REDIST_OK) or a REDIST_ERR_...; `message`, where it is given, receives the sentence, blank on success.
 ! - Arrays may have any type, kind and rank, and be allocatable, pointers, static, in COMMON or assumed-size; an element
 !   stands for what follows it. They must be contiguous: any other counts as NULL, which is an error where the rank owns
-!   elements of it. redist_execute(plan, array, ierr) and the like, with one array, move in place.
+!   elements of it. redist_execute(plan, array, ierr) and the like, with one array, move in place. gfortran passes a
+!   copy of parts such as z%re and cells(:)%rho, and of pointers where one is assigned such a part in the same program
+!   unit: that is right for redist_execute, but not for redist_start and redist_array.
 ! - redist_array(a) is the address of an array, for lists of arrays, options%fixed_from and %fixed_to, and contexts.
 ! - Arrays of redist_start and of redist_array need the attribute `asynchronous` (or `target`) where they are declared,
 !   as with MPI_Isend, until redist_wait returns and as long as the address is used; not those in COMMON or a module.
@@ -595,6 +597,9 @@ module redist
         integer(c_size_t) function c_element_bytes(array) bind(c, name='redist_f_element_bytes')
             import; type(*), dimension(..), intent(in) :: array
         end function
+        integer(c_int) function c_is_contiguous(array) bind(c, name='redist_f_is_contiguous')
+            import; type(*), dimension(..), intent(in) :: array
+        end function
         integer(c_int) function c_arena_free(arena) bind(c, name='redist_arena_free')
             import; type(redist_arena_t), intent(inout) :: arena
         end function
@@ -971,6 +976,7 @@ contains
         type(*), dimension(..), intent(in), target, asynchronous :: array
         type(c_ptr) :: address
         address = c_null_ptr
+        if (c_is_contiguous(array) == 0) return
         if (is_contiguous(array)) address = c_loc(array)
     end function
 

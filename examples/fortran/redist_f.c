@@ -3,6 +3,12 @@
    mpicc -c -O3 -I. examples/fortran/redist_f.c */
 #define REDIST_IMPLEMENTATION
 #include "redist_plan.h"
+#if defined __has_include && __GNUC__ >= 12
+#if __has_include(<ISO_Fortran_binding.h>)
+#include <ISO_Fortran_binding.h>
+#define REDIST_F_DESCRIBES
+#endif
+#endif
 
 /* redist.f90 stores axes, layouts and contexts for combining as arrays of 8-byte words, and copies
    these. */
@@ -82,6 +88,24 @@ typedef struct {
 
 size_t redist_f_element_bytes(const redist_f_descriptor *array);
 size_t redist_f_element_bytes(const redist_f_descriptor *array) { return array->element_bytes; }
+
+/* Whether an array has no gaps. gfortran's own is_contiguous takes z%re for contiguous where z is.
+   Without gfortran's header, by which its elements' distances are known, it has the only word. */
+#ifdef REDIST_F_DESCRIBES
+int redist_f_is_contiguous(const CFI_cdesc_t *array);
+int redist_f_is_contiguous(const CFI_cdesc_t *array) {
+  CFI_index_t bytes = (CFI_index_t)array->elem_len;
+  int d, gaps = 0;
+  for (d = 0; d < array->rank; d++) {
+    gaps |= array->dim[d].extent > 1 && array->dim[d].sm != bytes;
+    bytes *= array->dim[d].extent;
+  }
+  return !gaps || bytes == 0;
+}
+#else
+int redist_f_is_contiguous(const redist_f_descriptor *array);
+int redist_f_is_contiguous(const redist_f_descriptor *array) { return array != NULL; }
+#endif
 
 /* ---- axes, from default integers ---- */
 
