@@ -2604,10 +2604,11 @@ REDIST_API int redist_layout_places(const redist_layout *layout) {
    Axis d of the base became axis[d]: alone, or joined to others. Its coordinate counts weight[d]
    times in the joined one, and its local positions unit[d] times; the base's axes are decoded in
    this order, from large units to small ones. folded[d]: they continue those of the next, of which
-   they count as part. */
+   they count as part; so it is only where no length is allocated, which other ranks may have. */
 typedef struct redist_priv_joined {
   redist_layout base;
   redist_priv_view view;
+  int padded; /* an allocated length is given */
   int axis[REDIST_MAX_DIMS], weight[REDIST_MAX_DIMS];
   int order[REDIST_MAX_DIMS], folded[REDIST_MAX_DIMS];
   int64_t unit[REDIST_MAX_DIMS];
@@ -4000,6 +4001,7 @@ REDIST_PRIV_COLD int redist_priv_number_positions(redist_priv_joined *j,
                    faster->allocated <= 0 && !redist_priv_is_scattered(&faster->axis);
     j->unit[d] = j->folded[d] ? unit * faster->axis.extent : reach[g];
     unit = j->unit[d] = redist_priv_max(j->unit[d], 1); /* 0: there are no elements */
+    j->padded |= base->dim[d].allocated > 0;
     reach[g] = redist_priv_multiply(4, redist_priv_largest(x) + 1, REDIST_PRIV_MAX_ELEMENTS);
     reach[g] = redist_priv_multiply(j->unit[d], reach[g], REDIST_PRIV_MAX_ELEMENTS);
     if (redist_priv_alone(&j->view, &group[g]) < 0 && reach[g] >= REDIST_PRIV_MAX_ELEMENTS)

@@ -730,6 +730,7 @@ typedef struct {
   int64_t own_comm;       /* the arena's communicator cannot be used */
   /* agreed on, as allocated lengths may differ but both ends of a message lay out its ring */
   int64_t overwrites;
+  int64_t padded; /* joined axes have allocated lengths: no rank knows another's positions */
 } redist_priv_facts;
 
 /* Agrees on the error of the lowest failing rank and on the maxima of values[n]. Collective.
@@ -4793,7 +4794,7 @@ REDIST_PRIV_COLD int redist_priv_write_block(redist_plan *p) {
   int code = REDIST_OK;
   /* collective calls have waited for this plan's ranks; others of the arena may be late */
   redist_priv_reclaim(r->home);
-  r->direct = p->options.arena != NULL && !p->overwrites;
+  r->direct = p->options.arena != NULL && !p->overwrites && !p->agreed.padded;
   redist_priv_join_rings(p);
   piece = redist_priv_piece_bytes(p);
   for (k = r->receives; k < r->channels && code == REDIST_OK; k++) {
@@ -6538,6 +6539,11 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(const redist_plan *p, MPI_Comm co
   own->tag = o->arena != NULL ? o->arena->tags : 0;
   own->own_comm = !redist_priv_lends_comm(o->arena, comm);
   own->overwrites = p->overwritten;
+  for (k = 0; REDIST_PRIV_SCATTERS && k < 2 * p->parts; k++) {
+    const redist_priv_part *part = &p->part[k / 2];
+    const redist_priv_joined *joined = (k % 2 ? part->to : part->from)->joined;
+    own->padded |= joined != NULL && joined->padded;
+  }
   for (side = 0; side < 2; side++) {
     const redist_priv_side *s = &p->side[side];
     const int64_t staged = s->bytes + s->peers * REDIST_PRIV_LINE,

@@ -435,6 +435,52 @@ static void check_all_ways(void) {
   test_cached = 1 << 20;
 }
 
+/* Axes merged into one, of which rank 0 stores one longer than rank 1. */
+static redist_layout padded_on_first(void) {
+  redist_layout layout = redist_layout_3d(redist_block(4, 2), redist_whole(2), redist_whole(10));
+  if (test_rank() == 0) layout = redist_with_allocated(layout, 1, 3);
+  return redist_merged(redist_merged(layout, 0), 0);
+}
+
+/* A rank that copies from or to the other's array must not take its own lengths for those there.
+   Rank 0 starts first. */
+static void check_padded(int padded_sends) {
+  enum { N = 80 };
+  static const int last[1] = {1};
+  const redist_layout flat = redist_on_ranks(redist_layout_1d(redist_whole(N)), last),
+                      padded = padded_on_first();
+  const redist_layout *from = padded_sends ? &padded : &flat, *to = padded_sends ? &flat : &padded;
+  redist_options options;
+  redist_arena *arena = NULL;
+  redist_plan *plan = NULL;
+  double *a, *b;
+  int64_t i;
+  int k, good, me = test_rank();
+  memset(&options, 0, sizeof options);
+  redist_arena_create(MPI_COMM_WORLD, 4 * N * sizeof *a, &arena);
+  set_distance(arena, NEAR);
+  options.method = REDIST_SHARED;
+  options.arena = arena;
+  options.combine = padded_sends ? take_last : NULL;
+  a = redist_arena_alloc(arena, 2 * N * sizeof *a);
+  b = redist_arena_alloc(arena, 2 * N * sizeof *b);
+  for (i = 0; i < N; i++)
+    if (redist_layout_owner(from, &i) == me) a[redist_layout_offset(from, &i)] = (double)i;
+  good = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, &plan) == REDIST_OK;
+  for (k = 0; k < 2; k++) {
+    test_sum(0);
+    if (me == k) good = good && redist_start(plan, a, b) == REDIST_OK;
+  }
+  good = good && redist_wait(plan) == REDIST_OK;
+  for (i = 0; i < N; i++)
+    if (redist_layout_owner(to, &i) == me)
+      good = good && b[redist_layout_offset(to, &i)] == (double)i;
+  test_case_all(good, "merged axes, stored longer on rank 0, which %s",
+                padded_sends ? "sends" : "receives");
+  redist_plan_free(&plan);
+  redist_arena_free(&arena);
+}
+
 /* ---- how far apart cores are taken to be ---- */
 
 /* An arena whose ranks have answered each other's flags, unless many processes share the processors
@@ -697,6 +743,8 @@ int main(int count, char **arguments) {
   if (test_size() == 2 && test_shares()) {
     check_all_ways();
     check_idle();
+    check_padded(0);
+    check_padded(1);
     check_combined(BETWEEN);
     check_combined(FAR);
   }
