@@ -540,8 +540,8 @@ REDIST_PRIV_BUILDER redist_layout redist_from_rank(redist_layout layout, int fir
    the grid, or as redist_grid_order says; place k of redist_layout_boxes has box k; replica c of
    place k is place k + c * (places of the grid). A rank may hold several places, but no two
    replicas of one. ranks[places] is kept by reference: it must outlive the layout (plans keep
-   copies of all lists). Where a rank holds several places of either layout, redist_relabel fails
-   (REDIST_ERR_RANK), and redist_phases finds no route. */
+   copies of all lists). Where a rank holds several places of the destination, redist_relabel fails
+   (REDIST_ERR_RANK); where it does of either layout, redist_phases finds no route. */
 REDIST_PRIV_BUILDER redist_layout redist_on_ranks(redist_layout layout, const int *ranks);
 /* Place k, numbered as for redist_on_ranks, begins at element offsets[k] of its rank's array, 0 <=
    offsets[k] <= 2^62, which ends with the last cell of any of the rank's places. By default a
@@ -890,7 +890,7 @@ REDIST_API int redist_best_grid(int procs, int dims, redist_layouts *layouts, vo
    processes, and back, keeps ceil(k/M) M r of a cycle of M k r). All ranks that ask find the same
    answer.
    REDIST_ERR_ARGUMENT (NULL, node_ranks < 0), _LAYOUT, _SHAPE, _RANK (also where a rank holds
-   several places), _OVERFLOW, _MEMORY; ranks is written on success only. */
+   several places of `to`), _OVERFLOW, _MEMORY; ranks is written on success only. */
 REDIST_API int redist_relabel(const redist_layout *from, const redist_layout *to, int node_ranks,
                               int *ranks);
 

@@ -189,7 +189,8 @@ static void add_element(volumes *v, int place, const char *holders, int node_ran
   }
 }
 
-/* Replicas of the source, of which a node may hold several: each element stays once. */
+/* Replicas of the source, of which a node may hold several: each element stays once. Or several of
+   its places on a rank. */
 static void check_replicas(test_random *r) {
   int64_t weight[RANKS_OF_REPLICAS * RANKS_OF_REPLICAS] = {0};
   const int sources = (int)test_between(r, 1, 4), node_ranks = (int)test_between(r, 0, 4);
@@ -201,6 +202,8 @@ static void check_replicas(test_random *r) {
   redist_layout from, to;
   char usable[MOST] = {0};
   for (int side = 0; side < 2; side++) test_shuffle(r, held[side], RANKS_OF_REPLICAS);
+  for (int k = 0; copies == 1 && k < sources; k++)
+    held[0][k] = (int)test_between(r, 0, RANKS_OF_REPLICAS - 1);
   for (int k = 0; k < sources * copies; k++) usable[held[0][k]] = 1;
   for (int k = 0; k < v.places; k++) usable[held[1][k]] = 1;
   for (int64_t i = 0; i < 30; i++) {
