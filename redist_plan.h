@@ -307,11 +307,12 @@ typedef struct {
   /* bytes of staging memory per rank that the plan may hold; 0: no limit. Smaller means more pieces
      of messages; the tables of each take about 200 bytes beside it */
   size_t max_buffer;
-  /* not 0: source and destination may be the same memory, from[i] == to[j], whatever places of a
-     rank share it. Elements that are already at their destination are not copied, but for single
-     ones where the two views step differently (the middle of a flipped axis). Different halos of
-     the two layouts change the offsets; then those that stay on the rank are copied, too
-     (redist_plan_print counts them). A plan that also combines may be refused: see "Combining" */
+  /* not 0: source and destination may be the same memory, from[i] == to[i], whatever places of a
+     rank share it; of parts, any from[i] and to[j] may. Elements that are already at their
+     destination are not copied, but for single ones where the two views step differently (the
+     middle of a flipped axis). Different halos of the two layouts change the offsets; then those
+     that stay on the rank are copied, too (redist_plan_print counts them). A plan that also
+     combines may be refused: see "Combining" */
   int in_place;
   /* where arrays may live (redist_arena_create), or NULL; the same arena on every rank */
   redist_arena *arena;
@@ -427,9 +428,10 @@ REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_p
    well: options.cost or, if the method is REDIST_AUTO, measured ones.
 
    With one method, the same arrays give the same bits. Arenas, sizes of pieces, when ranks start
-   and which plan progresses first do not matter. But the function's results must not depend on how
-   many elements it is called with, as those of redist_combine_axpby may where a compiler contracts
-   complex products (gcc's -std=gnu99 does). In place, an element that is its own destination does
+   and which plan progresses first do not matter; max_buffer only where REDIST_MULTIPHASE chooses
+   the method of its phases by it. But the function's results must not depend on how many elements
+   it is called with, as those of redist_combine_axpby may where a compiler contracts complex
+   products (gcc's -std=gnu99 does). In place, an element that is its own destination does
    not contribute, whatever the numbers of the two places that name its cell: a plan from a layout
    with ghosts to the same without combines every ghost cell into its owner's element, and changes
    nothing else. These elements cannot be distinguished where two places overlap in the array
@@ -7395,7 +7397,7 @@ REDIST_PRIV_COLD int redist_priv_check_overlap(redist_plan *p, const redist_priv
   return made ? REDIST_OK
               : redist_priv_refuse(p, REDIST_ERR_ALIAS,
                                    reads ? "source %d and destination %d overlap, and the plan is "
-                                           "not made for that (options.in_place)"
+                                           "not made for that (options.in_place, from[i] == to[i])"
                                          : "destinations %d and %d overlap",
                                    i % n, j - n);
 }
