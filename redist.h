@@ -3652,12 +3652,19 @@ REDIST_PRIV_COLD int redist_priv_compress(redist_priv_runs *list) {
   return REDIST_OK;
 }
 
+/* A growing array of coordinates. */
+typedef struct {
+  int *coord;
+  int64_t n, room;
+} redist_priv_coords;
+
 /* Where a sweep puts what it shares with coordinates: of all in runs[slot[coord] * images], with
    new slots for new ones, or, where slot is NULL, of coordinate `only` in *runs. images 0: nowhere,
    only slots are made. */
 typedef struct {
   int *slot; /* by coordinate; -1: none */
-  int only, slots, images;
+  int only, images;
+  redist_priv_coords met; /* by slot */
   int64_t n, room;
   redist_priv_runs *runs;
 } redist_priv_sink;
@@ -3669,7 +3676,8 @@ REDIST_PRIV_COLD int redist_priv_find_slot(redist_priv_sink *sink, int coord, in
   if (sink->slot == NULL) *slot = coord == sink->only ? 0 : -1;
   if (sink->slot == NULL) return REDIST_OK;
   if (sink->slot[coord] < 0) {
-    sink->slot[coord] = sink->slots++;
+    sink->slot[coord] = (int)sink->met.n;
+    code = REDIST_PRIV_APPEND(sink->met.coord, sink->met.n, sink->met.room, coord);
     memset(&none, 0, sizeof none);
     for (image = 0; image < sink->images && code == REDIST_OK; image++)
       code = REDIST_PRIV_APPEND(sink->runs, sink->n, sink->room, none);
@@ -3709,12 +3717,6 @@ REDIST_PRIV int redist_priv_sweep(const redist_priv_pattern *mine, int own,
     }
   return code;
 }
-
-/* A growing array of coordinates. */
-typedef struct {
-  int *coord;
-  int64_t n, room;
-} redist_priv_coords;
 
 REDIST_PRIV int redist_priv_append_coord(redist_priv_coords *list, int coord) {
   return list->n > 0 && list->coord[list->n - 1] == coord
@@ -4368,6 +4370,7 @@ typedef struct {
   const redist_layout *layout;
   redist_priv_rank_place *by_rank; /* all places; NULL where their ranks are consecutive */
   redist_priv_tree tree;           /* of boxes */
+  int *slot, slots;                /* slot[slots]: of sweeps, by coordinate; else all are -1 */
 } redist_priv_directory;
 
 /* REDIST_ERR_MEMORY; close it even on failure. */
@@ -4383,6 +4386,18 @@ REDIST_PRIV_COLD int redist_priv_directory_open(redist_priv_directory *x,
 REDIST_PRIV_COLD void redist_priv_directory_close(redist_priv_directory *x) {
   redist_priv_tree_free(&x->tree);
   REDIST_FREE(x->by_rank);
+  REDIST_FREE(x->slot);
+}
+
+/* Makes slots for so many coordinates: once, for all sweeps. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_open_slots(redist_priv_directory *x, int procs) {
+  if (procs <= x->slots) return REDIST_OK;
+  REDIST_FREE(x->slot);
+  x->slot = REDIST_PRIV_ALLOC(int, procs);
+  x->slots = x->slot == NULL ? 0 : procs;
+  if (x->slot == NULL) return REDIST_ERR_MEMORY;
+  memset(x->slot, -1, (size_t)procs * sizeof *x->slot);
+  return REDIST_OK;
 }
 
 /* The first place after `place` that a rank holds; -1: none. */
@@ -4465,7 +4480,7 @@ REDIST_PRIV int redist_priv_sweep_coords(const redist_priv_holder *holder, redis
   const int own = redist_priv_is_scattered(holder[REDIST_PRIV_FROM].axis) &&
                   !redist_priv_is_scattered(holder[REDIST_PRIV_TO].axis);
   const redist_priv_holder *x = &holder[own], *other = &holder[!own];
-  redist_priv_sink sink = {NULL, other->coord, 0, 1, 0, 0, list};
+  redist_priv_sink sink = {NULL, other->coord, 1, {NULL, 0, 0}, 0, 0, list};
   redist_priv_pattern mine;
   int code = redist_priv_pattern_of(x->axis, x->coord, x->images, &mine);
   if (code == REDIST_OK) code = redist_priv_sweep(&mine, own, other->axis, 0, &sink);
@@ -4496,35 +4511,33 @@ REDIST_PRIV int redist_priv_is_swept(const redist_axis *x, const redist_axis *ot
          (other->kind != REDIST_PRIV_LISTED || other->apart == 1);
 }
 
-/* Finds the peers of a coordinate of x so, with or without the runs that it shares with them.
-   REDIST_ERR_MEMORY. */
+/* Finds the peers of a coordinate of x on axis d of `there` so, with or without the runs that it
+   shares with them. REDIST_ERR_MEMORY. */
 REDIST_PRIV int redist_priv_sweep_peers(const redist_axis *x, int coord, int own,
-                                        const redist_axis *other, int runs,
+                                        redist_priv_directory *there, int d, int runs,
                                         redist_priv_axis_peers *p) {
-  redist_priv_sink sink = {
-      REDIST_PRIV_ALLOC(int, other->procs), 0, 0, runs ? p->images : 0, 0, 0, NULL};
+  const redist_axis *other = &there->layout->dim[d].axis;
+  redist_priv_sink sink = {NULL, 0, runs ? p->images : 0, {NULL, 0, 0}, 0, 0, NULL};
   redist_priv_pattern mine;
   int64_t k;
-  int c, image, code = sink.slot == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-  if (code == REDIST_OK) memset(sink.slot, -1, (size_t)other->procs * sizeof *sink.slot);
+  int image, code = redist_priv_open_slots(there, other->procs);
+  sink.slot = there->slot;
   for (image = 0; image < p->images && code == REDIST_OK; image++) {
     code = redist_priv_pattern_of(x, coord, redist_priv_images_in(p, image, own), &mine);
     if (code == REDIST_OK) code = redist_priv_sweep(&mine, own, other, image, &sink);
     redist_priv_pattern_free(&mine);
   }
-  p->coord = REDIST_PRIV_ALLOC(int, sink.slots);
+  p->coord = sink.met.coord;
   p->runs = runs ? REDIST_PRIV_ZEROED(redist_priv_runs, sink.n) : NULL;
-  if (p->coord == NULL || (runs && p->runs == NULL)) code = REDIST_ERR_MEMORY;
-  for (c = 0; c < other->procs && code == REDIST_OK; c++) {
-    if (sink.slot[c] < 0) continue;
-    for (k = 0; k < sink.images; k++)
-      p->runs[p->peers * sink.images + k] = sink.runs[sink.slot[c] * sink.images + k];
-    p->coord[p->peers++] = c;
-  }
+  if (runs && p->runs == NULL) code = REDIST_ERR_MEMORY;
+  if (sink.met.n > 0) qsort(p->coord, (size_t)sink.met.n, sizeof(int), redist_priv_compare_ints);
+  for (k = 0; k < sink.n && code == REDIST_OK; k++)
+    p->runs[k] = sink.runs[sink.slot[p->coord[k / sink.images]] * sink.images + k % sink.images];
+  for (k = 0; k < sink.met.n; k++) sink.slot[p->coord[k]] = -1;
+  if (code == REDIST_OK) p->peers = sink.met.n;
   for (k = 0; k < sink.n && code != REDIST_OK; k++) redist_priv_runs_free(&sink.runs[k]);
   for (k = 0; k < sink.n && code == REDIST_OK; k++) code = redist_priv_compress(&p->runs[k]);
   REDIST_FREE(sink.runs);
-  REDIST_FREE(sink.slot);
   return code;
 }
 
@@ -4625,13 +4638,16 @@ REDIST_PRIV_COLD int redist_priv_find_box_peers(const redist_layout *mine, const
   return code;
 }
 
-/* Finds the peers of a coordinate of x on an axis that is no side of boxes. REDIST_ERR_MEMORY. */
+/* Finds the peers of a coordinate of x on axis d of `there`, which has no boxes.
+   REDIST_ERR_MEMORY. */
 REDIST_PRIV int redist_priv_find_axis_peers(const redist_axis *x, int coord, int own,
-                                            const redist_axis *other, int runs,
+                                            redist_priv_directory *there, int d, int runs,
                                             redist_priv_axis_peers *p) {
+  const redist_axis *other = &there->layout->dim[d].axis;
   redist_priv_pattern pattern;
   int code;
-  if (redist_priv_is_swept(x, other)) return redist_priv_sweep_peers(x, coord, own, other, runs, p);
+  if (redist_priv_is_swept(x, other))
+    return redist_priv_sweep_peers(x, coord, own, there, d, runs, p);
   code = redist_priv_pattern_of(x, coord, REDIST_PRIV_ALL_IMAGES, &pattern);
   if (code == REDIST_OK) code = redist_priv_peers(&pattern, other, &p->coord, &p->peers);
   redist_priv_pattern_free(&pattern);
@@ -4713,7 +4729,7 @@ REDIST_PRIV_COLD int redist_priv_drop_corners(redist_priv_place_peers *n) {
    without the runs that it shares with them. except: the boxes of this rank may be left out; or -1.
    REDIST_ERR_MEMORY; free with redist_priv_place_peers_free even on failure. */
 REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coords, int own,
-                                       const redist_priv_directory *other, int runs, int except,
+                                       redist_priv_directory *other, int runs, int except,
                                        redist_priv_place_peers *n) {
   int d, side, code = REDIST_OK;
   memset(n, 0, sizeof *n);
@@ -4734,7 +4750,7 @@ REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coo
       p->images *= redist_priv_image_kind_at(p->kind[side])->n;
     }
     if (!n->boxes)
-      code = redist_priv_find_axis_peers(x, coords[d], own, y, runs, p);
+      code = redist_priv_find_axis_peers(x, coords[d], own, other, d, runs, p);
     else if (runs)
       code = redist_priv_meet_peers(x, coords[d], own, y, p);
     n->messages *= n->boxes ? 1 : p->peers;
@@ -6445,7 +6461,7 @@ REDIST_PRIV_APART void redist_priv_copy_alike(const redist_priv_pool *pool,
 
 /* Iterates over the messages of one place, and over the pairs of places that exchange them. */
 typedef struct {
-  const redist_priv_directory *side[2];
+  redist_priv_directory *side[2];
   int all;     /* all holders of the source contribute, rather than one replica */
   int grid[2]; /* places of one replica */
   const redist_priv_place_peers *n; /* of the current place */
@@ -6456,9 +6472,8 @@ typedef struct {
   int place[2], rank[2];
 } redist_priv_pairs;
 
-REDIST_PRIV_COLD redist_priv_pairs redist_priv_pairs_between(const redist_priv_directory *from,
-                                                             const redist_priv_directory *to,
-                                                             int all) {
+REDIST_PRIV_COLD redist_priv_pairs redist_priv_pairs_between(redist_priv_directory *from,
+                                                             redist_priv_directory *to, int all) {
   redist_priv_pairs p;
   memset(&p, 0, sizeof p);
   p.all = all || from->layout->copies == 1;
@@ -6911,7 +6926,7 @@ REDIST_PRIV_COLD int64_t redist_priv_sent_between(redist_priv_pairs *pairs, int 
 
 /* The elements that a place sends to all places of a rank; -1 without memory. */
 REDIST_PRIV_COLD int64_t redist_priv_sent_to(redist_priv_pairs *pairs, int place, int rank) {
-  const redist_priv_directory *to = pairs->side[REDIST_PRIV_TO];
+  redist_priv_directory *to = pairs->side[REDIST_PRIV_TO];
   const redist_layout *from = pairs->side[REDIST_PRIV_FROM]->layout;
   const int first = redist_priv_place_after(to, rank, -1);
   redist_priv_place_peers n;

@@ -2444,7 +2444,7 @@ REDIST_PRIV_COLD int redist_priv_open_side(redist_plan *p, int own) {
   int64_t k;
   int i, code = REDIST_OK;
   for (i = 0; i < p->parts && code == REDIST_OK; i++) {
-    const redist_priv_part *part = &p->part[i];
+    redist_priv_part *part = &p->part[i];
     const int arrays = p->parts > 1 ? 1 : p->arrays;
     s->owned += part->half[own].owned;
     s->array_bytes += part->half[own].array_bytes * arrays;
@@ -8228,7 +8228,7 @@ REDIST_PRIV_COLD int redist_priv_add_spans(redist_priv_spans *list, const redist
 /* Adds the spans of a place, whose only message goes to the file. */
 REDIST_PRIV_COLD int redist_priv_add_place(redist_priv_spans *list, const redist_layout *from,
                                            const redist_priv_held_place *held,
-                                           const redist_priv_directory *file) {
+                                           redist_priv_directory *file) {
   redist_priv_place_peers n;
   redist_priv_message m;
   redist_priv_storage storage;
