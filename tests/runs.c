@@ -2,10 +2,11 @@
    MIT licence, see LICENSE. */
 #include <stdlib.h>
 
-static size_t largest_block;
+static size_t largest_block, all_blocks; /* bytes */
 
 static void *watched_malloc(size_t bytes) {
   largest_block = bytes > largest_block ? bytes : largest_block;
+  all_blocks += bytes;
   return malloc(bytes);
 }
 
@@ -189,6 +190,30 @@ static void check_disguised(test_random *r, int number) {
   redist_priv_close_pair(sorted);
 }
 
+/* The memory for many coordinates is in proportion to what they share: finding the peers of each of
+   4,000 with room for 4,000 would take 64 MB. */
+static void check_many(const char *name, const redist_layout *from, const redist_layout *to) {
+  redist_traffic traffic;
+  int code;
+  all_blocks = 0;
+  code = redist_traffic_between(from, to, 0, &traffic);
+  test_case(code == REDIST_OK && all_blocks < 5000 * (size_t)redist_layout_places(from),
+            "%s: code %d, %ld bytes", name, code, (long)all_blocks);
+}
+
+static void check_scattered(void) {
+  enum { PLACES = 4000, INDICES = 4 * PLACES };
+  static int owner[INDICES];
+  redist_layout blocks = redist_layout_1d(redist_block(INDICES, PLACES)), owners, merged;
+  int i;
+  for (i = 0; i < INDICES; i++) owner[i] = (int)((int64_t)i * 7919 % PLACES);
+  owners = redist_layout_1d(redist_owners(INDICES, owner, PLACES));
+  merged = redist_merged(redist_layout_2d(redist_block(200, 50), redist_block(80, 80)), 0);
+  check_many("owners to blocks", &owners, &blocks);
+  check_many("blocks to owners", &blocks, &owners);
+  check_many("merged axes to blocks", &merged, &blocks);
+}
+
 int main(int argc, char **argv) {
   const int disguised = argc > 1 ? atoi(argv[1]) : 2000;
   const int64_t large = INT64_C(1) << 60;
@@ -208,5 +233,6 @@ int main(int argc, char **argv) {
               redist_block_cyclic(large, 5, 9), 4);
   check_short("CYCLIC(1) to balanced, 2^60", redist_cyclic(large, 3), redist_balanced(large, 1000),
               4);
+  check_scattered();
   return test_report("runs");
 }
