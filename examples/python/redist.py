@@ -30,7 +30,10 @@ def _check(code, sentence):
     if code != Code.OK:
         error = Error(sentence)
         error.code = Code(code)
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # and the cycle with its traceback, which would keep the callers' arrays
 
 def _handle(of):
     return _Handle.from_address(MPI._addressof(of))
@@ -174,6 +177,8 @@ def _part(source, destination, dtype, combine):
     return _Part(source.encode(), destination.encode(), _handle(known), 0 if dtype.hasobject else dtype.itemsize,
                  None if axpby or combine is None else MPI._addressof(combine), axpby)
 
+_started = set()  # plans that MPI may write to the arrays of, even if their users drop them
+
 class Plan(_Collective):
     """An exchange, planned once: plan(a, b), or plan.start(a, b) and plan.wait(); plan(a) in place.
     Lists of layouts are parts: arrays of different layouts, and types if dtype is a list. Then, and with arrays=n,
@@ -236,8 +241,13 @@ class Plan(_Collective):
 
     def _check(self, code):
         if code:
-            self._kept = self._kept if code in (Code.BUSY, Code.MPI) else None  # may be in use
+            if code not in (Code.BUSY, Code.MPI):  # then they may be in use
+                self._release()
             _check(code, _lib.redist_plan_message(self._plan).decode())
+
+    def _release(self):
+        self._kept = None
+        _started.discard(self)
 
     def __call__(self, source, destination=...):
         self._run(_lib.redist_execute_many, source, destination)
@@ -245,16 +255,18 @@ class Plan(_Collective):
 
     def start(self, source, destination=...):
         self._run(_lib.redist_start_many, source, destination)
+        _started.add(self)
 
     def wait(self):
         self._check(_lib.redist_wait(self._plan))
-        self._kept = None
+        self._release()
 
     def test(self):
         """Progresses what is started, and tells whether it is complete."""
         done = c_int()
         self._check(_lib.redist_test(self._plan, byref(done)))
-        self._kept = None if done else self._kept
+        if done:
+            self._release()
         return bool(done)
 
     def free(self):

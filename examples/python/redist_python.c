@@ -64,21 +64,35 @@ static int read_layout(const char *text, redist_layout *layout, void **lists, ch
                         : redist_layout_parse(text, layout, *lists, bytes, message, size);
 }
 
+/* Whether an axis of the view has a halo, or of a reshaped layout any axis has. */
+static int has_halo(const redist_layout *layout, int axis) {
+  const int reshaped = redist_priv_is_reshaped(layout);
+  int d, halo = 0;
+  for (d = 0; d < layout->ndim; d++)
+    halo |= (reshaped || d == axis) && layout->dim[d].low + layout->dim[d].high > 0;
+  return halo;
+}
+
 int redist_python_layout(const char *text, int64_t view, int64_t axis, int64_t start, int64_t count,
                          int64_t step, char *result, size_t size) {
   redist_layout layout;
   void *lists;
+  int64_t length = 0;
   int code = read_layout(text, &layout, &lists, result, size);
   if (code == REDIST_OK) {
     if (view == TRANSPOSED) layout = redist_transposed(layout);
     if (view == SECTION) layout = redist_section(layout, (int)axis, start, count, step);
-    if (view == GHOSTS && layout.dim[axis].low + layout.dim[axis].high > 0)
+    if (view == GHOSTS && has_halo(&layout, (int)axis))
       layout = redist_with_ghosts(layout, (int)axis, (redist_edge)start);
     if (view == FACES) layout = redist_without_corners(layout);
     code = redist_layout_explain(&layout, result, size);
   }
-  if (code == REDIST_OK && redist_layout_format(&layout, result, size) >= (int64_t)size)
-    code = REDIST_ERR_MEMORY;
+  if (code == REDIST_OK) length = redist_layout_format(&layout, result, size);
+  if (length >= (int64_t)size) code = REDIST_ERR_MEMORY;
+  if (length < 0) {
+    code = REDIST_ERR_LAYOUT;
+    snprintf(result, size, "a reshaped layout has no such view: take views before reshaping");
+  }
   free(lists);
   return code;
 }

@@ -1,8 +1,10 @@
 """The Python module against numpy: layouts, plans, arenas, and every kind of mistake. MIT licence, see LICENSE.
 On any number of ranks; the last line counts."""
 import array
+import gc
 import pickle
 import sys
+import weakref
 
 import numpy
 from mpi4py import MPI
@@ -148,6 +150,10 @@ def test_views():
     check(Layout((0, M))[::-1, 9::-9] == Layout((0, M))[:, 9::-9], "nothing, flipped")
     check(rows.reshape((N * M,)).empty(rank).shape == (rows.empty(rank).size,), "the array of a reshaped layout is flat")
     check(fails(Code.SHAPE, "so many", rows.reshape, N, M + 1), "a shape of another size")
+    flat, halo = rows.reshape(N * M), Layout("8x6: block@2 halo(1), *; reshaped 8x2x3")
+    for what, call in {"section": lambda: flat[::2], "flip": lambda: flat[::-1], "ghosts": halo.with_ghosts}.items():
+        check(fails(Code.LAYOUT, "", call), f"a {what} of a reshaped layout")
+    check(fails(Code.LAYOUT, "take views before reshaping", lambda: rows.reshape(N, 2, M // 2).T), "its transpose")
     check(rows.T.T == rows and rows[:] == rows and rows[::-1][::-1] == rows, "views that undo each other")
     check(fails(IndexError, "up to 2 slices", rows.__getitem__, (slice(1), slice(1), slice(1))), "three slices")
     check(fails(IndexError, "up to 2 slices", rows.__getitem__, 3), "an index")
@@ -421,6 +427,8 @@ def test_arenas():
         z = arena.empty((2, 3), "c8")
         z[...] = 1j
         check(z.shape == (2, 3) and z.dtype == "c8" and not (y == 1j).any(), "an array of an arena")
+        with Plan(rows, columns, arena=arena) as plan:
+            check(fails(Code.ARGUMENT, "NULL", plan, x, None), "no destination")
         del x, y, z
     if rank == p - 1:
         kept = None
@@ -435,6 +443,20 @@ def test_arenas():
     arena.free()
     check(fails(Code.ARGUMENT, "the plan is NULL", plan, a, b), "an arena frees its plans")
     check(fails(Code.MEMORY, "1152921504606846976 bytes", Arena, 1 << 60), "an arena of 2^60 bytes")
+
+
+def test_dropped():
+    rows, columns, a, b, _ = rows_to_columns()
+    plan = Plan(rows, columns)
+    written = weakref.ref(b)
+    plan.start(a, b)
+    del plan, a, b
+    gc.collect()
+    check(written() is not None, "a started plan keeps its arrays")
+    for plan in list(redist._started):
+        plan.wait()
+        plan.free()
+    check(written() is None and not redist._started, "a complete one does not")
 
 
 # ---- mistakes ----
