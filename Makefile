@@ -184,7 +184,7 @@ install:
 	    cp -R '$(BUILD)/reference/html' '$(share)'; }
 	@printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' 'fortrandir=$${prefix}/share/redist/fortran' '' \
 	    'Name: redist' 'Description: Moves distributed arrays between layouts, with MPI' 'Version: $(VERSION)' \
-	    'Cflags: -I$${includedir}' >'$(installed)/share/pkgconfig/redist.pc'
+	    'Cflags: -I"$${includedir}"' >'$(installed)/share/pkgconfig/redist.pc'
 
 uninstall:
 	rm -rf '$(share)' '$(manuals)'/redist[._]*.3 '$(manuals)'/REDIST_*.3

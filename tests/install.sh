@@ -213,6 +213,10 @@ check 'the library for Python by hand' $MPICC -std=c99 -shared -fPIC -I"$work/pl
     -o "$work/redist_python.so" "$work/place/share/redist/python/redist_python.c"
 if have pkg-config; then
     check 'the flags of redist.pc' test "$(flags --cflags | sed 's/ *$//')" = "-I$work/place/include"
+    check 'make install with a space' make_here install PREFIX="$work/a place"
+    check 'the flags of redist.pc with a space' test \
+        "$(PKG_CONFIG_PATH="$work/a place/share/pkgconfig" pkg-config --cflags redist | sed 's/ *$//')" = \
+        "-I$(echo "$work/a place/include" | sed 's/ /\\ /g')"
     check 'the version of redist.pc' test "$(flags --modversion)" = "$(version_in_header)"
     check 'the Fortran sources of redist.pc' test "$(flags --variable=fortrandir)" = "$work/place/share/redist/fortran"
 else
