@@ -10,6 +10,7 @@ redist.h and redist_plan.h say what layouts, plans, arenas and options are. The 
 this file, where `make python` puts it, or where $REDIST_LIBRARY says. MIT licence, see LICENSE.
 """
 import contextlib
+import operator
 import os
 import weakref
 from ctypes import (CDLL, Structure, addressof, byref, c_char, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p,
@@ -93,7 +94,7 @@ class Layout(str):
         return super().__new__(cls, result.value.decode())
 
     def _local(self, rank):
-        local = _Local()
+        local, rank = _Local(), min(operator.index(rank), 2 ** 31 - 1)
         _check(_lib.redist_python_local_of(self.encode(), rank, byref(local)), "no memory for a layout")
         return local
 
