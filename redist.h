@@ -2604,11 +2604,11 @@ REDIST_API int redist_layout_places(const redist_layout *layout) {
    Axis d of the base became axis[d]: alone, or joined to others. Its coordinate counts weight[d]
    times in the joined one, and its local positions unit[d] times; the base's axes are decoded in
    this order, from large units to small ones. folded[d]: they continue those of the next, of which
-   they count as part; so it is only where no length is allocated, which other ranks may have. */
+   they count as part: unless this rank gives that an allocated length, as others may not. */
 typedef struct redist_priv_joined {
   redist_layout base;
   redist_priv_view view;
-  int padded; /* an allocated length is given */
+  int padded; /* for that reason an axis is not folded: others number positions differently */
   int axis[REDIST_MAX_DIMS], weight[REDIST_MAX_DIMS];
   int order[REDIST_MAX_DIMS], folded[REDIST_MAX_DIMS];
   int64_t unit[REDIST_MAX_DIMS];
@@ -3676,8 +3676,8 @@ REDIST_PRIV_COLD int redist_priv_find_slot(redist_priv_sink *sink, int coord, in
   if (sink->slot == NULL) *slot = coord == sink->only ? 0 : -1;
   if (sink->slot == NULL) return REDIST_OK;
   if (sink->slot[coord] < 0) {
-    sink->slot[coord] = (int)sink->met.n;
     code = REDIST_PRIV_APPEND(sink->met.coord, sink->met.n, sink->met.room, coord);
+    if (code == REDIST_OK) sink->slot[coord] = (int)sink->met.n - 1;
     memset(&none, 0, sizeof none);
     for (image = 0; image < sink->images && code == REDIST_OK; image++)
       code = REDIST_PRIV_APPEND(sink->runs, sink->n, sink->room, none);
@@ -3995,20 +3995,19 @@ REDIST_PRIV_COLD int redist_priv_number_positions(redist_priv_joined *j,
   redist_priv_slow_to_fast(base, base->memory_order, j->order);
   for (g = 0; g < REDIST_MAX_DIMS; g++) reach[g] = 1;
   for (k = base->ndim - 1; k >= 0; k--) {
-    const int d = j->order[k];
+    const int d = j->order[k], axis = j->axis[d];
     const redist_axis *x = &base->dim[d].axis;
-    g = j->axis[d];
-    j->folded[d] = redist_priv_alone(&j->view, &group[g]) < 0 && last == g &&
-                   faster->axis.procs == 1 && faster->low == 0 && faster->high == 0 &&
-                   faster->allocated <= 0 && !redist_priv_is_scattered(&faster->axis);
-    j->unit[d] = j->folded[d] ? unit * faster->axis.extent : reach[g];
+    const int joined = redist_priv_alone(&j->view, &group[axis]) < 0;
+    const int folds = joined && last == axis && faster->axis.procs == 1 && faster->low == 0 &&
+                      faster->high == 0 && !redist_priv_is_scattered(&faster->axis);
+    j->folded[d] = folds && faster->allocated <= 0;
+    j->padded |= folds && faster->allocated > 0;
+    j->unit[d] = j->folded[d] ? unit * faster->axis.extent : reach[axis];
     unit = j->unit[d] = redist_priv_max(j->unit[d], 1); /* 0: there are no elements */
-    j->padded |= base->dim[d].allocated > 0;
-    reach[g] = redist_priv_multiply(4, redist_priv_largest(x) + 1, REDIST_PRIV_MAX_ELEMENTS);
-    reach[g] = redist_priv_multiply(j->unit[d], reach[g], REDIST_PRIV_MAX_ELEMENTS);
-    if (redist_priv_alone(&j->view, &group[g]) < 0 && reach[g] >= REDIST_PRIV_MAX_ELEMENTS)
-      return REDIST_ERR_OVERFLOW;
-    last = g;
+    reach[axis] = redist_priv_multiply(4, redist_priv_largest(x) + 1, REDIST_PRIV_MAX_ELEMENTS);
+    reach[axis] = redist_priv_multiply(j->unit[d], reach[axis], REDIST_PRIV_MAX_ELEMENTS);
+    if (joined && reach[axis] >= REDIST_PRIV_MAX_ELEMENTS) return REDIST_ERR_OVERFLOW;
+    last = axis;
     faster = &base->dim[d];
   }
   return REDIST_OK;

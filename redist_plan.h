@@ -262,8 +262,10 @@ typedef enum {
   REDIST_AUTO = 0, /* chosen by the library: the fastest as predicted, or as measured */
   /* packed, one MPI_Alltoallv: networks on which it is faster than messages */
   REDIST_ALLTOALLV,
-  /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; for
-     1-byte elements, which Open MPI gets wrong, replaced there by REDIST_POINT_TO_POINT */
+  /* derived datatypes, no staging memory: long runs (128 doubles and more), scarce memory; replaced
+     by another where they do not convert (options.wire), where one rank cannot know how another's
+     array is stored (merged axes with redist_with_allocated on some rank), and for 1-byte elements
+     with Open MPI, which gets them wrong */
   REDIST_ALLTOALLW,
   /* packed, persistent messages, only to ranks that share elements; if contiguous, not packed */
   REDIST_POINT_TO_POINT,
@@ -732,7 +734,8 @@ typedef struct {
   int64_t own_comm;       /* the arena's communicator cannot be used */
   /* agreed on, as allocated lengths may differ but both ends of a message lay out its ring */
   int64_t overwrites;
-  int64_t padded; /* joined axes have allocated lengths: no rank knows another's positions */
+  /* joined axes have allocated lengths, by which a rank numbers its own and others' positions */
+  int64_t padded;
 } redist_priv_facts;
 
 /* Agrees on the error of the lowest failing rank and on the maxima of values[n]. Collective.
@@ -6558,10 +6561,11 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(const redist_plan *p, MPI_Comm co
   }
 }
 
-/* Whether a method is correct with this plan and MPI library: datatypes do not convert; in Open MPI
-   4.1.4, strided ones of single bytes overwrite other elements. */
+/* Whether a method is correct with this plan and MPI library: datatypes do not convert, and list
+   elements in an order by positions; in Open MPI 4.1.4, strided ones of single bytes overwrite
+   other elements. */
 REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method method) {
-  int k, sound = p->options.wire == REDIST_WIRE_EXACT;
+  int k, sound = p->options.wire == REDIST_WIRE_EXACT && !p->agreed.padded;
 #if defined OPEN_MPI
   for (k = 0; k < p->parts; k++) sound &= p->part[k].element_bytes != 1;
 #else

@@ -655,6 +655,38 @@ static void check_lists_in_place(void) {
     }
 }
 
+/* ---- allocated lengths of one rank ---- */
+
+/* Merged axes, of which rank 0, which only receives, stores one longer than the sender. */
+static int moves_merged(redist_method method) {
+  static const int last[1] = {1}, ranks[3] = {0, 1, 0};
+  const redist_layout to = redist_on_ranks(redist_layout_1d(redist_cyclic(24, 3)), ranks);
+  redist_layout from = redist_layout_2d(redist_whole(3), redist_whole(8));
+  redist_options options;
+  redist_plan *plan = NULL;
+  double a[24] = {0}, b[24] = {0};
+  int64_t i;
+  int good;
+  if (test_rank() == 0) from = redist_with_allocated(from, 1, 9);
+  from = redist_merged(redist_on_ranks(from, last), 0);
+  memset(&options, 0, sizeof options);
+  options.method = method;
+  for (i = 0; i < 24 && test_rank() == 1; i++) a[redist_layout_offset(&from, &i)] = (double)i;
+  good = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan) == REDIST_OK &&
+         redist_execute(plan, a, b) == REDIST_OK;
+  for (i = 0; i < 24; i++)
+    if (redist_layout_owner(&to, &i) == test_rank())
+      good = good && b[redist_layout_offset(&to, &i)] == (double)i;
+  return redist_plan_free(&plan) == REDIST_OK && good;
+}
+
+static void check_merged(void) {
+  int m;
+  for (m = 0; m < METHODS && test_size() > 1; m++)
+    test_case_all(moves_merged(methods[m].method), "merged axes, stored longer on rank 0, %s",
+                  methods[m].name);
+}
+
 /* ---- large messages ---- */
 
 static void check_pieces(int limit) {
@@ -790,6 +822,7 @@ int main(int count, char **arguments) {
   check_communicators();
   check_in_place();
   check_lists_in_place();
+  check_merged();
   check_pieces(1000);
   check_pieces(100);
   check_pieces(7);
