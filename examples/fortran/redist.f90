@@ -597,6 +597,9 @@ module redist
         integer(c_size_t) function c_element_bytes(array) bind(c, name='redist_f_element_bytes')
             import; type(*), dimension(..), intent(in) :: array
         end function
+        integer(c_int) function c_describes() bind(c, name='redist_f_describes')
+            import
+        end function
         integer(c_int) function c_is_contiguous(array) bind(c, name='redist_f_is_contiguous')
             import; type(*), dimension(..), intent(in) :: array
         end function
@@ -976,8 +979,11 @@ contains
         type(*), dimension(..), intent(in), target, asynchronous :: array
         type(c_ptr) :: address
         address = c_null_ptr
-        if (c_is_contiguous(array) == 0) return
-        if (is_contiguous(array)) address = c_loc(array)
+        if (.not. is_contiguous(array)) return
+        if (c_describes() /= 0) then ! gfortran says so of z%re
+            if (c_is_contiguous(array) == 0) return
+        end if
+        address = c_loc(array)
     end function
 
     subroutine start_between(plan, from, to, ierr)

@@ -89,9 +89,12 @@ typedef struct {
 size_t redist_f_element_bytes(const redist_f_descriptor *array);
 size_t redist_f_element_bytes(const redist_f_descriptor *array) { return array->element_bytes; }
 
-/* Whether an array has no gaps. gfortran's own is_contiguous takes z%re for contiguous where z is.
-   Without gfortran's header, by which its elements' distances are known, it has the only word. */
+/* Whether an array has no gaps, which gfortran's own is_contiguous says of z%re, too; unknown for
+   arrays of class(*), whose elements may be longer than they are described. Not asked without the
+   header that describes arrays, or with gfortran 11, which aborts where it describes some. */
+int redist_f_describes(void);
 #ifdef REDIST_F_DESCRIBES
+int redist_f_describes(void) { return 1; }
 int redist_f_is_contiguous(const CFI_cdesc_t *array);
 int redist_f_is_contiguous(const CFI_cdesc_t *array) {
   CFI_index_t bytes = (CFI_index_t)array->elem_len;
@@ -100,9 +103,11 @@ int redist_f_is_contiguous(const CFI_cdesc_t *array) {
     gaps |= array->dim[d].extent > 1 && array->dim[d].sm != bytes;
     bytes *= array->dim[d].extent;
   }
-  return !gaps || bytes == 0;
+  return !gaps || bytes == 0 || array->type == CFI_type_struct || array->type == CFI_type_cptr ||
+         array->type == CFI_type_other;
 }
 #else
+int redist_f_describes(void) { return 0; }
 int redist_f_is_contiguous(const redist_f_descriptor *array);
 int redist_f_is_contiguous(const redist_f_descriptor *array) { return array != NULL; }
 #endif

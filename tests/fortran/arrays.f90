@@ -18,6 +18,11 @@ contains
         part => numbers%re
     end subroutine
 
+    logical function has_address(array)
+        class(*), target, intent(in) :: array(:)
+        has_address = c_associated(redist_array(array))
+    end function
+
     subroutine check(ok, what)
         logical, intent(in) :: ok
         character(*), intent(in) :: what
@@ -223,6 +228,9 @@ contains
         call check(.not. c_associated(redist_array(part)), 'real parts have gaps')
         call point_to_real_part(numbers(2:2), part)
         call check(c_associated(redist_array(part)), 'one real part has none')
+        call check(has_address([1.0, 2.0]), 'class(*) of real')
+        call check(has_address(['abc', 'def']), 'class(*) of characters')
+        call check(.not. has_address(numbers(::2)), 'class(*) with gaps')
         call point_to_real_part(numbers(2:1), part)
         call check(c_associated(redist_array(numbers(2:1))) .eqv. c_associated(redist_array(part)), 'no real part')
     end subroutine
