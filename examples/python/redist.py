@@ -94,7 +94,7 @@ class Layout(str):
         return super().__new__(cls, result.value.decode())
 
     def _local(self, rank):
-        local, rank = _Local(), min(operator.index(rank), 2 ** 31 - 1)
+        local, rank = _Local(), max(-1, min(operator.index(rank), 2 ** 31 - 1))
         _check(_lib.redist_python_local_of(self.encode(), rank, byref(local)), "no memory for a layout")
         return local
 
@@ -272,3 +272,4 @@ class Plan(_Collective):
 
     def free(self):
         self._check(_lib.redist_plan_free(byref(self._plan)))
+        self._release()

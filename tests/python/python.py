@@ -108,7 +108,7 @@ def test_slices():
     check(rank > 0 or fails(ValueError, "is not a slice", several.global_slice, rank), "a slice of four places")
     check(several.local_shape(rank) == ((N * M,) if rank == 0 else (0, 0)), "local_shape of four places")
     check(several.local_shape(numpy.int64(rank)) == several.local_shape(rank), "a rank by numpy")
-    check(several.local_shape(1 << 32) == (0, 0), "a rank beyond all")
+    check(several.local_shape(1 << 32) == several.local_shape(-1 << 32) == (0, 0), "ranks beyond all")
     view = Layout((N, M), grid=(p, 1), axes=["cyclic", "*"])[::-1, 2:7]
     flipped = WHOLE[::-1, 2:7]
     check((flipped[view.global_slice(rank)] == flipped[(N - 1 - rank) % p::p]).all(), "a flipped slice")
