@@ -238,8 +238,8 @@ C
     $after}
     redist_plan_free(&plan);
     MPI_Allreduce(&bad, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0) fprintf(stderr, "$1: %d wrong\\n", all);
     free(a), free(b);
+    if (rank == 0) fprintf(stderr, "$1: %d wrong\\n", all);
     bad = 0;
 }
 C
