@@ -3546,12 +3546,12 @@ REDIST_PRIV int redist_priv_meet(const redist_priv_pattern *from, const redist_p
    a sweep along the view, as segments, and these are searched for repetitions. */
 
 /* Whether two segments, neither the last, have one length and lie at one distance from the next. */
-REDIST_PRIV int redist_priv_is_alike(const redist_priv_runs *list, int64_t a, int64_t b) {
+REDIST_PRIV int redist_priv_is_uniform(const redist_priv_runs *list, int64_t a, int64_t b) {
   const redist_priv_segment *x = &list->segment[a], *y = &list->segment[b];
-  int side, alike = x->stride[0] == y->stride[0] && x->stride[1] == y->stride[1];
+  int side, uniform = x->stride[0] == y->stride[0] && x->stride[1] == y->stride[1];
   for (side = 0; side < REDIST_PRIV_SIDES; side++)
-    alike &= x[1].at[side] - x->at[side] == y[1].at[side] - y->at[side];
-  return alike;
+    uniform &= x[1].at[side] - x->at[side] == y[1].at[side] - y->at[side];
+  return uniform;
 }
 
 /* Whether two segments have one length and one stride. */
@@ -3582,14 +3582,14 @@ REDIST_PRIV_COLD int64_t redist_priv_repeated(const redist_priv_runs *list, int6
   *times = 1;
   if (border == NULL) return -1;
   for (k = 0; k < n; k++) {
-    while (length > 0 && !redist_priv_is_alike(list, first + length, first + k))
+    while (length > 0 && !redist_priv_is_uniform(list, first + length, first + k))
       length = border[length - 1];
-    length += k > 0 && redist_priv_is_alike(list, first + length, first + k);
+    length += k > 0 && redist_priv_is_uniform(list, first + length, first + k);
     border[k] = length;
   }
   REDIST_FREE(border);
   apart = n - length;
-  while (k < all && redist_priv_is_alike(list, first + k, first + k - apart)) k++;
+  while (k < all && redist_priv_is_uniform(list, first + k, first + k - apart)) k++;
   if (n < 1 || k < all) return apart;
   k = first + all;
   *times = (all + redist_priv_is_equal(list, k - apart, k)) / apart;
@@ -6417,17 +6417,17 @@ REDIST_PRIV_FAST char *redist_priv_base_of(redist_priv_base base, const redist_p
 }
 
 /* How many of n copies, from c on, are short and have one and the same step, which copies units. */
-REDIST_PRIV_FAST int64_t redist_priv_alike(const redist_priv_pool *pool,
-                                           const redist_priv_program *c, int64_t n) {
+REDIST_PRIV_FAST int64_t redist_priv_uniform_copies(const redist_priv_pool *pool,
+                                                    const redist_priv_program *c, int64_t n) {
   const redist_priv_step *s = pool->step + c->first;
-  int64_t alike = 1;
+  int64_t uniform = 1;
   if (c->steps != 1 || c->bytes > REDIST_PRIV_ROW || s->kind != REDIST_PRIV_UNITS || s->loops > 0)
     return 1;
-  while (alike < n && c[alike].first == c->first) alike++;
-  return alike;
+  while (uniform < n && c[uniform].first == c->first) uniform++;
+  return uniform;
 }
 
-#define REDIST_PRIV_COPY_ALIKE(copy, unit)                             \
+#define REDIST_PRIV_COPY_UNIFORM(copy, unit)                           \
   for (; n > 0; n--, c++) {                                            \
     const char *at = redist_priv_base_of(from, c) + c->from + s->from; \
     char *there = redist_priv_base_of(to, c) + c->to + s->to;          \
@@ -6439,16 +6439,16 @@ REDIST_PRIV_FAST int64_t redist_priv_alike(const redist_priv_pool *pool,
   break;
 
 /* Copies such copies: calls and tables would take longer than their bytes. */
-REDIST_PRIV_APART void redist_priv_copy_alike(const redist_priv_pool *pool,
-                                              const redist_priv_program *c, int64_t n,
-                                              redist_priv_base from, redist_priv_base to) {
+REDIST_PRIV_APART void redist_priv_copy_uniform(const redist_priv_pool *pool,
+                                                const redist_priv_program *c, int64_t n,
+                                                redist_priv_base from, redist_priv_base to) {
   const redist_priv_step step = pool->step[c->first], *s = &step; /* a copy: no store changes it */
   int64_t i, j;
   REDIST_COPIED(n * c->bytes);
   switch (s->unit) {
-  case 4: REDIST_PRIV_COPY_ALIKE(memcpy, 4)
-  case 8: REDIST_PRIV_COPY_ALIKE(memcpy, 8)
-  default: REDIST_PRIV_COPY_ALIKE(redist_priv_copy_row, s->unit)
+  case 4: REDIST_PRIV_COPY_UNIFORM(memcpy, 4)
+  case 8: REDIST_PRIV_COPY_UNIFORM(memcpy, 8)
+  default: REDIST_PRIV_COPY_UNIFORM(redist_priv_copy_row, s->unit)
   }
 }
 

@@ -734,7 +734,7 @@ typedef struct {
   int64_t own_comm;       /* the arena's communicator cannot be used */
   /* agreed on, as allocated lengths may differ but both ends of a message lay out its ring */
   int64_t overwrites;
-  /* joined axes have allocated lengths, by which a rank numbers its own and others' positions */
+  /* allocated lengths keep joined axes from being folded: ranks may number positions differently */
   int64_t padded;
 } redist_priv_facts;
 
@@ -2557,11 +2557,11 @@ REDIST_PRIV void *redist_priv_memory(const redist_plan *p, int own) {
 REDIST_PRIV void redist_priv_run_copies(const redist_plan *p, const redist_priv_program *c,
                                         int64_t n, enum redist_priv_stores store,
                                         redist_priv_base from, redist_priv_base to) {
-  int64_t alike;
-  for (; n > 0; n -= alike, c += alike) {
-    alike = redist_priv_alike(&p->pool, c, n);
-    if (alike > 1)
-      redist_priv_copy_alike(&p->pool, c, alike, from, to);
+  int64_t uniform;
+  for (; n > 0; n -= uniform, c += uniform) {
+    uniform = redist_priv_uniform_copies(&p->pool, c, n);
+    if (uniform > 1)
+      redist_priv_copy_uniform(&p->pool, c, uniform, from, to);
     else
       redist_priv_copy(&p->pool, c, &redist_priv_part_of(p, c->array)->store[store],
                        redist_priv_base_of(from, c), redist_priv_base_of(to, c));
@@ -5126,7 +5126,7 @@ REDIST_PRIV_COLD int redist_priv_same_message(const redist_priv_section *x,
 REDIST_PRIV_COLD int64_t redist_priv_list_sections(const redist_plan *p, redist_priv_carriers *c) {
   const redist_priv_nodes *n = p->nodes;
   const int here = n->node[p->rank];
-  int64_t k, alike = 0, most = 0;
+  int64_t k, carried = 0, most = 0;
   for (k = 0; k < p->peers; k++) {
     const redist_priv_peer *peer = &p->peer[k];
     redist_priv_section s;
@@ -5144,8 +5144,8 @@ REDIST_PRIV_COLD int64_t redist_priv_list_sections(const redist_plan *p, redist_
   }
   qsort(c->section, (size_t)c->sections, sizeof *c->section, redist_priv_compare_sections);
   for (k = 0; k < c->sections; k++) {
-    alike = k > 0 && c->section[k].carrier == c->section[k - 1].carrier ? alike + 1 : 1;
-    most = redist_priv_max(most, alike);
+    carried = k > 0 && c->section[k].carrier == c->section[k - 1].carrier ? carried + 1 : 1;
+    most = redist_priv_max(most, carried);
   }
   return most;
 }
@@ -6561,9 +6561,9 @@ REDIST_PRIV_COLD void redist_priv_gather_facts(const redist_plan *p, MPI_Comm co
   }
 }
 
-/* Whether a method is correct with this plan and MPI library: datatypes do not convert, and list
-   elements in an order by positions; in Open MPI 4.1.4, strided ones of single bytes overwrite
-   other elements. */
+/* Whether a method is correct with this plan and MPI library: datatypes do not convert, and both
+   ends of a message must order their elements by the same numbering of positions; in Open MPI
+   4.1.4, strided ones of single bytes overwrite other elements. */
 REDIST_PRIV_COLD int redist_priv_is_sound(const redist_plan *p, redist_method method) {
   int k, sound = p->options.wire == REDIST_WIRE_EXACT && !p->agreed.padded;
 #if defined OPEN_MPI

@@ -26,7 +26,7 @@ static int fail(const settings *s, const char *what, const char *why) {
   return 1;
 }
 
-/* Redistributes once: all ranks succeed or fail alike. */
+/* Redistributes once: all ranks succeed, or all fail. */
 static int move(const settings *s, const redist_layout *from, const double *a,
                 const redist_layout *to, double *b) {
   char message[256] = "";

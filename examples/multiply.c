@@ -4,7 +4,7 @@
 
    The program times ScaLAPACK's pdgemm on every process grid of the ranks, and redist between every
    two grids. To use another grid, both operands are moved there and the product is moved back;
-   redist_advise tells whether that pays. Then come the other operations of the thesis: reshaping
+   redist_advise predicts whether that pays. Then come the other operations of the thesis: reshaping
    the grid, transposing, both together, rotating. Each is one plan; only the view differs. */
 #include <math.h>
 #include <mpi.h>

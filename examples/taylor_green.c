@@ -15,7 +15,7 @@
    - Three arrays in one message to each peer (options.arrays), in an arena (memory of the node).
    - Dealiasing: modes that are cut off need not be sent. A section of a layout shows only the kept
      ones: 2/3 of all numbers are sent from the first pencil to the second, 4/9 to the third.
-   - Numbers travel as float, if asked (options.wire), and are rounded alike on any ranks.
+   - Numbers travel as float, if asked (options.wire), and are rounded the same on any ranks.
    - Files: a checkpoint holds modes in the order x, y, z and does not depend on the ranks. It is
      written and read with datatypes of the pencils' layout, and any number of ranks can continue
      from it.

@@ -203,7 +203,7 @@ class Plan(_Collective):
                            name == "destination", size > 0 and kind.char in MPI._typedict)
                           for name, side in (("source", sources), ("destination", destinations))
                           for k, (layout, kind) in enumerate(list(zip(side, dtypes)) * max(1, chosen.arrays))]
-        finally:  # a rank that fails here tells the others
+        finally:  # a rank that fails here reports it to the others
             code = _lib.redist_python_plan(_handle(comm), len(parts), parts, byref(chosen), byref(self._plan))
         _check(code, message.value.decode())
         self._parts, self._pointers, self._checked = parts, (c_void_p * len(self._uses))(), chosen.checked
@@ -263,7 +263,7 @@ class Plan(_Collective):
         self._release()
 
     def test(self):
-        """Progresses what is started, and tells whether it is complete."""
+        """Progresses what is started, and returns whether it is complete."""
         done = c_int()
         self._check(_lib.redist_test(self._plan, byref(done)))
         if done:
