@@ -189,6 +189,8 @@ class Plan(_Collective):
         self._plan, self._kept, self._combine, self._factors = c_void_p(), None, combine, []
         chosen, parts, message = _Options(), (_Part * 0)(), create_string_buffer(400)
         try:
+            if arena and not arena._arena:
+                raise ValueError("the arena is freed")
             chosen = _Options(arena=arena and arena._arena, message=addressof(message), message_size=400, **options)
             if any(getattr(chosen, name) != value for name, value in options.items()):
                 raise ValueError(f"an option is out of range: {options}")

@@ -444,6 +444,7 @@ def test_arenas():
         del kept
     arena.free()
     check(fails(Code.ARGUMENT, "the plan is NULL", plan, a, b), "an arena frees its plans")
+    check(fails(ValueError, "the arena is freed", Plan, rows, columns, arena=arena), "a plan of an arena that is freed")
     check(fails(Code.MEMORY, "1152921504606846976 bytes", Arena, 1 << 60), "an arena of 2^60 bytes")
 
 
