@@ -2076,7 +2076,7 @@ REDIST_PRIV_COLD void redist_priv_check_combine(const redist_priv_part *part,
                      "the operation or the datatype of options.context is null");
   else if (function == redist_combine_op)
     MPI_Type_size(op->type, &size);
-  else if ((int)axpby->type < 0 || axpby->type > REDIST_COMPLEX_DOUBLE)
+  else if ((unsigned)axpby->type > REDIST_COMPLEX_DOUBLE)
     redist_priv_fail(v, REDIST_ERR_ARGUMENT, "the type of options.context is %d", (int)axpby->type);
   else
     size = bytes[axpby->type];
