@@ -162,6 +162,42 @@ static void too_many_replicas(request *q) {
   q->layouts[1] = redist_replicated(q->layouts[1], test_size());
 }
 
+static void combine_nothing(request *q) { q->options.combine = redist_combine_axpby; }
+
+static void combine_with(request *q, const redist_op *op) {
+  q->options.combine = redist_combine_op;
+  q->options.context = (void *)(uintptr_t)op;
+}
+static void null_operation(request *q) {
+  static const redist_op op = {MPI_OP_NULL, MPI_DOUBLE};
+  combine_with(q, &op);
+}
+static void null_datatype(request *q) {
+  static const redist_op op = {MPI_SUM, MPI_DATATYPE_NULL};
+  combine_with(q, &op);
+}
+static void combined_ints(request *q) {
+  static const redist_op op = {MPI_SUM, MPI_INT};
+  combine_with(q, &op);
+}
+
+static void scale(request *q, const redist_axpby *axpby) {
+  q->options.combine = redist_combine_axpby;
+  q->options.context = (void *)(uintptr_t)axpby;
+}
+static void negative_axpby(request *q) {
+  static const redist_axpby axpby = {(redist_number)-1, {1, 0}, {1, 0}, 0};
+  scale(q, &axpby);
+}
+static void unknown_axpby(request *q) {
+  static const redist_axpby axpby = {(redist_number)4, {1, 0}, {1, 0}, 0};
+  scale(q, &axpby);
+}
+static void complex_axpby(request *q) {
+  static const redist_axpby axpby = {REDIST_COMPLEX_DOUBLE, {1, 0}, {1, 0}, 0};
+  scale(q, &axpby);
+}
+
 static void other_distribution(request *q) {
   destination(q, redist_whole(N), redist_cyclic(M, test_size()));
 }
@@ -243,6 +279,17 @@ static const struct {
      0},
     {"type that begins at byte 8", REDIST_ERR_TYPE, shifted, {NULL, NULL}, 0},
     {"no type", REDIST_ERR_TYPE, no_type, {NULL, NULL}, 0},
+    {"combining without a context",
+     REDIST_ERR_ARGUMENT,
+     combine_nothing,
+     {"options.context", "NULL"},
+     0},
+    {"combining by MPI_OP_NULL", REDIST_ERR_ARGUMENT, null_operation, {"is null", NULL}, 0},
+    {"combining MPI_DATATYPE_NULL", REDIST_ERR_ARGUMENT, null_datatype, {"is null", NULL}, 0},
+    {"combining ints", REDIST_ERR_ARGUMENT, combined_ints, {"8 bytes", "combined 4"}, 0},
+    {"axpby of type -1", REDIST_ERR_ARGUMENT, negative_axpby, {"options.context is -1", NULL}, 0},
+    {"axpby of type 4", REDIST_ERR_ARGUMENT, unknown_axpby, {"options.context is 4", NULL}, 0},
+    {"axpby of complex", REDIST_ERR_ARGUMENT, complex_axpby, {"8 bytes", "combined 16"}, 0},
     {"other method", REDIST_ERR_MISMATCH, other_method, {NULL, NULL}, 1},
     {"other number of arrays", REDIST_ERR_MISMATCH, other_arrays, {NULL, NULL}, 1},
     {"in place on one rank", REDIST_ERR_MISMATCH, other_place, {NULL, NULL}, 1},
