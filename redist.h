@@ -8400,11 +8400,20 @@ REDIST_PRIV_COLD void redist_priv_print_axis(redist_priv_writer *w,
   if (dim->allocated != 0) redist_priv_print(w, " allocated(%" PRId64 ")", dim->allocated);
 }
 
-/* The view of a layout that is reshaped, or whose axes are joined; else NULL. */
-REDIST_PRIV_COLD const redist_priv_view *redist_priv_reshaped_view(const redist_layout *layout) {
-  return layout->joined != NULL            ? &layout->joined->view
-         : redist_priv_is_reshaped(layout) ? &layout->view
-                                           : NULL;
+/* A layout as it was given: of one of the library's own copies whose axes are joined, in room. */
+REDIST_PRIV_COLD const redist_layout *redist_priv_as_given(const redist_layout *layout,
+                                                           redist_layout *room) {
+#ifndef REDIST_NO_LISTS
+  if (layout->joined != NULL) {
+    *room = layout->joined->base;
+    room->view = layout->joined->view;
+    room->truncated = 0;
+    *room = redist_priv_simplify(*room);
+    return room;
+  }
+#endif
+  (void)room;
+  return layout;
 }
 
 /* Whether a view shows all elements in their order before it was reshaped, in other lengths. */
@@ -8465,18 +8474,17 @@ REDIST_PRIV_COLD void redist_priv_print_places(redist_priv_writer *w, const redi
 }
 
 REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redist_layout *layout) {
-  const redist_priv_view *view = redist_priv_reshaped_view(layout);
-  const int in_order = redist_priv_is_reshaped(layout) && redist_priv_is_in_order(layout);
-  int d, k, permuted = 0;
-  layout = redist_priv_unjoined(layout, NULL, NULL);
+  redist_layout room;
+  int d, k, in_order, listed, permuted = 0;
+  layout = redist_priv_as_given(layout, &room);
+  in_order = redist_priv_is_reshaped(layout) && redist_priv_is_in_order(layout);
+  listed = redist_priv_is_reshaped(layout) && !in_order;
   for (d = 0; d < layout->ndim; d++)
     redist_priv_print(w, "%s%" PRId64, d == 0 ? "" : "x",
-                      view != NULL && !in_order ? layout->dim[d].axis.extent
-                                                : layout->dim[d].axis.count);
+                      listed ? layout->dim[d].axis.extent : layout->dim[d].axis.count);
   for (d = 0; d < layout->ndim; d++) {
     redist_priv_dimension dim = layout->dim[d];
-    if (view != NULL && !in_order)
-      dim.axis.start = 0, dim.axis.step = 1, dim.axis.count = dim.axis.extent;
+    if (listed) dim.axis.start = 0, dim.axis.step = 1, dim.axis.count = dim.axis.extent;
     redist_priv_print(w, d == 0 ? ": " : ", ");
     redist_priv_print_axis(w, &dim);
     permuted |= dim.stored != d;
@@ -8497,9 +8505,9 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
   if (layout->partial) redist_priv_print(w, "; partial");
   if (layout->faces) redist_priv_print(w, "; without corners");
   redist_priv_print_places(w, layout);
-  for (d = 0; in_order && d < view->axes; d++)
-    redist_priv_print(w, "%s%" PRId64, d == 0 ? "; reshaped " : "x", view->axis[d].count);
-  if (view != NULL && !in_order) redist_priv_print_view(w, layout, view);
+  for (d = 0; in_order && d < layout->view.axes; d++)
+    redist_priv_print(w, "%s%" PRId64, d == 0 ? "; reshaped " : "x", layout->view.axis[d].count);
+  if (listed) redist_priv_print_view(w, layout, &layout->view);
 }
 
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size) {

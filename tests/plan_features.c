@@ -188,6 +188,31 @@ static int report_of(redist_plan *plan, char *text, size_t size) {
   return good;
 }
 
+/* Both sides are reported as they were given, though what one view merges is joined on both. */
+static void check_printed_views(void) {
+  const redist_layout sides[2] = {
+      redist_merged(redist_layout_3d(redist_whole(14), redist_block(12, test_size()),
+                                     redist_whole(10)),
+                    1),
+      redist_section(redist_layout_2d(redist_whole(14), redist_balanced(130, test_size())), 1, 10,
+                     120, 1)};
+  redist_plan *plan = NULL;
+  char text[4000] = "", line[2][400] = {"  from      ", "  to        "};
+  int side, back, good;
+  for (back = 0; back < 2; back++) {
+    good = redist_plan_create(MPI_COMM_WORLD, &sides[back], &sides[!back], MPI_DOUBLE, NULL,
+                              &plan) == REDIST_OK &&
+           report_of(plan, text, sizeof text);
+    for (side = 0; side < 2; side++) {
+      good = good && redist_layout_format(&sides[side ^ back], line[side] + 12, 380) > 0;
+      strcat(line[side], "\n");
+      good = good && (test_rank() != 0 || strstr(text, line[side]) != NULL);
+    }
+    test_case_all(good, "report of merged axes: %s, has no lines '%s%s'", text, line[0], line[1]);
+    redist_plan_free(&plan);
+  }
+}
+
 /* How often a text contains another. */
 static int occurrences(const char *text, const char *what) {
   int n = 0;
@@ -810,6 +835,7 @@ int main(int count, char **arguments) {
   MPI_Init_thread(&count, &arguments, MPI_THREAD_MULTIPLE, &provided);
   check_stats();
   check_print();
+  check_printed_views();
   check_predictions();
   check_prints_in_place();
   check_equal_views();
