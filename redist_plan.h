@@ -2225,78 +2225,124 @@ REDIST_PRIV_COLD int redist_priv_add_moves(redist_plan *p, redist_priv_part *par
   return code;
 }
 
-/* The lowest and the highest local position of an axis's runs on a side. */
-REDIST_PRIV_COLD void redist_priv_reach(const redist_priv_runs *list, int side, int64_t *low,
-                                        int64_t *high) {
-  int64_t r, first, last, span;
+/* Where an axis's elements lie on a side: on some of the offsets low, low + unit, ... and high. unit
+   0: on one. */
+typedef struct {
+  int64_t low, high, unit;
+} redist_priv_axis_span;
+
+REDIST_PRIV_COLD redist_priv_axis_span redist_priv_axis_span_of(const redist_priv_message *m,
+                                                                int side, int axis) {
+  const redist_priv_runs *list = m->axis[axis];
+  const int64_t start = redist_priv_run_at(list, 0).at[side];
+  redist_priv_axis_span span = {start, start, 0};
+  int64_t r, first, last, reach;
   int level;
-  *low = INT64_MAX;
-  *high = INT64_MIN;
   for (r = 0; r < list->runs; r++) {
     const redist_priv_run run = redist_priv_run_at(list, r);
     first = last = run.at[side];
+    span.unit = redist_priv_gcd(first - start, span.unit);
     for (level = 0; level < REDIST_PRIV_LEVELS; level++) {
-      span = (run.n[level] - 1) * run.stride[level][side];
-      first += redist_priv_min(span, 0);
-      last += redist_priv_max(span, 0);
+      reach = (run.n[level] - 1) * run.stride[level][side];
+      first += redist_priv_min(reach, 0);
+      last += redist_priv_max(reach, 0);
+      if (run.n[level] > 1) span.unit = redist_priv_gcd(run.stride[level][side], span.unit);
     }
-    *low = redist_priv_min(*low, first);
-    *high = redist_priv_max(*high, last);
+    span.low = redist_priv_min(span.low, first);
+    span.high = redist_priv_max(span.high, last);
   }
+  span.low *= m->stride[side][axis];
+  span.high *= m->stride[side][axis];
+  span.unit = redist_priv_abs(span.unit) * m->stride[side][axis];
+  return span;
 }
 
-/* A rank's array, seen as rows of the length of the place's: base[axis] is where local position 0
-   lies in it. Widens the spans, lowest[axis] to highest[axis], by where the message's elements lie.
-   Returns 0 where a span is longer than a row: then positions in it do not tell where elements are.
-   low, high: the lowest and the highest offset of any element. */
-REDIST_PRIV_COLD int redist_priv_bases(const redist_priv_message *m, int side,
-                                       const redist_layout *layout, int64_t *base, int64_t *lowest,
-                                       int64_t *highest, int64_t *low, int64_t *high) {
-  int64_t left = m->origin[side], first, last, row = REDIST_PRIV_MAX_ELEMENTS;
+/* How a rank's array is seen on a side of a message to itself: as rows of the length of the place's,
+   where an axis's elements lie on every unit[axis]-th offset. Those of an axis alone count from
+   local position 0, which lies at number base[axis]; of joined ones, from the first. */
+typedef struct {
+  redist_priv_axis_span span[REDIST_MAX_DIMS];
+  int64_t unit[REDIST_MAX_DIMS], begin[REDIST_MAX_DIMS], base[REDIST_MAX_DIMS];
+  int64_t rest;      /* of offsets, after all axes */
+  int64_t low, high; /* the lowest and the highest offset of any element */
+} redist_priv_rows;
+
+/* Widens the spans, lowest[axis] to highest[axis], by where the message's elements lie. Returns 0
+   where a span is longer than a row: then numbers in it do not say where elements are. */
+REDIST_PRIV_COLD int redist_priv_see_rows(const redist_priv_message *m, int side,
+                                          const redist_layout *layout, redist_priv_rows *rows,
+                                          int64_t *lowest, int64_t *highest) {
+  int64_t row = REDIST_PRIV_MAX_ELEMENTS;
   int axes[REDIST_MAX_DIMS], k, fits = 1;
-  *low = *high = left;
   redist_priv_slow_to_fast(layout, layout->memory_order, axes);
+  rows->low = rows->high = rows->rest = m->origin[side];
+  for (k = 0; k < m->ndim; k++) rows->rest += rows->begin[k];
   for (k = 0; k < m->ndim; k++) {
     const int a = axes[k];
-    const int64_t stride = m->stride[side][a];
-    redist_priv_reach(m->axis[a], side, &first, &last);
-    base[a] = left / stride;
-    left %= stride;
-    lowest[a] = redist_priv_min(lowest[a], base[a] + first);
-    highest[a] = redist_priv_max(highest[a], base[a] + last);
-    fits &= highest[a] - lowest[a] < row / stride;
-    row = stride;
-    *low += first * stride;
-    *high += last * stride;
+    const int64_t unit = rows->unit[a], low = rows->span[a].low, high = rows->span[a].high;
+    rows->low += low;
+    rows->high += high;
+    rows->base[a] = 0;
+    if (unit == 0) continue;
+    rows->base[a] = rows->rest / unit;
+    rows->rest %= unit;
+    lowest[a] = redist_priv_min(lowest[a], rows->base[a] + (low - rows->begin[a]) / unit);
+    highest[a] = redist_priv_max(highest[a], rows->base[a] + (high - rows->begin[a]) / unit);
+    fits &= highest[a] - lowest[a] < row / unit;
+    row = unit;
   }
   return fits;
+}
+
+/* Sees both sides of a message of this rank to itself as rows. Returns whether their numbers say
+   where elements are, and shift[axis]: by how much local positions of the destination are greater
+   than those of the source that mean the same number. */
+REDIST_PRIV_COLD int redist_priv_compare_rows(const redist_priv_message *m,
+                                              const redist_layout *const *layout,
+                                              redist_priv_rows *rows, int64_t *shift) {
+  int64_t lowest[REDIST_MAX_DIMS], highest[REDIST_MAX_DIMS]; /* of both sides */
+  int d, side, same = 1;
+  for (d = 0; d < m->ndim; d++) {
+    const int joined = layout[0]->dim[d].axis.kind == REDIST_PRIV_JOINED ||
+                       layout[1]->dim[d].axis.kind == REDIST_PRIV_JOINED;
+    for (side = 0; side < 2; side++) {
+      rows[side].span[d] = redist_priv_axis_span_of(m, side, d);
+      rows[side].unit[d] = m->stride[side][d];
+      rows[side].begin[d] = joined ? rows[side].span[d].low : 0;
+    }
+    if (joined)
+      rows[0].unit[d] = rows[1].unit[d] =
+          redist_priv_gcd(rows[0].span[d].unit, rows[1].span[d].unit);
+    same &= m->stride[REDIST_PRIV_FROM][d] == m->stride[REDIST_PRIV_TO][d];
+    lowest[d] = INT64_MAX;
+    highest[d] = INT64_MIN;
+  }
+  for (side = 0; side < 2; side++)
+    same &= redist_priv_see_rows(m, side, layout[side], &rows[side], lowest, highest);
+  for (d = 0; d < m->ndim; d++)
+    shift[d] = ((rows[1].base[d] - rows[0].base[d]) * rows[0].unit[d] - rows[1].begin[d] +
+                rows[0].begin[d]) /
+               m->stride[0][d];
+  return same && rows[0].rest == rows[1].rest;
 }
 
 /* Adds a message of this rank to itself, with the storage of both sides, and what of it must be
    copied in place. REDIST_ERR_ARGUMENT: the plan combines in place, and the elements that are their
    own destinations cannot be separated from others. */
-REDIST_PRIV_COLD int redist_priv_keep(redist_plan *p, redist_priv_part *part,
-                                      redist_priv_message m) {
-  const redist_layout *layout[2] = {part->from, part->to};
-  int64_t base[2][REDIST_MAX_DIMS], low[2], high[2];
-  int64_t lowest[REDIST_MAX_DIMS], highest[REDIST_MAX_DIMS]; /* of both sides */
-  int d, side, apart, same = 1, code;
+REDIST_PRIV_APART int redist_priv_keep(redist_plan *p, redist_priv_part *part,
+                                       redist_priv_message m) {
+  const redist_layout *const layout[2] = {part->from, part->to};
+  redist_priv_rows rows[2];
+  int64_t shift[REDIST_MAX_DIMS];
+  int apart, same, code;
   part->local += m.elements;
   if (!p->options.in_place) return redist_priv_add_local(p, part, &m, REDIST_PRIV_APART_ONLY);
-  for (d = 0; d < m.ndim; d++) {
-    same &= m.stride[REDIST_PRIV_FROM][d] == m.stride[REDIST_PRIV_TO][d];
-    lowest[d] = INT64_MAX;
-    highest[d] = INT64_MIN;
-  }
-  for (side = 0; side < 2; side++)
-    same &= redist_priv_bases(&m, side, layout[side], base[side], lowest, highest, &low[side],
-                              &high[side]);
-  apart = low[0] > high[1] || low[1] > high[0];
+  same = redist_priv_compare_rows(&m, layout, rows, shift);
+  apart = rows[0].low > rows[1].high || rows[1].low > rows[0].high;
   if (!apart && !same && part->policy.function != NULL) return REDIST_ERR_ARGUMENT;
   if (apart || !same) return redist_priv_add_local(p, part, &m, REDIST_PRIV_ALWAYS);
-  for (d = 0; d < m.ndim; d++) base[REDIST_PRIV_TO][d] -= base[REDIST_PRIV_FROM][d];
   code = redist_priv_add_local(p, part, &m, REDIST_PRIV_APART_ONLY);
-  if (code == REDIST_OK) code = redist_priv_add_moves(p, part, m, base[REDIST_PRIV_TO]);
+  if (code == REDIST_OK) code = redist_priv_add_moves(p, part, m, shift);
   REDIST_ASSERT(part->rest <= part->local);
   return code;
 }
