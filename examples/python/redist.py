@@ -112,7 +112,8 @@ class Layout(str):
         return view
 
     def reshape(self, *shape):
-        """As numpy.reshape in order C. The rank's array stays as it is; it is made flat."""
+        """As numpy.reshape in order C, where the lengths divide each other. The rank's array stays as it is; it is
+        made flat."""
         shape = shape[0] if len(shape) == 1 and numpy.iterable(shape[0]) else shape
         return Layout(self.split("; reshaped ")[0] + "; reshaped " + "x".join(map(str, shape)))
 
@@ -132,6 +133,12 @@ class Layout(str):
         """The rank's array, in numpy's memory or in an arena."""
         local = self._local(rank)
         return arena.empty(local.stored[:local.stored_ndim], dtype).transpose(local.at[:local.stored_ndim])
+
+    def _stored(self, rank):
+        """local_shape, and its axes from the slowest to the fastest in memory; None: they are in this order."""
+        local = self._local(rank)
+        axes = sorted(range(local.stored_ndim), key=local.at.__getitem__)
+        return self.local_shape(rank), axes if axes != sorted(axes) else None
 
     def zeros(self, rank, dtype=float, arena=numpy):
         array = self.empty(rank, dtype, arena)
@@ -191,6 +198,8 @@ class Plan(_Collective):
         try:
             if arena and not arena._arena:
                 raise ValueError("the arena is freed")
+            if unknown := options.keys() - dict(_Options._fields_):
+                raise TypeError(f"no options of a plan: {', '.join(sorted(unknown))}")
             chosen = _Options(arena=arena and arena._arena, message=addressof(message), message_size=400, **options)
             if any(getattr(chosen, name) != value for name, value in options.items()):
                 raise ValueError(f"an option is out of range: {options}")
@@ -202,7 +211,7 @@ class Plan(_Collective):
             self._factors = [pair for pair in zip(own, given) if isinstance(pair[0], Axpby)]
             parts = (_Part * n)(*map(_part, sources, destinations, dtypes, own))
             self._uses = [(f"{name} {k}", size := layout._local(comm.rank).size * kind.itemsize, kind,
-                           name == "destination", size > 0 and kind.char in MPI._typedict)
+                           name == "destination", size > 0 and kind.char in MPI._typedict, *layout._stored(comm.rank))
                           for name, side in (("source", sources), ("destination", destinations))
                           for k, (layout, kind) in enumerate(list(zip(side, dtypes)) * max(1, chosen.arrays))]
         finally:  # a rank that fails here reports it to the others
@@ -215,17 +224,21 @@ class Plan(_Collective):
 
     def _take(self, arrays):
         """Notes where the arrays' memory begins, and keeps them."""
-        for k, (array, (name, size, dtype, writes, quick)) in enumerate(zip(arrays, self._uses)):
+        for k, (array, (name, size, dtype, writes, quick, shape, axes)) in enumerate(zip(arrays, self._uses)):
             if array is None:
                 self._pointers[k] = None
                 continue
             if not isinstance(array, numpy.ndarray):
                 array = arrays[k] = numpy.asarray(memoryview(array))
             flags = array.flags
-            dense = flags.forc or array.transpose(numpy.argsort(array.strides)[::-1]).flags.c_contiguous
+            if array.shape == shape:
+                dense = array.transpose(axes).flags.c_contiguous if axes else flags.c_contiguous
+            else:
+                dense = flags.forc or array.transpose(numpy.argsort(array.strides)[::-1]).flags.c_contiguous
             if not dense or array.nbytes < size or array.dtype not in (dtype, numpy.uint8) or writes > flags.writeable:
                 raise ValueError(f"{name} is {array.nbytes} bytes of {array.dtype}, must be {size} bytes of {dtype}, "
-                                 f"contiguous{' and writable' * writes}")
+                                 f"contiguous{' in the order of its layout' * (array.shape == shape)}"
+                                 f"{' and writable' * writes}")
             self._pointers[k] = addressof(c_char.from_buffer(array)) if quick and flags.carray else array.ctypes.data
         self._kept = arrays
 
@@ -246,7 +259,7 @@ class Plan(_Collective):
         if code:
             if code not in (Code.BUSY, Code.MPI):  # then they may be in use
                 self._release()
-            _check(code, _lib.redist_plan_message(self._plan).decode())
+            _check(code, _lib.redist_plan_message(self._plan).decode() if self._plan else "the plan is freed")
 
     def _release(self):
         self._kept = None
