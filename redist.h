@@ -267,20 +267,20 @@ extern "C" {
 
 /* The error codes, and the sentence of redist_strerror for each. Functions that return int return
    one of them unless they say otherwise. */
-#define REDIST_PRIV_ERRORS(X)                                                                  \
-  X(REDIST_OK, "success")                                                                      \
-  X(REDIST_ERR_ARGUMENT, "an argument is NULL, out of range, or not a valid enumerator")       \
-  X(REDIST_ERR_LAYOUT, "invalid layout")                                                       \
-  X(REDIST_ERR_SHAPE, "the source view and the destination view differ in rank or extents")    \
-  X(REDIST_ERR_RANK,                                                                           \
-    "a rank is negative, outside the communicator, or holds several places where it must not") \
-  X(REDIST_ERR_OVERFLOW, "2^62 elements or more, or more than INT_MAX places")                 \
-  X(REDIST_ERR_TYPE, "the element datatype has gaps (its size is not its extent)")             \
-  X(REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options")           \
-  X(REDIST_ERR_MEMORY, "memory is exhausted, or max_buffer is too small")                      \
-  X(REDIST_ERR_ALIAS, "source and destination overlap, and the plan is not in place")          \
-  X(REDIST_ERR_BUSY, "the plan is started, and must not be, or is not started, and must be")   \
-  X(REDIST_ERR_BUFFER, "these are not the fixed arrays that the plan was made for")            \
+#define REDIST_PRIV_ERRORS(X)                                                                    \
+  X(REDIST_OK, "success")                                                                        \
+  X(REDIST_ERR_ARGUMENT, "an argument is NULL, out of range, or not a valid enumerator")         \
+  X(REDIST_ERR_LAYOUT, "invalid layout")                                                         \
+  X(REDIST_ERR_SHAPE, "the source view and the destination view differ in rank or extents")      \
+  X(REDIST_ERR_RANK,                                                                             \
+    "a rank is negative, outside the communicator, or holds several places where it must not")   \
+  X(REDIST_ERR_OVERFLOW, "2^62 elements or more, or more than INT_MAX places")                   \
+  X(REDIST_ERR_TYPE, "the element datatype is null, has gaps, or does not suit options.wire")    \
+  X(REDIST_ERR_MISMATCH, "ranks passed different layouts, element sizes or options")             \
+  X(REDIST_ERR_MEMORY, "memory is exhausted, or max_buffer is too small")                        \
+  X(REDIST_ERR_ALIAS, "source and destination overlap, and the plan is not in place")            \
+  X(REDIST_ERR_BUSY, "a plan is started and must not be, or the reverse, or an arena has plans") \
+  X(REDIST_ERR_BUFFER, "these are not the fixed arrays that the plan was made for")              \
   X(REDIST_ERR_MPI, "an MPI call failed")
 
 #define REDIST_PRIV_ERROR_NAME(name, sentence) name,
@@ -461,7 +461,7 @@ REDIST_PRIV_AXIS_BUILDER redist_axis redist_block_cyclic(int64_t n, int64_t bloc
 REDIST_PRIV_AXIS_BUILDER redist_axis redist_balanced(int64_t n, int procs);
 /* HPF-2 GEN_BLOCK, by the sums of its sizes: block k holds the indices cuts[k] <= i < cuts[k + 1].
    cuts[procs + 1], 0 = cuts[0] <= ... <= cuts[procs] = n, is kept by reference: it must live as
-   long as the axis and the layouts made from it. */
+   long as the axis and the layouts made from it. After such a list changes, build them again. */
 REDIST_PRIV_AXIS_BUILDER redist_axis redist_cuts(const int64_t *cuts, int procs);
 #ifndef REDIST_NO_LISTS
 /* Index i belongs to coordinate owner[i], 0 <= owner[i] < procs, whose memory holds its indices in
@@ -624,8 +624,9 @@ REDIST_PRIV_BUILDER redist_layout redist_section(redist_layout layout, int axis,
 /* redist_split: the axis, of length n, becomes two, of lengths n / inner and inner, of which the
    second varies faster: index i becomes i / inner and i % inner. inner >= 1 divides n; the axis may
    be distributed in any way. redist_merged is the inverse: the axis and the next one become one,
-   whose index is i * (length of the next) + j. Splits and merges make every numpy.reshape. Memory
-   and ownership stay, so what a process owns need not be a product of the new axes.
+   whose index is i * (length of the next) + j. Splits and merges make the reshapes of numpy whose
+   lengths divide each other. Memory and ownership stay, so what a process owns need not be a
+   product of the new axes.
    Call redist_with_halo and redist_with_allocated before: axes that are split or merged refuse them
    (REDIST_ERR_LAYOUT). Coordinates of processes (redist_layout_rank, _coords, _place_coords) remain
    those of the axes before the first split or merge.
@@ -699,10 +700,10 @@ typedef struct {
   int64_t allocated[REDIST_MAX_DIMS], origin;
 } redist_shape;
 
-/* Writes the shape of what a rank owns, of its lowest place when it has several. 1 when it holds a
-   place, else 0 (shape is not written); -1 when the elements of an axis lie at unequal distances
-   (its stride is 0 then): in sections with steps through cyclic blocks, in redist_lists, along a
-   merged axis, and along a split one that is distributed. */
+/* Writes the shape of what a rank owns, of its lowest place when it has several. Returns no
+   redist_error, but 1 when it holds a place, else 0 (shape is not written); -1 when the elements of
+   an axis lie at unequal distances (its stride is 0 then): in sections with steps through cyclic
+   blocks, in redist_lists, along a merged axis, and along a split one that is distributed. */
 REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape);
 /* Writes the shape of what one place owns, 0 <= place < redist_layout_places(layout). 1; 0 when
    there is no such place (shape is not written); -1 as redist_layout_shape. */

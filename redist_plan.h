@@ -298,10 +298,10 @@ typedef struct redist_plan redist_plan;
 /* Shared memory of a node's ranks, made by redist_arena_create. What it contains is private. */
 typedef struct redist_arena redist_arena;
 
-/* Options of a plan: all zero is the default. Every rank passes the same ones, except fixed_from,
-   fixed_to, context, message. All numbers are >= 0, and costs finite. They are copied; what they
-   point to must live as long as the plan, but for message, which is written by
-   redist_plan_create. */
+/* Options of a plan: all zero is the default (redist_options options = {0}). Every rank passes the
+   same ones, except fixed_from, fixed_to, context, message. All numbers are >= 0, and costs finite.
+   They are copied; what they point to must live as long as the plan, but for message, which is
+   written by redist_plan_create. */
 typedef struct {
   redist_method method;
   redist_effort effort;
@@ -334,9 +334,9 @@ typedef struct {
   /* REDIST_WIRE_FLOAT: elements of double, or of double complex, travel as float, so that messages
      are half as long. Every element is rounded as C converts it, once, before it is sent, combined
      or copied on its rank: results are the same bits whatever the distribution, the method and the
-     number of ranks. In place, elements that are not copied are not rounded. Of several parts,
-     those of other types travel as they are; one at least must be of doubles. Not with
-     REDIST_ALLTOALLW, which is replaced */
+     number of ranks. Not so in place: elements that are not copied are not rounded, so ghost cells
+     may be, and what they are filled from is not. Of several parts, those of other types travel as
+     they are; one at least must be of doubles. Not with REDIST_ALLTOALLW, which is replaced */
   redist_wire wire;
   /* the function that combines arriving elements with the destination's (redist_combine_op,
      redist_combine_axpby, or your own); NULL: they replace these. Given on all ranks, or none; not
@@ -438,7 +438,8 @@ REDIST_API int redist_plan_create_parts(MPI_Comm comm, int parts, const redist_p
    with ghosts to the same without combines every ghost cell into its owner's element, and changes
    nothing else. These elements cannot be distinguished where two places overlap in the array
    that have different strides there, or through which the two views run in different orders: such a
-   plan is refused ("needs views with identical strides"). */
+   plan is refused ("needs views with identical strides"). That may depend on how many ranks there
+   are. */
 
 /* The context of redist_combine_op: an operation that MPI_Reduce_local accepts, and the type of the
    elements. */
@@ -560,8 +561,8 @@ REDIST_API int redist_plan_print(redist_plan *plan, FILE *file);
    in different orders. Where shared memory is missing or too small, arrays are in ordinary memory.
    Only one thread at a time may use an arena and its plans. All pages are committed at creation.
    An arena keeps one file open for each rank of the node, to adopt arrays.
-   Collective over comm. bytes: for this rank, any number >= 0. *arena: the new arena, NULL on
-   failure.
+   Collective over comm, which is duplicated and may be freed. bytes: for this rank, any number
+   >= 0. *arena: the new arena, NULL on failure.
    A NULL pointer or a bad communicator is reported on the calling rank only (REDIST_ERR_ARGUMENT);
    the same on every rank: REDIST_ERR_MEMORY (also above 2^50 bytes, or 2^30 where size_t has 32
    bits), _MPI. */
@@ -1786,8 +1787,8 @@ REDIST_PRIV_COLD void redist_priv_check_layout(const redist_plan *p, int64_t ele
     const int rank = redist_priv_rank_at(layout, k);
     if (rank >= p->size)
       redist_priv_fail(v, REDIST_ERR_RANK,
-                       "a %s place is on rank %d, but the communicator has %d ranks", name, rank,
-                       p->size);
+                       "a %s place is on rank %d, but the communicator has %d rank%s", name, rank,
+                       p->size, p->size == 1 ? "" : "s");
   }
   redist_priv_check_held(layout, p->rank, name, v);
   all = redist_priv_received(layout);
@@ -2225,8 +2226,8 @@ REDIST_PRIV_COLD int redist_priv_add_moves(redist_plan *p, redist_priv_part *par
   return code;
 }
 
-/* Where an axis's elements lie on a side: on some of the offsets low, low + unit, ... and high. unit
-   0: on one. */
+/* Where an axis's elements lie on a side: on some of the offsets low, low + unit, ... and high.
+   unit 0: on one. */
 typedef struct {
   int64_t low, high, unit;
 } redist_priv_axis_span;
@@ -2257,9 +2258,10 @@ REDIST_PRIV_COLD redist_priv_axis_span redist_priv_axis_span_of(const redist_pri
   return span;
 }
 
-/* How a rank's array is seen on a side of a message to itself: as rows of the length of the place's,
-   where an axis's elements lie on every unit[axis]-th offset. Those of an axis alone count from
-   local position 0, which lies at number base[axis]; of joined ones, from the first. */
+/* How a rank's array is seen on a side of a message to itself: as rows of the length of the
+   place's, where an axis's elements lie unit[axis] or a multiple of it apart. Number base[axis] of
+   a row is where offset begin[axis] of the axis lies: local position 0, or, of joined axes, the
+   first element. */
 typedef struct {
   redist_priv_axis_span span[REDIST_MAX_DIMS];
   int64_t unit[REDIST_MAX_DIMS], begin[REDIST_MAX_DIMS], base[REDIST_MAX_DIMS];

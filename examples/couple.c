@@ -381,7 +381,7 @@ static int read_options(settings *s, int argc, char **argv, int rank, int is_alo
       table, argc, argv, rank, "couple",
       "Teaches coupling: two programs, under one mpiexec (-n 2 couple --role air : -n 3 couple --role sea) or started\n"
       "one by the other (--spawn), that exchange their layouts as text and a field each every step.");
-  const char *missing = s->role == NO_ROLE          ? "--role needs one of air sea"
+  const char *missing = s->role == NO_ROLE          ? "--role needs one of air sea: see --help"
                         : s->spawn > 0 && !is_alone ? "--spawn is for one program alone"
                                                     : NULL;
   if (status < 0 && missing && rank == 0) fprintf(stderr, "couple: %s\n", missing);
