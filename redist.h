@@ -8455,7 +8455,7 @@ REDIST_PRIV_COLD void redist_priv_print_view(redist_priv_writer *w, const redist
                         k == a->first ? "" : " by", view->digit[k].count, view->digit[k].dim,
                         view->digit[k].step);
     if (redist_priv_is_section(view, v))
-      redist_priv_print(w, ", of these [%" PRId64 ":%" PRId64 ":%" PRId64 "]", a->start, a->count,
+      redist_priv_print(w, ", from number %" PRId64 " of these on in steps of %" PRId64, a->start,
                         a->step);
   }
   for (k = 0; k < layout->ndim; k++)

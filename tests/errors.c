@@ -247,6 +247,13 @@ static void expect_unbuilt(void) {
   }
 }
 
+/* The mark of a layout ends with its REDIST_MAX_DIMS. */
+static void expect_foreign(void) {
+  redist_layout x = beside(redist_block(6, 2));
+  x.mark ^= 1;
+  expect("of other dimensions", x, REDIST_ERR_LAYOUT, NOT_SAID, "REDIST_MAX_DIMS 9, here 1 and 8");
+}
+
 /* An axis of boxes means nothing without the others: only its own layout may have it. */
 static void expect_no_axis_of_boxes(void) {
   static const redist_box halves[2] = {{{0, 0}, {4, 2}}, {{0, 2}, {4, 5}}};
@@ -569,6 +576,7 @@ int main(void) {
   expect_bad_axes();
   expect_bad_lists();
   expect_unbuilt();
+  expect_foreign();
   expect_no_axis_of_boxes();
   expect_bad_dimensions();
   expect_bad_storage();

@@ -198,6 +198,16 @@ static void complex_axpby(request *q) {
   scale(q, &axpby);
 }
 
+static void two_fixed(request *q) {
+  q->options.fixed_from = q;
+  q->options.arrays = 2;
+}
+static void combined_fixed(request *q) {
+  static const redist_axpby axpby = {REDIST_DOUBLE, {1, 0}, {1, 0}, 0};
+  scale(q, &axpby);
+  q->options.fixed_to = q;
+}
+
 static void other_distribution(request *q) {
   destination(q, redist_whole(N), redist_cyclic(M, test_size()));
 }
@@ -287,6 +297,12 @@ static const struct {
     {"combining by MPI_OP_NULL", REDIST_ERR_ARGUMENT, null_operation, {"is null", NULL}, 0},
     {"combining MPI_DATATYPE_NULL", REDIST_ERR_ARGUMENT, null_datatype, {"is null", NULL}, 0},
     {"combining ints", REDIST_ERR_ARGUMENT, combined_ints, {"8 bytes", "combined 4"}, 0},
+    {"fixed arrays of two", REDIST_ERR_ARGUMENT, two_fixed, {"options.arrays is 2", NULL}, 0},
+    {"fixed arrays, combined",
+     REDIST_ERR_ARGUMENT,
+     combined_fixed,
+     {"fixed arrays do not go with options.combine", NULL},
+     0},
     {"axpby of type -1", REDIST_ERR_ARGUMENT, negative_axpby, {"options.context is -1", NULL}, 0},
     {"axpby of type 4", REDIST_ERR_ARGUMENT, unknown_axpby, {"options.context is 4", NULL}, 0},
     {"axpby of complex", REDIST_ERR_ARGUMENT, complex_axpby, {"8 bytes", "combined 16"}, 0},

@@ -753,6 +753,7 @@ static void check_measured(void) {
     memset(&options, 0, sizeof options);
     memset(&s, 0, sizeof s);
     options.effort = REDIST_MEASURE;
+    options.executions = k % 2 * 1000;
     exchange_draw(e, 10000 + (uint64_t)k);
     exchange_allocate(e);
     good = exchange_create_with(e, &options) == REDIST_OK &&

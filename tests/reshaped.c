@@ -71,6 +71,31 @@ static void check_inverse(void) {
             "text describes no reshaped layout that is turned");
 }
 
+/* Views that no text describes are printed by what each axis shows. */
+static void check_printed(void) {
+  const redist_layout views[2] = {
+      redist_flipped(redist_split(redist_with_halo(blocks(24, 30), 0, 2, 1), 0, 6), 1),
+      redist_section(redist_merged(redist_section(blocks(24, 30), 1, 3, 20, 1), 0), 0, 7, 100, 3)};
+  static const char *const lines[2] = {
+      "24x30: block@2 halo(2,1), cyclic@3; axis 0 of 4 shows 4 indices of 0 in steps of 6; "
+      "axis 1 of 6 shows 6 indices of 0 in steps of -1; "
+      "axis 2 of 30 shows 30 indices of 1 in steps of 1; axis 0 from index 5 on\n",
+      "24x30: block@2, cyclic@3; axis 0 of 100 shows 24 indices of 0 in steps of 1 by "
+      "20 indices of 1 in steps of 1, from number 7 of these on in steps of 3; "
+      "axis 1 from index 3 on\n"};
+  char text[400];
+  int k;
+  for (k = 0; k < 2; k++) {
+    FILE *file = tmpfile();
+    const int good = file != NULL && redist_layout_print(&views[k], file) == REDIST_OK;
+    memset(text, 0, sizeof text);
+    if (good) rewind(file);
+    if (good) text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    test_case(good && strcmp(text, lines[k]) == 0, "printed: '%s', not '%s'", text, lines[k]);
+    if (file != NULL) fclose(file);
+  }
+}
+
 static int move_code(redist_layout from, redist_layout to) {
   redist_traffic traffic;
   return redist_traffic_between(&from, &to, 0, &traffic);
@@ -206,6 +231,7 @@ int main(void) {
   int k;
   check_builders();
   check_inverse();
+  check_printed();
   check_pairs_of_views();
   check_shape();
   check_empty();
