@@ -2259,13 +2259,12 @@ REDIST_PRIV_COLD redist_priv_axis_span redist_priv_axis_span_of(const redist_pri
 }
 
 /* How a rank's array is seen on a side of a message to itself: as rows of the length of the
-   place's, where an axis's elements lie unit[axis] or a multiple of it apart. Number base[axis] of
-   a row is where offset begin[axis] of the axis lies: local position 0, or, of joined axes, the
-   first element. */
+   place's, where an axis's elements lie unit[axis] or a multiple of it apart; base[axis] is the
+   number of those in a row before local position 0. */
 typedef struct {
   redist_priv_axis_span span[REDIST_MAX_DIMS];
-  int64_t unit[REDIST_MAX_DIMS], begin[REDIST_MAX_DIMS], base[REDIST_MAX_DIMS];
-  int64_t rest;      /* of offsets, after all axes */
+  int64_t unit[REDIST_MAX_DIMS], base[REDIST_MAX_DIMS];
+  int64_t rest;      /* of the offset of local positions 0, after all axes */
   int64_t low, high; /* the lowest and the highest offset of any element */
 } redist_priv_rows;
 
@@ -2278,7 +2277,6 @@ REDIST_PRIV_COLD int redist_priv_see_rows(const redist_priv_message *m, int side
   int axes[REDIST_MAX_DIMS], k, fits = 1;
   redist_priv_slow_to_fast(layout, layout->memory_order, axes);
   rows->low = rows->high = rows->rest = m->origin[side];
-  for (k = 0; k < m->ndim; k++) rows->rest += rows->begin[k];
   for (k = 0; k < m->ndim; k++) {
     const int a = axes[k];
     const int64_t unit = rows->unit[a], low = rows->span[a].low, high = rows->span[a].high;
@@ -2288,8 +2286,8 @@ REDIST_PRIV_COLD int redist_priv_see_rows(const redist_priv_message *m, int side
     if (unit == 0) continue;
     rows->base[a] = rows->rest / unit;
     rows->rest %= unit;
-    lowest[a] = redist_priv_min(lowest[a], rows->base[a] + (low - rows->begin[a]) / unit);
-    highest[a] = redist_priv_max(highest[a], rows->base[a] + (high - rows->begin[a]) / unit);
+    lowest[a] = redist_priv_min(lowest[a], rows->base[a] + low / unit);
+    highest[a] = redist_priv_max(highest[a], rows->base[a] + high / unit);
     fits &= highest[a] - lowest[a] < row / unit;
     row = unit;
   }
@@ -2310,11 +2308,11 @@ REDIST_PRIV_COLD int redist_priv_compare_rows(const redist_priv_message *m,
     for (side = 0; side < 2; side++) {
       rows[side].span[d] = redist_priv_axis_span_of(m, side, d);
       rows[side].unit[d] = m->stride[side][d];
-      rows[side].begin[d] = joined ? rows[side].span[d].low : 0;
     }
     if (joined)
       rows[0].unit[d] = rows[1].unit[d] =
-          redist_priv_gcd(rows[0].span[d].unit, rows[1].span[d].unit);
+          redist_priv_gcd(redist_priv_gcd(rows[0].span[d].unit, rows[1].span[d].unit),
+                          redist_priv_abs(rows[0].span[d].low - rows[1].span[d].low));
     same &= m->stride[REDIST_PRIV_FROM][d] == m->stride[REDIST_PRIV_TO][d];
     lowest[d] = INT64_MAX;
     highest[d] = INT64_MIN;
@@ -2322,9 +2320,7 @@ REDIST_PRIV_COLD int redist_priv_compare_rows(const redist_priv_message *m,
   for (side = 0; side < 2; side++)
     same &= redist_priv_see_rows(m, side, layout[side], &rows[side], lowest, highest);
   for (d = 0; d < m->ndim; d++)
-    shift[d] = ((rows[1].base[d] - rows[0].base[d]) * rows[0].unit[d] - rows[1].begin[d] +
-                rows[0].begin[d]) /
-               m->stride[0][d];
+    shift[d] = (rows[1].base[d] - rows[0].base[d]) * (rows[0].unit[d] / m->stride[0][d]);
   return same && rows[0].rest == rows[1].rest;
 }
 

@@ -357,6 +357,45 @@ static void check_stays(int inner, int swapped, int combines) {
   redist_plan_free(&plan);
 }
 
+/* In place, one row of each pair goes to where the other lies, or where the next begins: those that
+   stay are not rounded. */
+static void check_pairs(redist_order order, int pairs, int width, int from, int to,
+                        int64_t offset) {
+  enum { CELLS = 100, RANKS = 16 };
+  const int size = test_size();
+  const int row = order == REDIST_ROW_MAJOR ? width : 1,
+            column = order == REDIST_ROW_MAJOR ? 1 : 2 * pairs;
+  const redist_layout rows = redist_layout_2d(redist_block(2 * pairs * size, size),
+                                              redist_whole(width)),
+                      all = redist_split(redist_memory_order(rows, order), 0, 2);
+  int64_t offsets[RANKS];
+  redist_layout view[2];
+  redist_options options;
+  redist_plan *plan = NULL;
+  double a[CELLS];
+  uint64_t wanted[CELLS];
+  int k, j, code, good = 1;
+  for (k = 0; k < size; k++) offsets[k] = offset;
+  view[0] = redist_section(all, 1, from, 1, 1);
+  view[1] = redist_at_offsets(redist_section(all, 1, to, 1, 1), offsets);
+  for (k = 0; k < CELLS; k++) wanted[k] = bits_of(a[k] = number(3, k, 0));
+  for (k = 0; k < pairs; k++)
+    for (j = 0; j < width; j++) {
+      const int there = (int)offset + (2 * k + to) * row + j * column,
+                here = (2 * k + from) * row + j * column;
+      if (here != there) wanted[there] = rounded(a[here]);
+    }
+  memset(&options, 0, sizeof options);
+  options.wire = REDIST_WIRE_FLOAT;
+  options.in_place = 1;
+  code = redist_plan_create(MPI_COMM_WORLD, &view[0], &view[1], MPI_DOUBLE, &options, &plan);
+  if (code == REDIST_OK) code = redist_execute(plan, a, a);
+  for (k = 0; k < CELLS; k++) good = good && bits_of(a[k]) == wanted[k];
+  test_case_all(code == REDIST_OK && good, "row %d of %d pairs of %d to row %d, %d on: code %d, %s",
+                from, pairs, width, to, (int)offset, code, good ? "right" : "wrong");
+  redist_plan_free(&plan);
+}
+
 /* ---- what is reported and refused ---- */
 
 /* The report says how elements travel, and that another method replaces MPI_Alltoallw. */
@@ -471,7 +510,7 @@ static void check_owners(int width, int back) {
 
 int main(int argc, char **argv) {
   uint64_t seed;
-  int k, cases = argc > 1 ? atoi(argv[1]) : 40;
+  int k, side, cases = argc > 1 ? atoi(argv[1]) : 40;
   MPI_Init(&argc, &argv);
   redist_arena_create(MPI_COMM_WORLD, 2 * FIELDS * (SLOT_BYTES + 64), &arena);
   for (k = 0; k < 2 * FIELDS; k++)
@@ -482,6 +521,10 @@ int main(int argc, char **argv) {
   for (k = 1; k <= 40; k++) check_owners(k, k % 2);
   for (k = 0; k < 4 * 4; k++)
     if (k / 4 != 2 || k % 2 == 0) check_stays((int[]){0, 1, 4, 8}[k / 4], k % 2, k / 2 % 2);
+  for (k = 0; k < 8 * 2 * 2 * 5; k++)
+    for (side = 0; side < 2; side++)
+      check_pairs(side ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR, 1 + k % 2 * 5, 1 + k / 20,
+                  k / 2 % 2, k / 4 % 2, k / 4 % 5);
   check_report();
   check_types();
   redist_arena_free(&arena);
