@@ -65,7 +65,7 @@ contains
         type(redist_options_t) :: options
         type(redist_shape_t) :: shape
         integer(c_int64_t), target :: cuts(0:ranks), ends(0:ranks)
-        integer :: k, ierr
+        integer :: k, holds, ierr
         character(200) :: message
         cuts = [(int(n, c_int64_t) * k / ranks, k=0, ranks)]
         ends = cuts
@@ -75,11 +75,11 @@ contains
         of_h = redist_ghost_depth(redist_with_ghosts(heights, 1, REDIST_CLOSED), 1, 1, 1)
         of_u = redist_ghost_depth(redist_with_ghosts(velocities, 1, REDIST_CLOSED), 1, 1, 1)
         call redist_arena_create(MPI_COMM_WORLD, int(2 * 8 * 3 * (n + 6) + 128, c_size_t), arena, ierr)
-        ierr = redist_layout_shape(heights, rank, shape)
+        holds = redist_layout_shape(heights, rank, shape)
         first = int(shape%first(1))
         cells = int(shape%count(1))
         call make(h, int(shape%allocated(1)))
-        ierr = redist_layout_shape(velocities, rank, shape)
+        holds = redist_layout_shape(velocities, rank, shape)
         faces = int(shape%count(1))
         call make(u, int(shape%allocated(1)))
         options%arena = arena
