@@ -230,14 +230,14 @@ class Plan(_Collective):
                 continue
             if not isinstance(array, numpy.ndarray):
                 array = arrays[k] = numpy.asarray(memoryview(array))
-            flags = array.flags
-            if array.shape == shape:
+            flags, in_place = array.flags, array is arrays[k - len(arrays) // 2]
+            if array.shape == shape and not in_place:
                 dense = array.transpose(axes).flags.c_contiguous if axes else flags.c_contiguous
             else:
                 dense = flags.forc or array.transpose(numpy.argsort(array.strides)[::-1]).flags.c_contiguous
             if not dense or array.nbytes < size or array.dtype not in (dtype, numpy.uint8) or writes > flags.writeable:
                 raise ValueError(f"{name} is {array.nbytes} bytes of {array.dtype}, must be {size} bytes of {dtype}, "
-                                 f"contiguous{' in the order of its layout' * (array.shape == shape)}"
+                                 f"contiguous{' in the order of its layout' * (array.shape == shape and not in_place)}"
                                  f"{' and writable' * writes}")
             self._pointers[k] = addressof(c_char.from_buffer(array)) if quick and flags.carray else array.ctypes.data
         self._kept = arrays

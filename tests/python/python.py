@@ -530,6 +530,18 @@ def bad_arrays(a, b):
         "the same array": (Code.ALIAS, "overlap", a, a), "no destination": (Code.ALIAS, "overlap", a, ...)}
 
 
+def test_square_in_place():
+    """Of square arrays in place, which lie in the order of one of both layouts, that of the other is no mistake."""
+    rows = Layout((6 * p, 6 * p), grid=(p, 1))
+    with Plan(rows, rows.T, in_place=True) as plan:
+        whole = numpy.arange(36.0 * p * p).reshape(6 * p, 6 * p)
+        for a in whole[rows.global_slice(rank)].copy(), whole[rows.global_slice(rank)].flatten():
+            plan(a)
+            check((a.ravel() == whole.T[rows.global_slice(rank)].ravel()).all(), "a transposition in place")
+            plan(a, a)
+            check((a.ravel() == whole[rows.global_slice(rank)].ravel()).all(), "twice in place")
+
+
 def test_bad_arrays():
     """Every rank makes the mistake: each gets the sentence, and the plan can be used."""
     rows, columns, a, b, wanted = equal_parts()
