@@ -2259,11 +2259,11 @@ REDIST_PRIV_COLD redist_priv_axis_span redist_priv_axis_span_of(const redist_pri
 }
 
 /* How a rank's array is seen on a side of a message to itself: as rows of the length of the
-   place's, where an axis's elements lie unit[axis] or a multiple of it apart; base[axis] is the
-   number of those in a row before local position 0. */
+   place's, where an axis's elements lie its span's unit or a multiple of it apart; base[axis] is
+   the number of those in a row before local position 0. */
 typedef struct {
   redist_priv_axis_span span[REDIST_MAX_DIMS];
-  int64_t unit[REDIST_MAX_DIMS], base[REDIST_MAX_DIMS];
+  int64_t base[REDIST_MAX_DIMS];
   int64_t rest;      /* of the offset of local positions 0, after all axes */
   int64_t low, high; /* the lowest and the highest offset of any element */
 } redist_priv_rows;
@@ -2279,7 +2279,7 @@ REDIST_PRIV_COLD int redist_priv_see_rows(const redist_priv_message *m, int side
   rows->low = rows->high = rows->rest = m->origin[side];
   for (k = 0; k < m->ndim; k++) {
     const int a = axes[k];
-    const int64_t unit = rows->unit[a], low = rows->span[a].low, high = rows->span[a].high;
+    const int64_t low = rows->span[a].low, high = rows->span[a].high, unit = rows->span[a].unit;
     rows->low += low;
     rows->high += high;
     rows->base[a] = 0;
@@ -2301,18 +2301,19 @@ REDIST_PRIV_COLD int redist_priv_compare_rows(const redist_priv_message *m,
                                               const redist_layout *const *layout,
                                               redist_priv_rows *rows, int64_t *shift) {
   int64_t lowest[REDIST_MAX_DIMS], highest[REDIST_MAX_DIMS]; /* of both sides */
+  int64_t unit;
   int d, side, same = 1;
   for (d = 0; d < m->ndim; d++) {
     const int joined = layout[0]->dim[d].axis.kind == REDIST_PRIV_JOINED ||
                        layout[1]->dim[d].axis.kind == REDIST_PRIV_JOINED;
-    for (side = 0; side < 2; side++) {
-      rows[side].span[d] = redist_priv_axis_span_of(m, side, d);
-      rows[side].unit[d] = m->stride[side][d];
-    }
-    if (joined)
-      rows[0].unit[d] = rows[1].unit[d] =
-          redist_priv_gcd(redist_priv_gcd(rows[0].span[d].unit, rows[1].span[d].unit),
-                          redist_priv_abs(rows[0].span[d].low - rows[1].span[d].low));
+    redist_priv_axis_span *from = &rows[REDIST_PRIV_FROM].span[d],
+                          *to = &rows[REDIST_PRIV_TO].span[d];
+    *from = redist_priv_axis_span_of(m, REDIST_PRIV_FROM, d);
+    *to = redist_priv_axis_span_of(m, REDIST_PRIV_TO, d);
+    unit = redist_priv_gcd(redist_priv_gcd(from->unit, to->unit),
+                           redist_priv_abs(from->low - to->low));
+    from->unit = joined ? unit : m->stride[REDIST_PRIV_FROM][d];
+    to->unit = joined ? unit : m->stride[REDIST_PRIV_TO][d];
     same &= m->stride[REDIST_PRIV_FROM][d] == m->stride[REDIST_PRIV_TO][d];
     lowest[d] = INT64_MAX;
     highest[d] = INT64_MIN;
@@ -2320,7 +2321,7 @@ REDIST_PRIV_COLD int redist_priv_compare_rows(const redist_priv_message *m,
   for (side = 0; side < 2; side++)
     same &= redist_priv_see_rows(m, side, layout[side], &rows[side], lowest, highest);
   for (d = 0; d < m->ndim; d++)
-    shift[d] = (rows[1].base[d] - rows[0].base[d]) * (rows[0].unit[d] / m->stride[0][d]);
+    shift[d] = (rows[1].base[d] - rows[0].base[d]) * (rows[0].span[d].unit / m->stride[0][d]);
   return same && rows[0].rest == rows[1].rest;
 }
 
