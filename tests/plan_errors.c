@@ -164,38 +164,34 @@ static void too_many_replicas(request *q) {
 
 static void combine_nothing(request *q) { q->options.combine = redist_combine_axpby; }
 
-static void combine_with(request *q, const redist_op *op) {
-  q->options.combine = redist_combine_op;
-  q->options.context = (void *)(uintptr_t)op;
+static void combine_with(request *q, redist_combine *function, const void *context) {
+  q->options.combine = function;
+  q->options.context = (void *)(uintptr_t)context;
 }
 static void null_operation(request *q) {
   static const redist_op op = {MPI_OP_NULL, MPI_DOUBLE};
-  combine_with(q, &op);
+  combine_with(q, redist_combine_op, &op);
 }
 static void null_datatype(request *q) {
   static const redist_op op = {MPI_SUM, MPI_DATATYPE_NULL};
-  combine_with(q, &op);
+  combine_with(q, redist_combine_op, &op);
 }
 static void combined_ints(request *q) {
   static const redist_op op = {MPI_SUM, MPI_INT};
-  combine_with(q, &op);
+  combine_with(q, redist_combine_op, &op);
 }
 
-static void scale(request *q, const redist_axpby *axpby) {
-  q->options.combine = redist_combine_axpby;
-  q->options.context = (void *)(uintptr_t)axpby;
-}
 static void negative_axpby(request *q) {
   static const redist_axpby axpby = {(redist_number)-1, {1, 0}, {1, 0}, 0};
-  scale(q, &axpby);
+  combine_with(q, redist_combine_axpby, &axpby);
 }
 static void unknown_axpby(request *q) {
   static const redist_axpby axpby = {(redist_number)4, {1, 0}, {1, 0}, 0};
-  scale(q, &axpby);
+  combine_with(q, redist_combine_axpby, &axpby);
 }
 static void complex_axpby(request *q) {
   static const redist_axpby axpby = {REDIST_COMPLEX_DOUBLE, {1, 0}, {1, 0}, 0};
-  scale(q, &axpby);
+  combine_with(q, redist_combine_axpby, &axpby);
 }
 
 static void two_fixed(request *q) {
@@ -204,7 +200,7 @@ static void two_fixed(request *q) {
 }
 static void combined_fixed(request *q) {
   static const redist_axpby axpby = {REDIST_DOUBLE, {1, 0}, {1, 0}, 0};
-  scale(q, &axpby);
+  combine_with(q, redist_combine_axpby, &axpby);
   q->options.fixed_to = q;
 }
 

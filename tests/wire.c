@@ -519,6 +519,7 @@ int main(int argc, char **argv) {
     for (k = 0; k < SETTINGS; k++) check_random(&settings[k], seed);
   for (k = 0; k < 2; k++) check_axpby(k);
   for (k = 1; k <= 40; k++) check_owners(k, k % 2);
+  /* split by 4, rows that are swapped are runs of two, of which one stays: these are copied whole */
   for (k = 0; k < 4 * 4; k++)
     if (k / 4 != 2 || k % 2 == 0) check_stays((int[]){0, 1, 4, 8}[k / 4], k % 2, k / 2 % 2);
   for (k = 0; k < 8 * 2 * 2 * 5; k++)
