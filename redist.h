@@ -8476,16 +8476,16 @@ REDIST_PRIV_COLD void redist_priv_print_places(redist_priv_writer *w, const redi
 
 REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redist_layout *layout) {
   redist_layout room;
-  int d, k, in_order, listed, permuted = 0;
+  int d, k, in_order, by_axis, permuted = 0;
   layout = redist_priv_as_given(layout, &room);
   in_order = redist_priv_is_reshaped(layout) && redist_priv_is_in_order(layout);
-  listed = redist_priv_is_reshaped(layout) && !in_order;
+  by_axis = redist_priv_is_reshaped(layout) && !in_order;
   for (d = 0; d < layout->ndim; d++)
     redist_priv_print(w, "%s%" PRId64, d == 0 ? "" : "x",
-                      listed ? layout->dim[d].axis.extent : layout->dim[d].axis.count);
+                      by_axis ? layout->dim[d].axis.extent : layout->dim[d].axis.count);
   for (d = 0; d < layout->ndim; d++) {
     redist_priv_dimension dim = layout->dim[d];
-    if (listed) dim.axis.start = 0, dim.axis.step = 1, dim.axis.count = dim.axis.extent;
+    if (by_axis) dim.axis.start = 0, dim.axis.step = 1, dim.axis.count = dim.axis.extent;
     redist_priv_print(w, d == 0 ? ": " : ", ");
     redist_priv_print_axis(w, &dim);
     permuted |= dim.stored != d;
@@ -8508,7 +8508,7 @@ REDIST_PRIV_COLD void redist_priv_print_layout(redist_priv_writer *w, const redi
   redist_priv_print_places(w, layout);
   for (d = 0; in_order && d < layout->view.axes; d++)
     redist_priv_print(w, "%s%" PRId64, d == 0 ? "; reshaped " : "x", layout->view.axis[d].count);
-  if (listed) redist_priv_print_view(w, layout, &layout->view);
+  if (by_axis) redist_priv_print_view(w, layout, &layout->view);
 }
 
 REDIST_API int64_t redist_layout_format(const redist_layout *layout, char *text, size_t size) {

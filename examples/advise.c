@@ -435,7 +435,7 @@ int main(int argc, char **argv) {
       return 2;
     }
   }
-  if (s.layouts < 2) fail("two layouts or more", "--help tells more");
+  if (s.layouts < 2) fail("two layouts or more", "see --help");
   compare(&s);
   (s.picture ? print_picture : print_text)(&s);
   finish(&s);

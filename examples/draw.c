@@ -682,7 +682,7 @@ static void read_layout(story *s, const char *text) {
   size_t bytes = redist_layout_parse_size(text);
   char message[256];
   int column;
-  if (s->layouts == RELABELLED) fail("more than two layouts (--help tells more)");
+  if (s->layouts == RELABELLED) fail("more than two layouts (see --help)");
   s->storage[s->layouts] = malloc(bytes);
   if (redist_layout_parse(text, &s->layout[s->layouts], s->storage[s->layouts], bytes, message,
                           sizeof message) != REDIST_OK) {
@@ -728,7 +728,7 @@ static void check_plane(story *s) {
 /* Completes what is to be drawn, from the layouts that were read. */
 static void prepare(story *s) {
   int l;
-  if (s->layouts == 0) fail("which layout? (--help tells more)");
+  if (s->layouts == 0) fail("which layout? (see --help)");
   if (s->layouts == 1 && (s->relabel || s->wanted & (MATRIX | SCHEDULE)))
     fail("--matrix, --schedule and --relabel need two layouts");
   if (s->relabel) relabel(s);
