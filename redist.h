@@ -306,7 +306,8 @@ typedef struct {
   int64_t low[REDIST_MAX_DIMS], high[REDIST_MAX_DIMS];
 } redist_box;
 
-/* How an axis is cut into blocks; from OWNERS on it is scattered: any index may be anywhere. */
+/* How an axis is cut into blocks, as REDIST_PRIV_AXIS_FIELDS names it to users; from OWNERS on it is
+   scattered: any index may be anywhere. */
 typedef enum {
   REDIST_PRIV_CYCLIC,
   REDIST_PRIV_BALANCED,
@@ -354,14 +355,14 @@ typedef struct {
 } redist_axis;
 
 /* X(field, name): the numbers that define an axis, without its list and its ghost cells. */
-#define REDIST_PRIV_AXIS_FIELDS(X) \
-  X(extent, "extent")              \
-  X(kind, "kind of blocks")        \
-  X(procs, "number of processes")  \
-  X(block, "block")                \
-  X(first, "first coordinate")     \
-  X(start, "start of the section") \
-  X(step, "step of the section")   \
+#define REDIST_PRIV_AXIS_FIELDS(X)                                                 \
+  X(extent, "extent")                                                              \
+  X(kind, "kind of blocks (0: cyclic, 1: balanced, 2: cuts, 3: owners, 4: lists)") \
+  X(procs, "number of processes")                                                  \
+  X(block, "block")                                                                \
+  X(first, "first coordinate")                                                     \
+  X(start, "start of the section")                                                 \
+  X(step, "step of the section")                                                   \
   X(count, "count of the section")
 #define REDIST_PRIV_GHOST_FIELDS(X)      \
   X(ghosts, "edge of the ghost cells")   \

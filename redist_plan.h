@@ -1693,7 +1693,7 @@ REDIST_PRIV_COLD void redist_priv_list_request(redist_priv_words *w, const redis
                                      "number of arrays",
                                      "max_buffer",
                                      "in_place",
-                                     "number of the arena",
+                                     "number of the arena (0: none)",
                                      "node_ranks",
                                      "timed",
                                      "checked",

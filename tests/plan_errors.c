@@ -404,6 +404,10 @@ static void listed_boxes(request *q, int odd) {
 }
 static void odd_cost(request *q, int odd) { q->options.cost.per_byte = odd ? 1e-20 : 1e-26; }
 
+static void other_kind(request *q, int odd) {
+  destination(q, redist_whole(N), odd ? redist_balanced(M, 2) : redist_block(M, 2));
+}
+
 static void listed_ranks(request *q, int odd) {
   destination(q, redist_whole(N), redist_block(M, 2));
   q->layouts[1] = redist_on_ranks(q->layouts[1], ranks[odd]);
@@ -445,6 +449,8 @@ static const struct {
     {other_list, "destination axis 1: the index at position 6 is 7, but 6 on rank 0"},
     {other_begin, "destination axis 1: the beginning of list 1 is 5, but 4 on rank 0"},
     {listed_boxes, "destination axis 1: the high end of box 0 is 5, but 4 on rank 0"},
+    {other_kind, "destination axis 1: kind of blocks (0: cyclic, 1: balanced, 2: cuts, 3: owners, "
+                 "4: lists) is 1, but 0 on rank 0"},
     {listed_ranks, "destination: the rank of place 0 is 1, but 0 on rank 0"},
     {odd_cost, "cost.per_byte"},
     {other_depth, "destination axis 1: high depth of the ghost cells is 3, but 2 on rank 0"},
