@@ -587,12 +587,15 @@ REDIST_API void *redist_arena_alloc(redist_arena *arena, size_t bytes);
    array: this rank's.
    bytes: its size, >= 0. 0: this rank adopts nothing.
    The same on every rank, and nothing has changed: REDIST_ERR_ARGUMENT (NULL; in the arena; adopted
-   already), _BUSY (a plan is started), _MEMORY (shared memory is missing or too small: plans then
-   use rings), _MPI. A NULL arena is reported on the calling rank only. */
+   already), _BUSY (a plan is started), _MEMORY (shared memory is missing or too small, or there are
+   too many mappings: plans then use rings), _MPI. A NULL arena is reported on the calling rank
+   only. */
 REDIST_API int redist_arena_adopt(redist_arena *arena, void *array, size_t bytes);
 
-/* Makes an adopted array private again; its contents and its address stay. Collective over the
-   arena's ranks, while none of its plans is started.
+/* Makes an adopted array private again; its contents and its address stay. Its pages remain a
+   mapping of their own until the memory is returned to the system, and systems limit how many
+   mappings a process has (Linux: 65,530, vm.max_map_count): do not adopt ever new small arrays.
+   Collective over the arena's ranks, while none of its plans is started.
    array: what this rank gave to redist_arena_adopt; where it adopted nothing, that or NULL.
    The same on every rank: REDIST_ERR_ARGUMENT (not adopted, or NULL on all ranks), _MISMATCH (ranks
    give arrays of different calls of redist_arena_adopt), _BUSY (a plan is started), _MPI. A NULL
@@ -600,8 +603,8 @@ REDIST_API int redist_arena_adopt(redist_arena *arena, void *array, size_t bytes
 REDIST_API int redist_arena_release(redist_arena *arena, void *array);
 
 /* Frees an arena, with its memory, after releasing the arrays that it has adopted, and sets *arena
-   to NULL; does nothing if it is NULL. Collective. REDIST_ERR_ARGUMENT (`arena` is NULL), _BUSY
-   (free its plans first): the arena lives on. */
+   to NULL; does nothing if it is NULL. Collective over the arena's ranks. REDIST_ERR_ARGUMENT
+   (`arena` is NULL), _BUSY, on every rank (free its plans first): the arena lives on. */
 REDIST_API int redist_arena_free(redist_arena **arena);
 
 /* ---------------------------------------------------------------------------------------- files */
@@ -7959,6 +7962,15 @@ REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a) {
   return redist_priv_worst(a->comm, a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
 }
 
+REDIST_PRIV_COLD void redist_priv_arena_destroy(redist_arena **arena) {
+  redist_arena *a = *arena;
+  redist_priv_unshare_arena(a);
+  REDIST_FREE(a->ordinary);
+  if (a->comm != MPI_COMM_NULL) MPI_Comm_free(&a->comm);
+  REDIST_FREE(a);
+  *arena = NULL;
+}
+
 REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **arena) {
   const uint64_t limit = sizeof bytes > 4 ? UINT64_C(1) << 50 : UINT64_C(1) << 30;
   const int64_t machine = redist_priv_machine();
@@ -7982,7 +7994,7 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
   if (code == REDIST_OK) code = redist_priv_worst(comm, redist_priv_duplicate(comm, &a->comm));
   if (code == REDIST_OK) code = redist_priv_arena_open(a);
   if (code != REDIST_OK)
-    redist_arena_free(arena);
+    redist_priv_arena_destroy(arena);
   else
     a->most_tags = MPI_Comm_get_attr(a->comm, MPI_TAG_UB, &tags, &found) == MPI_SUCCESS && found
                        ? *tags
@@ -8051,13 +8063,12 @@ REDIST_API int redist_arena_release(redist_arena *a, void *array) {
 
 REDIST_API int redist_arena_free(redist_arena **arena) {
   redist_arena *a = arena == NULL ? NULL : *arena;
-  if (a == NULL || a->plans > 0)
-    return arena == NULL ? REDIST_ERR_ARGUMENT : a == NULL ? REDIST_OK : REDIST_ERR_BUSY;
-  redist_priv_unshare_arena(a);
-  REDIST_FREE(a->ordinary);
-  if (a->comm != MPI_COMM_NULL) MPI_Comm_free(&a->comm);
-  REDIST_FREE(a);
-  *arena = NULL;
+  int64_t plans; /* of this rank, or of all if MPI works */
+  if (a == NULL) return arena == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK;
+  plans = a->plans;
+  (void)redist_priv_reduce(a->comm, &plans, 1, MPI_MAX);
+  if (redist_priv_max(plans, a->plans) > 0) return REDIST_ERR_BUSY;
+  redist_priv_arena_destroy(arena);
   return REDIST_OK;
 }
 

@@ -214,6 +214,23 @@ static void check_early(redist_method method) {
                 "and after it");
 }
 
+/* Nor while one rank, alone, has a plan in it: the ranks agree. */
+static void check_early_somewhere(void) {
+  const redist_layout all = redist_layout_1d(redist_whole(10));
+  redist_options options;
+  redist_plan *plan = NULL;
+  int code;
+  memset(&options, 0, sizeof options);
+  redist_arena_create(MPI_COMM_WORLD, 0, &options.arena);
+  if (test_rank() == 0) redist_plan_create(MPI_COMM_SELF, &all, &all, MPI_DOUBLE, &options, &plan);
+  code = redist_arena_free(&options.arena);
+  test_case_all(code == REDIST_ERR_BUSY && options.arena != NULL,
+                "an arena freed before rank 0's plan: code %d", code);
+  test_case_all(redist_plan_free(&plan) == REDIST_OK &&
+                    redist_arena_free(&options.arena) == REDIST_OK && options.arena == NULL,
+                "and after it");
+}
+
 static void check_sizes(void) {
   static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 4, SIZE_MAX / 4 + 1,
                                  (SIZE_MAX >> 13) - 1};
@@ -736,6 +753,7 @@ int main(int count, char **arguments) {
   check_between();
   check_sizes();
   check_tags();
+  check_early_somewhere();
   check_early(REDIST_SHARED);
   check_early(REDIST_POINT_TO_POINT);
   if (test_size() > 1) check_different(REDIST_SHARED);
