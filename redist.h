@@ -2055,7 +2055,8 @@ REDIST_API redist_layout redist_ghost_depth(redist_layout layout, int axis, int6
 
 REDIST_API redist_layout redist_without_corners(redist_layout layout) {
   int d, ghosts = 0;
-  for (d = 0; d < layout.ndim; d++) ghosts |= layout.dim[d].axis.ghosts;
+  for (d = 0; redist_priv_usable(&layout) && d < layout.ndim; d++)
+    ghosts |= layout.dim[d].axis.ghosts;
   if (ghosts == 0)
     redist_priv_fail(&layout.error, REDIST_ERR_LAYOUT,
                      "no axis has ghost cells, but redist_with_ghosts comes before "
@@ -2262,15 +2263,21 @@ REDIST_PRIV_COLD redist_priv_view redist_priv_view_of(const redist_layout *layou
   return view;
 }
 
-/* Whether an axis of the view may be split or merged; else records an error. */
-REDIST_PRIV_COLD int redist_priv_may_reshape(redist_layout *layout, const redist_priv_view *view,
-                                             int axis) {
-  const redist_priv_view_axis *a;
+/* Whether an axis of a layout's view has ghost cells. */
+REDIST_PRIV_COLD int redist_priv_has_ghosts_at(const redist_layout *layout,
+                                               const redist_priv_view *view, int axis) {
+  const redist_priv_view_axis *a = &view->axis[axis];
   int k, ghosts = 0;
-  if (!redist_priv_has_axis(layout, axis)) return 0;
-  a = &view->axis[axis];
   for (k = 0; k < a->digits; k++) ghosts |= layout->dim[view->digit[a->first + k].dim].axis.ghosts;
-  if (layout->boxes > 0 || ghosts)
+  return ghosts;
+}
+
+/* Whether an axis of the view, *view, may be split or merged; else records an error. */
+REDIST_PRIV_COLD int redist_priv_may_reshape(redist_layout *layout, int axis,
+                                             redist_priv_view *view) {
+  if (!redist_priv_has_axis(layout, axis)) return 0;
+  *view = redist_priv_view_of(layout);
+  if (layout->boxes > 0 || redist_priv_has_ghosts_at(layout, view, axis))
     redist_priv_fail_axis(&layout->error, REDIST_ERR_LAYOUT, axis,
                           layout->boxes > 0 ? "boxes cannot be split or merged"
                                             : "an axis with redist_with_ghosts cannot be split or "
@@ -2314,12 +2321,11 @@ REDIST_PRIV_COLD void redist_priv_cut_axis(redist_priv_view *to, const redist_pr
 #ifndef REDIST_NO_LISTS
 
 REDIST_API redist_layout redist_split(redist_layout layout, int axis, int64_t inner) {
-  const redist_priv_view view = redist_priv_view_of(&layout);
-  redist_priv_view to;
+  redist_priv_view view, to;
   int64_t rest = inner, length = 1;
   int v, k;
   memset(&to, 0, sizeof to);
-  if (!redist_priv_may_reshape(&layout, &view, axis)) return layout;
+  if (!redist_priv_may_reshape(&layout, axis, &view)) return layout;
   redist_priv_expect(&layout, axis, "the inner length", inner, 1, INT64_MAX);
   redist_priv_expect(&layout, axis, "the number of axes", view.axes + 1, 1, REDIST_MAX_DIMS);
   if (layout.error.code == REDIST_OK && view.axis[axis].count % inner != 0)
@@ -2344,12 +2350,11 @@ REDIST_API redist_layout redist_split(redist_layout layout, int axis, int64_t in
 }
 
 REDIST_API redist_layout redist_merged(redist_layout layout, int axis) {
-  const redist_priv_view view = redist_priv_view_of(&layout);
-  redist_priv_view to;
+  redist_priv_view view, to;
   int v;
   memset(&to, 0, sizeof to);
-  if (!redist_priv_may_reshape(&layout, &view, axis) ||
-      !redist_priv_may_reshape(&layout, &view, axis + 1))
+  if (!redist_priv_may_reshape(&layout, axis, &view) ||
+      !redist_priv_may_reshape(&layout, axis + 1, &view))
     return layout;
   for (v = 0; v < view.axes; v++)
     if (v == axis + 1)
@@ -3972,7 +3977,8 @@ REDIST_PRIV_COLD void redist_priv_check_views(const redist_layout *from, const r
   for (g = 0; g < groups; g++)
     for (side = 0; side < 2; side++)
       for (k = 0; k < group[g].axes && group[g].axes > 1; k++)
-        if (layout[side]->boxes > 0 || layout[side]->dim[group[g].axis[k]].axis.ghosts != 0)
+        if (layout[side]->boxes > 0 ||
+            redist_priv_has_ghosts_at(layout[side], &view[side], group[g].axis[k]))
           redist_priv_fail_axis(
               v, REDIST_ERR_LAYOUT, group[g].axis[k],
               "the %s splits an axis into this and others, but the %s has %s here",

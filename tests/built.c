@@ -89,7 +89,7 @@ static void check_suspect(const suspect *s) {
 /* Builders accept invalid layouts, and their results are refused, too. */
 static void check_builders(const suspect *s) {
   const int ranks[8] = {0};
-  redist_layout made[12];
+  redist_layout made[18];
   int axes[REDIST_MAX_DIMS], k, n = 0;
   for (k = 0; k < REDIST_MAX_DIMS; k++) axes[k] = k;
   made[n++] = redist_grid_order(*s->layout, REDIST_COLUMN_MAJOR);
@@ -104,6 +104,12 @@ static void check_builders(const suspect *s) {
   made[n++] = redist_flipped(*s->layout, 0);
   made[n++] = redist_rotated(*s->layout, 1);
   made[n++] = redist_section(*s->layout, 0, 1, 2, 1);
+  made[n++] = redist_with_ghosts(*s->layout, 0, REDIST_PERIODIC);
+  made[n++] = redist_ghost_depth(*s->layout, 0, 0, 0);
+  made[n++] = redist_without_corners(*s->layout);
+  made[n++] = redist_partial(*s->layout);
+  made[n++] = redist_split(*s->layout, 0, 1);
+  made[n++] = redist_merged(*s->layout, 0);
   for (k = 0; k < n; k++)
     test_case(redist_layout_check(&made[k]) == REDIST_ERR_LAYOUT, "%s: builder %d made a layout",
               s->name, k);

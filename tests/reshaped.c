@@ -127,6 +127,63 @@ static void check_pairs_of_views(void) {
             "4 x 6 x 5 to a box of 24 x 5");
 }
 
+enum { AXES = 4, CELLS = 2 * 4 * 2 * 6 * 3 };
+static const int64_t lengths[AXES] = {4, 2, 6, 3};
+
+/* Whether the array has element e, from 1 on, everywhere: also around the axis with ghost cells. */
+static int has_all(const double *array, int ghosts) {
+  int64_t cell[AXES] = {0}, e;
+  int d, cells = 0, good = 1;
+  for (;;) {
+    for (e = 0, d = 0; d < AXES; d++)
+      e = e * lengths[d] + (cell[d] + (d == ghosts ? lengths[d] - 1 : 0)) % lengths[d];
+    good &= array[cells++] == (double)(e + 1);
+    for (d = AXES - 1; d >= 0 && ++cell[d] == lengths[d] + (d == ghosts ? 2 : 0); d--) cell[d] = 0;
+    if (d < 0) return good;
+  }
+}
+
+/* An array with ghost cells along one axis, and another axis split. The source is whole, or axis
+   `pair` and the next of its view are one, split: then neither may be that with ghost cells. */
+static void check_ghosts(int ghosts, int split, int pair) {
+  const int beside = ghosts + (split < ghosts);
+  const int refused = pair >= 0 && (pair == beside || pair + 1 == beside);
+  redist_axis axes[AXES + 1];
+  redist_layout from, to;
+  double source[CELLS], array[CELLS] = {0};
+  const void *const sources[1] = {source};
+  void *const arrays[1] = {array};
+  int64_t view[AXES + 1];
+  int d, n = 0, code;
+  for (d = 0; d < CELLS; d++) source[d] = d + 1;
+  for (d = 0; d < AXES; d++) axes[d] = redist_whole(lengths[d]);
+  to = redist_split(redist_with_ghosts(redist_with_halo(redist_layout_nd(AXES, axes), ghosts, 1, 1),
+                                       ghosts, REDIST_PERIODIC),
+                    split, 2);
+  for (d = 0; d < AXES; d++) {
+    if (d == split) view[n++] = lengths[d] / 2;
+    view[n++] = d == split ? 2 : lengths[d];
+  }
+  for (n = 0, d = 0; d <= AXES; d++) {
+    axes[n++] = redist_whole(d == pair ? view[d] * view[d + 1] : view[d]);
+    d += d == pair;
+  }
+  from = redist_layout_nd(n, axes);
+  if (pair >= 0) from = redist_split(from, pair, view[pair + 1]);
+  code = redist_move(&from, sources, &to, arrays, sizeof *source);
+  test_case(refused ? code == REDIST_ERR_LAYOUT : code == REDIST_OK && has_all(array, ghosts),
+            "ghost cells of axis %d, axis %d split, the source at %d: code %d", ghosts, split, pair,
+            code);
+}
+
+static void check_all_ghosts(void) {
+  int ghosts, split, pair;
+  for (ghosts = 0; ghosts < AXES; ghosts++)
+    for (split = 0; split < AXES; split++)
+      for (pair = -1; pair < AXES && lengths[split] % 2 == 0 && split != ghosts; pair++)
+        check_ghosts(ghosts, split, pair);
+}
+
 /* Elements of a split axis lie at equal distances along both if it is not distributed. */
 static void check_shape(void) {
   const redist_layout whole =
@@ -233,6 +290,7 @@ int main(void) {
   check_inverse();
   check_printed();
   check_pairs_of_views();
+  check_all_ghosts();
   check_shape();
   check_empty();
   check_longest();
