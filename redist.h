@@ -630,7 +630,8 @@ REDIST_PRIV_BUILDER redist_layout redist_section(redist_layout layout, int axis,
    product of the new axes.
    Call redist_with_halo and redist_with_allocated before: axes that are split or merged refuse them
    (REDIST_ERR_LAYOUT). Coordinates of processes (redist_layout_rank, _coords, _place_coords) remain
-   those of the axes before the first split or merge.
+   those of the axes before the first split or merge, until merges have undone all splits and splits
+   all merges: then the view is as if there had been none.
    REDIST_ERR_LAYOUT: boxes, or an axis with redist_with_ghosts, are split or merged; or an axis
    that is a section of a merged one (it may be reversed). In plans and on paper also where one side
    splits an axis, and the other side has boxes or redist_with_ghosts on the axes that come of it.
@@ -704,7 +705,9 @@ typedef struct {
 /* Writes the shape of what a rank owns, of its lowest place when it has several. Returns no
    redist_error, but 1 when it holds a place, else 0 (shape is not written); -1 when the elements of
    an axis lie at unequal distances (its stride is 0 then): in sections with steps through cyclic
-   blocks, in redist_lists, along a merged axis, and along a split one that is distributed. */
+   blocks, in redist_lists, along a merged axis, and along a split one that is distributed; or when
+   memory is exhausted. O(axes); with such steps, one pass over a period of the blocks, for which
+   memory is taken. */
 REDIST_API int redist_layout_shape(const redist_layout *layout, int rank, redist_shape *shape);
 /* Writes the shape of what one place owns, 0 <= place < redist_layout_places(layout). 1; 0 when
    there is no such place (shape is not written); -1 as redist_layout_shape. */
@@ -857,10 +860,10 @@ typedef int redist_layouts(const int *grid, redist_layout *sequence, int most, v
    factors, procs >= 1, 1 <= dims <= REDIST_MAX_DIMS, the one whose sequence of layouts is predicted
    to take the least time. Local: no communication, no trial; all ranks find the same grid.
    The seconds of a sequence are the sum of redist_cost_of over its exchanges, from each layout to
-   the next. Between layouts whose shapes differ there is none: a transform that keeps fewer modes
-   than points stands in the sequence as a layout of the points and one of the modes. Of equally
-   good grids, the one whose largest factor is the smallest is taken, and of these the
-   lexicographically first.
+   the next. Between layouts whose shapes differ (redist_cost_of: REDIST_ERR_SHAPE) there is none: a
+   transform that keeps fewer modes than points stands in the sequence as a layout of the points and
+   one of the modes. Of equally good grids, the one whose largest factor is the smallest is taken,
+   and of these the lexicographically first.
    layouts: called once for each grid, in lexicographic order. grid[dims]: receives the best.
    seconds: receives those of its sequence. Example: of pencils along x, y and z on 16 ranks, 4 x 4
    is best, since each rank sends 8 messages, its copies to itself counted, not 17.
@@ -4238,7 +4241,7 @@ REDIST_PRIV_COLD int redist_priv_compare_leaves(const void *a, const void *b) {
 /* The bits of a region's centre, those of all axes interleaved. */
 REDIST_PRIV_COLD uint64_t redist_priv_morton(const redist_layout *layout, const int64_t *region) {
   const int bits = (int)redist_priv_min(63 / layout->ndim, 16);
-  uint64_t key = 0, cell[REDIST_MAX_DIMS];
+  uint64_t key = 0, cell[REDIST_MAX_DIMS] = {0};
   int d, bit;
   for (d = 0; d < layout->ndim; d++)
     cell[d] = (uint64_t)((double)(region[d] + (region[layout->ndim + d] - region[d]) / 2) /
@@ -6720,16 +6723,17 @@ REDIST_PRIV_COLD int redist_priv_move_pair(void *context, const redist_priv_pair
   return code;
 }
 
-/* Whether every place that owns elements has an array with enough room. */
+/* Whether every place has an array with enough room, or none where `held`, the same layout with or
+   without ghost cells, has no elements. */
 REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout,
+                                              const redist_layout *held,
                                               const void *const *arrays) {
   redist_priv_error error = redist_priv_no_error(-1);
   int coords[REDIST_MAX_DIMS];
   int place, places = redist_layout_places(layout);
   for (place = 0; place < places && error.code == REDIST_OK; place++) {
     redist_priv_coords_of_place(layout, place, coords);
-    if (arrays[place] == NULL && redist_priv_held_at(layout, coords) > 0)
-      return REDIST_ERR_ARGUMENT;
+    if (arrays[place] == NULL && redist_priv_held_at(held, coords) > 0) return REDIST_ERR_ARGUMENT;
     redist_priv_check_extents(layout, coords, &error);
   }
   return error.code;
@@ -6738,18 +6742,19 @@ REDIST_PRIV_COLD int redist_priv_check_arrays(const redist_layout *layout,
 REDIST_API int redist_move_combining(const redist_layout *from, const void *const *from_arrays,
                                      const redist_layout *to, void *const *to_arrays,
                                      size_t element_bytes, redist_combine *combine, void *context) {
-  redist_layout pair[2];
+  redist_layout pair[2], source;
   redist_priv_mover m = {from_arrays, to_arrays, redist_priv_replacing((int64_t)element_bytes)};
   int code = redist_priv_open_pair(from, to, 1, pair);
   m.policy.function = combine;
   m.policy.context = context;
   if (code != REDIST_OK) return code;
+  redist_priv_copy_to(&source, &pair[0], combine != NULL);
   if (from_arrays == NULL || to_arrays == NULL || element_bytes == 0) code = REDIST_ERR_ARGUMENT;
-  if (code == REDIST_OK) code = redist_priv_check_arrays(&pair[0], from_arrays);
-  if (code == REDIST_OK) code = redist_priv_check_arrays(&pair[1], (const void *const *)to_arrays);
-  if (combine == NULL) redist_priv_drop_ghosts(&pair[0]);
+  if (code == REDIST_OK) code = redist_priv_check_arrays(&pair[0], &source, from_arrays);
   if (code == REDIST_OK)
-    code = redist_priv_visit_pairs(&pair[0], &pair[1], combine != NULL, redist_priv_move_pair, &m);
+    code = redist_priv_check_arrays(&pair[1], &pair[1], (const void *const *)to_arrays);
+  if (code == REDIST_OK)
+    code = redist_priv_visit_pairs(&source, &pair[1], combine != NULL, redist_priv_move_pair, &m);
   redist_priv_close_pair(pair);
   return code;
 }

@@ -380,6 +380,25 @@ static void check_vectors(int width, int64_t n, int64_t from_block, int64_t to_b
     for (c = 0; c < PROCS; c++) free(held[side][c]);
 }
 
+/* A source place that owns nothing, but has ghost cells, needs an array only if these count. */
+static void check_ghosts_alone(void) {
+  static const int64_t cuts[3] = {0, 0, 4};
+  const redist_layout to = redist_layout_1d(redist_whole(4));
+  const redist_layout from =
+      redist_with_ghosts(redist_with_halo(redist_layout_1d(redist_cuts(cuts, 2)), 0, 1, 1), 0,
+                         REDIST_PERIODIC);
+  const int32_t held[6] = {0, 1, 2, 3, 4, 0};
+  int32_t array[4] = {0};
+  const void *const sources[2] = {NULL, held};
+  void *const arrays[1] = {array};
+  const int moved = redist_move(&from, sources, &to, arrays, sizeof *array);
+  test_case(moved == REDIST_OK && array[0] == 1 && array[3] == 4, "no array for ghost cells: %d",
+            moved);
+  test_case(redist_move_combining(&from, sources, &to, arrays, sizeof *array, add_vectors, NULL) ==
+                REDIST_ERR_ARGUMENT,
+            "no array for ghost cells that are combined");
+}
+
 int main(int count, char **arguments) {
   int pairs = count > 1 ? atoi(arguments[1]) : 10000, first = count > 2 ? atoi(arguments[2]) : 0;
   int large = count > 3 ? atoi(arguments[3]) : 100, turns = count > 4 ? atoi(arguments[4]) : 2000,
@@ -390,6 +409,7 @@ int main(int count, char **arguments) {
   check_pairs(p, first, large, SHORT);
   for (k = 0; k < turns; k++) check_turned(k);
   check_refusal();
+  check_ghosts_alone();
   for (k = 4; k <= 8; k += 4) {
     check_combined(1000, 13, k);
     check_combined(3, 20011, k);
