@@ -24,6 +24,7 @@ check() { # mpi shape program arguments...
     count $? "$program on $shape, $mpi"
 }
 
+prefer_clang
 for mpi in mpich openmpi; do
     command -v mpicc.$mpi >/dev/null && command -v mpiexec.$mpi >/dev/null || continue
     check $mpi 2x2 plan_random 1 4

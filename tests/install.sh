@@ -205,6 +205,7 @@ EOT
     check 'what Spack installs' sh -c "cd '$work' && diff -r -x redist.pc place spack"
 }
 
+prefer_clang
 write_programs
 check 'make install' make_here install PREFIX="$work/place"
 check 'the installed files' everything_is_there

@@ -21,7 +21,7 @@ FOREIGN
 echo 'int main(void) { return 0; }' >probe.c
 sanitize=-fsanitize=address
 sanitizes() { $MPICC $sanitize -o probe probe.c 2>/dev/null && ./probe; }
-export MPICH_CC=clang OMPI_CC=clang # several times as fast
+prefer_clang
 sanitizes || unset MPICH_CC OMPI_CC
 sanitizes || sanitize=
 export ASAN_OPTIONS=detect_leaks=0

@@ -92,6 +92,7 @@ from mpi4py import MPI; print(MPI.get_vendor()[0].lower().replace(" ", ""))')
 }
 
 cd "$work" || exit 1
+prefer_clang
 check_c
 if find_python; then
     export PYTHONPATH="$work/python"

@@ -271,7 +271,7 @@ check_snippet() { # snippet: right, and wrong when it is spoilt
     count $? "a snippet begins with the unknown word '$name'"
     write_program "$1" "$spoil" >program.c
     check "the snippet '$name' compiles" \
-        $MPICC -std=c99 -Wall -Wextra -Werror -Wno-unused -I"$root" -o program program.c "$object"
+        $MPICC -std=c99 -Wall -Wextra -Werror -Wno-unused -Wno-unused-parameter -I"$root" -o program program.c "$object"
     timeout -k 5 60 $MPIEXEC -n 4 $YIELDING ./program >/dev/null 2>output </dev/null
     grep -qx 'snippet: 0 wrong' output
     count $? "the snippet '$name'"
@@ -322,6 +322,7 @@ awk '/^ *```c$/ { inside = 1; name = (/^ / ? "file." : "snippet.") sprintf("%02d
     /^ *```$/ { inside = 0 }
     inside { sub(/^  #/, "#"); print >name }' $texts
 object=$BUILD/redist.o
+prefer_clang
 cat file.* >implementation.c
 $MPICC -std=c99 -O0 -I"$root" -c implementation.c -o implementation.o >output 2>&1
 count $? 'the file with the implementation'

@@ -49,7 +49,7 @@ spoilt() { # name, sed expression: whether the sanitizer reports a race in a cop
         grep -q 'ThreadSanitizer: data race' "$work/output"
 }
 
-if command -v clang >/dev/null; then export MPICH_CC=clang OMPI_CC=clang; fi
+prefer_clang
 if ! probe; then unset MPICH_CC OMPI_CC; fi
 if probe; then
     build "$root" rings && run rings && grep -q ' 0 failed' "$work/output"
