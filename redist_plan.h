@@ -7962,6 +7962,7 @@ REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a) {
   return redist_priv_worst(a->comm, a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
 }
 
+/* Frees an arena in which no plan lives. */
 REDIST_PRIV_COLD void redist_priv_arena_destroy(redist_arena **arena) {
   redist_arena *a = *arena;
   redist_priv_unshare_arena(a);
