@@ -7085,7 +7085,8 @@ REDIST_PRIV_COLD void redist_priv_sum_flows(redist_priv_flows *list, redist_traf
   traffic->max_received = most.elements;
 }
 
-/* The elements that all holders of a destination receive; -1 above 2^62. */
+/* The elements that all holders of a destination receive, those beside a reshaped view counted; -1
+   above 2^62. */
 REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to) {
   const int boxes = to->boxes > 0, axes = boxes ? 1 : to->ndim,
             faces = !boxes && redist_priv_is_without_corners(to);
@@ -7093,15 +7094,17 @@ REDIST_PRIV_COLD int64_t redist_priv_received(const redist_layout *to) {
   int64_t elements;
   int d, c, coords[REDIST_MAX_DIMS];
   for (d = 0; d < axes; d++) {
-    const redist_axis *x = &to->dim[d].axis;
-    const int counted = boxes || x->ghosts != 0;
-    int64_t held = counted ? 0 : x->count;
-    for (c = 0; counted && c < x->procs && held <= REDIST_PRIV_MAX_ELEMENTS; c++) {
+    redist_axis x = to->dim[d].axis;
+    const int counted = boxes || x.ghosts != 0;
+    int64_t held = 0;
+    if (redist_priv_is_reshaped(to)) x.start = 0, x.step = 1, x.count = x.extent;
+    for (c = 0; counted && c < x.procs && held <= REDIST_PRIV_MAX_ELEMENTS; c++) {
       redist_priv_coords_of_place(to, c, coords);
       held +=
-          boxes ? redist_priv_held_at(to, coords) : redist_priv_held(x, c, REDIST_PRIV_ALL_IMAGES);
+          boxes ? redist_priv_held_at(to, coords) : redist_priv_held(&x, c, REDIST_PRIV_ALL_IMAGES);
     }
-    v = redist_priv_times(v, faces, x->count, held, REDIST_PRIV_MAX_ELEMENTS + 1);
+    v = redist_priv_times(v, faces, x.count, counted ? held : x.count,
+                          REDIST_PRIV_MAX_ELEMENTS + 1);
   }
   elements = redist_priv_multiply(v.held, to->copies, REDIST_PRIV_MAX_ELEMENTS + 1);
   return elements > REDIST_PRIV_MAX_ELEMENTS ? -1 : elements;

@@ -255,6 +255,37 @@ static void check_lengthened(void) {
   redist_plan_free(&plan);
 }
 
+#ifndef REDIST_NO_LISTS
+/* A halo exchange of bricks without corners fills the same cells through a view that splits one axis
+   and reverses another. */
+static void check_reversed(void) {
+  enum { CELLS = 6 * 7 * 6 };
+  static int64_t a[2][CELLS];
+  const int before = (test_rank() + test_size() - 1) % test_size();
+  const redist_layout bricks = redist_layout_3d(redist_block(4 * test_size(), test_size()),
+                                                redist_whole(5), redist_whole(6));
+  redist_layout bare = redist_with_halo(redist_with_halo(bricks, 0, 1, 1), 1, 1, 1), full;
+  redist_options options;
+  redist_plan *plan;
+  int k, view, code = REDIST_OK;
+  memset(&options, 0, sizeof options);
+  options.in_place = 1;
+  for (view = 0; view < 2 && code == REDIST_OK; view++) {
+    for (k = 0; k < CELLS; k++) a[view][k] = test_rank() * CELLS + k;
+    full = redist_with_ghosts(redist_with_ghosts(bare, 0, REDIST_PERIODIC), 1, REDIST_PERIODIC);
+    full = redist_without_corners(full);
+    if (view) full = redist_flipped(redist_split(full, 2, 3), 0);
+    if (view) bare = redist_flipped(redist_split(bare, 2, 3), 0);
+    code = redist_plan_create(MPI_COMM_WORLD, &bare, &full, MPI_INT64_T, &options, &plan);
+    if (code == REDIST_OK) code = redist_execute(plan, a[view], a[view]);
+    redist_plan_free(&plan);
+  }
+  test_case_all(code == REDIST_OK && memcmp(a[0], a[1], sizeof a[0]) == 0 &&
+                    a[0][7] == before * CELLS + 4 * 7 * 6 + 7,
+                "ghost cells of a split and reversed view: code %d", code);
+}
+#endif
+
 /* In place, each of several arrays is its own destination, and no other's. */
 static void check_crosswise(void) {
   enum { N = 4 };
@@ -420,6 +451,9 @@ int main(int argc, char **argv) {
   redist_arena_free(&arena);
   check_lengthened();
   check_crosswise();
+#ifndef REDIST_NO_LISTS
+  check_reversed();
+#endif
   for (k = 0; k < 8; k++) check_staggered(k / 4, k % 4);
   if (test_size() > 1) check_patches();
   for (k = 2; k <= 4; k++) {
