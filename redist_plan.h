@@ -2328,6 +2328,36 @@ REDIST_PRIV_COLD int redist_priv_compare_rows(const redist_priv_message *m,
   return same && rows[0].rest == rows[1].rest;
 }
 
+/* Whether all elements of a message of this rank to itself are as far from their destinations as the
+   first one, but for the runs of one axis. Then those that are their own, if any, are where local
+   positions differ by shift[axis], as of redist_priv_split_runs; *distance is not 0 if none is. */
+REDIST_PRIV_COLD int redist_priv_is_translated(const redist_priv_message *m, int64_t *shift,
+                                               int64_t *distance) {
+  enum { FROM = REDIST_PRIV_FROM, TO = REDIST_PRIV_TO };
+  const int64_t *stride = m->stride[FROM];
+  int64_t r;
+  int d, varies, varying = -1;
+  *distance = m->origin[TO] - m->origin[FROM];
+  for (d = 0; d < m->ndim; d++) {
+    const redist_priv_run first = redist_priv_run_at(m->axis[d], 0);
+    shift[d] = first.at[FROM] - first.at[TO];
+    for (varies = 0, r = 0; r < m->axis[d]->runs; r++) {
+      const redist_priv_run run = redist_priv_run_at(m->axis[d], r);
+      varies |= run.at[FROM] != run.at[TO] + shift[d];
+      if (!redist_priv_run_has_same_strides(&run, FROM, 1, TO, 1)) return 0;
+    }
+    if (stride[d] != m->stride[TO][d] || (varies && varying >= 0)) return 0;
+    if (varies)
+      varying = d;
+    else
+      *distance -= shift[d] * stride[d];
+  }
+  if (varying < 0) return 1;
+  shift[varying] = *distance / stride[varying];
+  *distance -= shift[varying] * stride[varying];
+  return 1;
+}
+
 /* Adds a message of this rank to itself, with the storage of both sides, and what of it must be
    copied in place. REDIST_ERR_ARGUMENT: the plan combines in place, and the elements that are their
    own destinations cannot be separated from others. */
@@ -2335,12 +2365,17 @@ REDIST_PRIV_APART int redist_priv_keep(redist_plan *p, redist_priv_part *part,
                                        redist_priv_message m) {
   const redist_layout *const layout[2] = {part->from, part->to};
   redist_priv_rows rows[2];
-  int64_t shift[REDIST_MAX_DIMS];
+  int64_t shift[REDIST_MAX_DIMS], distance;
   int apart, same, code;
   part->local += m.elements;
   if (!p->options.in_place) return redist_priv_add_local(p, part, &m, REDIST_PRIV_APART_ONLY);
   same = redist_priv_compare_rows(&m, layout, rows, shift);
   apart = rows[0].low > rows[1].high || rows[1].low > rows[0].high;
+  if (REDIST_PRIV_SCATTERS && part->from->joined != NULL && !apart && !same &&
+      redist_priv_is_translated(&m, shift, &distance)) {
+    apart = distance != 0;
+    same = !apart;
+  }
   if (!apart && !same && part->policy.function != NULL) return REDIST_ERR_ARGUMENT;
   if (apart || !same) return redist_priv_add_local(p, part, &m, REDIST_PRIV_ALWAYS);
   code = redist_priv_add_local(p, part, &m, REDIST_PRIV_APART_ONLY);

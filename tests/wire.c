@@ -316,8 +316,9 @@ static void check_axpby(int is_complex) {
   redist_plan_free(&plan);
 }
 
-/* In place, rows of a list that stay are not rounded, whatever the view splits; those of two rows in
-   every 8 that change places are. Combining, which needs to know what stays, is not refused. */
+/* In place, rows of a list that stay are not rounded, whatever the view splits, or (inner -1) merges
+   across another axis; those of two rows in every 8 that change places are. Combining, which needs
+   to know what stays, is not refused. */
 static void check_stays(int inner, int swapped, int combines) {
   enum { ROWS = 8, WIDTH = 3, RANKS = 16 };
   const int size = test_size(), first = ROWS * test_rank();
@@ -326,7 +327,10 @@ static void check_stays(int inner, int swapped, int combines) {
   redist_op sum = {MPI_SUM, MPI_DOUBLE};
   redist_options options;
   redist_plan *plan = NULL;
-  double a[ROWS * WIDTH];
+  double a[2 * ROWS * WIDTH];
+  const int row = inner < 0 ? 2 * WIDTH : WIDTH, apart[3] = {0, 2, 1};
+  /* runs that are split by 4 or merged are copied whole, even if some of their elements stay */
+  const int whole = swapped && (inner == 4 || inner < 0);
   int k, side, code, good = 1;
   for (k = 0; k <= size; k++) begin[k] = ROWS * k;
   for (k = 0; k < ROWS * size; k++) {
@@ -334,11 +338,12 @@ static void check_stays(int inner, int swapped, int combines) {
     if (swapped && (k % 8 == 2 || k % 8 == 5)) index[1][k] = k + (k % 8 == 2 ? 3 : -3);
   }
   for (side = 0; side < 2; side++) {
-    view[side] =
-        redist_layout_2d(redist_lists(ROWS * size, begin, index[side], size), redist_whole(WIDTH));
+    const redist_axis rows = redist_lists(ROWS * size, begin, index[side], size);
+    view[side] = redist_layout_3d(rows, redist_whole(WIDTH), redist_whole(row / WIDTH));
     if (inner > 0) view[side] = redist_split(view[side], 0, inner);
+    if (inner < 0) view[side] = redist_merged(redist_permuted(view[side], apart), 0);
   }
-  for (k = 0; k < ROWS * WIDTH; k++) a[k] = number(9, first * WIDTH + k, 0);
+  for (k = 0; k < ROWS * row; k++) a[k] = number(9, first * row + k, 0);
   memset(&options, 0, sizeof options);
   options.wire = REDIST_WIRE_FLOAT;
   options.in_place = 1;
@@ -346,14 +351,105 @@ static void check_stays(int inner, int swapped, int combines) {
   if (combines) options.context = &sum;
   code = redist_plan_create(MPI_COMM_WORLD, &view[0], &view[1], MPI_DOUBLE, &options, &plan);
   if (code == REDIST_OK) code = redist_execute(plan, a, a);
-  for (k = 0; k < ROWS * WIDTH && !combines; k++) {
-    const int at = (int)(index[1][first + k / WIDTH] - first) * WIDTH + k % WIDTH;
-    const double x = number(9, first * WIDTH + at, 0);
-    good = good && bits_of(a[k]) == (at == k ? bits_of(x) : rounded(x));
+  for (k = 0; k < ROWS * row && !combines; k++) {
+    const int at = (int)(index[1][first + k / row] - first) * row + k % row;
+    const double x = number(9, first * row + at, 0);
+    good = good && (bits_of(a[k]) == (at == k ? bits_of(x) : rounded(x)) ||
+                    (whole && bits_of(a[k]) == rounded(x)));
   }
   test_case_all(code == REDIST_OK && good, "in place, split by %d, %s%s: code %d, %s", inner,
                 swapped ? "two rows swapped" : "all stays", combines ? ", combined" : "", code,
                 good ? "right" : "wrong");
+  redist_plan_free(&plan);
+}
+
+/* In place, the rows of a merged view from `skip` on go to rows start, start + step, ... of a list,
+   which lies `skip` rows further on, or are added to them: then not those that stay, unless the plan
+   is refused. Each rank alone. */
+static void check_merged(const int64_t *rows_of, int skip, int start, int step, int rows,
+                         int combines) {
+  enum { ROWS = 8, WIDTH = 3, DEEP = 2, ROW = WIDTH * DEEP, CELLS = (ROWS + 2) * ROW };
+  static const int64_t begin[2] = {0, ROWS};
+  const int axes[3] = {0, 2, 1}, equal = step == 1; /* distances in runs */
+  const int64_t offset = (int64_t)skip * ROW;
+  const redist_axis across[3] = {redist_lists(ROWS, begin, rows_of, 1), redist_whole(WIDTH),
+                                 redist_whole(DEEP)};
+  redist_layout from = redist_layout_3d(redist_whole(ROWS), across[1], across[2]),
+                to = redist_at_offsets(redist_layout_nd(3, across), &offset);
+  redist_op sum = {MPI_SUM, MPI_DOUBLE};
+  redist_options options;
+  redist_plan *plan = NULL;
+  double a[CELLS], wanted[CELLS];
+  int k, code;
+  from = redist_merged(redist_permuted(redist_section(from, 0, skip, rows, 1), axes), 0);
+  to = redist_merged(redist_permuted(redist_section(to, 0, start, rows, step), axes), 0);
+  for (k = 0; k < CELLS; k++) wanted[k] = a[k] = k + 1;
+  for (k = skip * ROW; k < (ROWS + skip) * ROW; k++) {
+    const int row = (int)rows_of[k / ROW - skip], at = (row - start) / step;
+    if (at >= 0 && at < rows && at + skip != k / ROW && start + at * step == row)
+      wanted[k] = a[(at + skip) * ROW + k % ROW] + (combines ? a[k] : 0);
+  }
+  memset(&options, 0, sizeof options);
+  options.in_place = 1;
+  if (combines) options.combine = redist_combine_op;
+  if (combines) options.context = &sum;
+  code = redist_plan_create(MPI_COMM_SELF, &from, &to, MPI_DOUBLE, &options, &plan);
+  if (code == REDIST_OK) code = redist_execute(plan, a, a);
+  test_case_all(code == REDIST_OK ? memcmp(a, wanted, sizeof a) == 0
+                                  : combines && code == REDIST_ERR_ARGUMENT && !equal,
+                "merged rows from %d to row %d, %d, ...%s: code %d", skip, start, start + step,
+                combines ? ", combined" : "", code);
+  redist_plan_free(&plan);
+}
+
+static void check_all_merged(int combines) {
+  static const int64_t rows[2][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 4, 5, 6, 7}};
+  int skip;
+  for (skip = 0; skip < 3; skip += 2) {
+    check_merged(rows[0], skip, 0, 1, 8 - skip, combines);
+    check_merged(rows[0], skip, 2, 1, 6 - skip, combines);
+    check_merged(rows[0], skip, 0, 2, 4, combines);                /* the first stays */
+    check_merged(rows[0], skip, 6 - skip, -1, 7 - skip, combines); /* one in the middle does */
+    check_merged(rows[1], skip, 0, 1, 8 - skip, combines);         /* the last do */
+  }
+}
+
+/* Ghost cells between the parts of a merged axis: filled, rounded, and what is owned is not; or
+   added to what is owned, which counts once. */
+static void check_merged_ghosts(int combines) {
+  enum { ROWS = 2, OWNED = 3, WIDTH = OWNED + 2, DEEP = 2 };
+  const int axes[3] = {0, 2, 1}, size = test_size(), rank = test_rank();
+  const redist_layout bricks =
+      redist_with_halo(redist_layout_3d(redist_whole(ROWS), redist_block(OWNED * size, size),
+                                        redist_whole(DEEP)),
+                       1, 1, 1);
+  const redist_layout bare = redist_merged(redist_permuted(bricks, axes), 0);
+  const redist_layout full =
+      redist_merged(redist_permuted(redist_with_ghosts(bricks, 1, REDIST_PERIODIC), axes), 0);
+  redist_op sum = {MPI_SUM, MPI_DOUBLE};
+  redist_options options;
+  redist_plan *plan = NULL;
+  double a[ROWS * WIDTH * DEEP];
+  int k, code, good = 1;
+  for (k = 0; k < ROWS * WIDTH * DEEP; k++) a[k] = combines ? 1 : 0.1 + rank;
+  memset(&options, 0, sizeof options);
+  options.in_place = 1;
+  options.wire = combines ? REDIST_WIRE_EXACT : REDIST_WIRE_FLOAT;
+  if (combines) options.combine = redist_combine_op;
+  if (combines) options.context = &sum;
+  code = redist_plan_create(MPI_COMM_WORLD, combines ? &full : &bare, combines ? &bare : &full,
+                            MPI_DOUBLE, &options, &plan);
+  if (code == REDIST_OK) code = redist_execute(plan, a, a);
+  for (k = 0; k < ROWS * WIDTH * DEEP; k++) {
+    const int column = k / DEEP % WIDTH, owned = column > 0 && column <= OWNED;
+    const int of = (rank + size + (column > OWNED) - (column == 0)) % size;
+    const double wanted = owned ? 0.1 + rank : of_bits(rounded(0.1 + of));
+    good &= bits_of(a[k]) == bits_of(!combines                                   ? wanted
+                                     : owned && (column == 1 || column == OWNED) ? 2
+                                                                                 : 1);
+  }
+  test_case_all(code == REDIST_OK && good, "ghost cells between merged axes%s: code %d, %s",
+                combines ? ", combined" : "", code, good ? "right" : "wrong");
   redist_plan_free(&plan);
 }
 
@@ -519,9 +615,9 @@ int main(int argc, char **argv) {
     for (k = 0; k < SETTINGS; k++) check_random(&settings[k], seed);
   for (k = 0; k < 2; k++) check_axpby(k);
   for (k = 1; k <= 40; k++) check_owners(k, k % 2);
-  /* split by 4, rows that are swapped are runs of two, of which one stays: these are copied whole */
-  for (k = 0; k < 4 * 4; k++)
-    if (k / 4 != 2 || k % 2 == 0) check_stays((int[]){0, 1, 4, 8}[k / 4], k % 2, k / 2 % 2);
+  for (k = 0; k < 5 * 4; k++)
+    if (k < 3 * 4 || k % 4 < 3) check_stays((int[]){0, 1, 8, 4, -1}[k / 4], k % 2, k / 2 % 2);
+  for (k = 0; k < 2; k++) check_all_merged(k), check_merged_ghosts(k);
   for (k = 0; k < 8 * 2 * 2 * 5; k++)
     for (side = 0; side < 2; side++)
       check_pairs(side ? REDIST_ROW_MAJOR : REDIST_COLUMN_MAJOR, 1 + k % 2 * 5, 1 + k / 20,
