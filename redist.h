@@ -306,8 +306,8 @@ typedef struct {
   int64_t low[REDIST_MAX_DIMS], high[REDIST_MAX_DIMS];
 } redist_box;
 
-/* How an axis is cut into blocks, as REDIST_PRIV_AXIS_FIELDS names it to users; from OWNERS on it is
-   scattered: any index may be anywhere. */
+/* How an axis is cut into blocks (REDIST_PRIV_AXIS_FIELDS has the names for users); from OWNERS on
+   it is scattered: any index may be anywhere. */
 typedef enum {
   REDIST_PRIV_CYCLIC,
   REDIST_PRIV_BALANCED,

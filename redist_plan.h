@@ -2328,9 +2328,10 @@ REDIST_PRIV_COLD int redist_priv_compare_rows(const redist_priv_message *m,
   return same && rows[0].rest == rows[1].rest;
 }
 
-/* Whether all elements of a message of this rank to itself are as far from their destinations as the
-   first one, but for the runs of one axis. Then those that are their own, if any, are where local
-   positions differ by shift[axis], as of redist_priv_split_runs; *distance is not 0 if none is. */
+/* Whether all elements of a message of this rank to itself are as far from their destinations as
+   the first one, but for the runs of one axis. Then those that are their own, if any, are where
+   local positions differ by shift[axis], as of redist_priv_split_runs; *distance is not 0 if none
+   is. */
 REDIST_PRIV_COLD int redist_priv_is_translated(const redist_priv_message *m, int64_t *shift,
                                                int64_t *distance) {
   enum { FROM = REDIST_PRIV_FROM, TO = REDIST_PRIV_TO };
