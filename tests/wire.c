@@ -443,10 +443,9 @@ static void check_merged_ghosts(int combines) {
   for (k = 0; k < ROWS * WIDTH * DEEP; k++) {
     const int column = k / DEEP % WIDTH, owned = column > 0 && column <= OWNED;
     const int of = (rank + size + (column > OWNED) - (column == 0)) % size;
-    const double wanted = owned ? 0.1 + rank : of_bits(rounded(0.1 + of));
-    good &= bits_of(a[k]) == bits_of(!combines                                   ? wanted
-                                     : owned && (column == 1 || column == OWNED) ? 2
-                                                                                 : 1);
+    double wanted = owned ? 0.1 + rank : of_bits(rounded(0.1 + of));
+    if (combines) wanted = column == 1 || column == OWNED ? 2 : 1;
+    good &= bits_of(a[k]) == bits_of(wanted);
   }
   test_case_all(code == REDIST_OK && good, "ghost cells between merged axes%s: code %d, %s",
                 combines ? ", combined" : "", code, good ? "right" : "wrong");
