@@ -316,6 +316,17 @@ static void check_axpby(int is_complex) {
   redist_plan_free(&plan);
 }
 
+static redist_options in_place(redist_wire wire, int combines) {
+  static const redist_op sum = {MPI_SUM, MPI_DOUBLE};
+  redist_options options;
+  memset(&options, 0, sizeof options);
+  options.in_place = 1;
+  options.wire = wire;
+  options.combine = combines ? redist_combine_op : NULL;
+  options.context = (void *)(uintptr_t)&sum;
+  return options;
+}
+
 /* In place, rows of a list that stay are not rounded, whatever the view splits, or (inner -1) merges
    across another axis; those of two rows in every 8 that change places are. Combining, which needs
    to know what stays, is not refused. */
@@ -324,8 +335,7 @@ static void check_stays(int inner, int swapped, int combines) {
   const int size = test_size(), first = ROWS * test_rank();
   int64_t begin[RANKS + 1], index[2][RANKS * ROWS];
   redist_layout view[2];
-  redist_op sum = {MPI_SUM, MPI_DOUBLE};
-  redist_options options;
+  const redist_options options = in_place(REDIST_WIRE_FLOAT, combines);
   redist_plan *plan = NULL;
   double a[2 * ROWS * WIDTH];
   const int row = inner < 0 ? 2 * WIDTH : WIDTH, apart[3] = {0, 2, 1};
@@ -344,11 +354,6 @@ static void check_stays(int inner, int swapped, int combines) {
     if (inner < 0) view[side] = redist_merged(redist_permuted(view[side], apart), 0);
   }
   for (k = 0; k < ROWS * row; k++) a[k] = number(9, first * row + k, 0);
-  memset(&options, 0, sizeof options);
-  options.wire = REDIST_WIRE_FLOAT;
-  options.in_place = 1;
-  if (combines) options.combine = redist_combine_op;
-  if (combines) options.context = &sum;
   code = redist_plan_create(MPI_COMM_WORLD, &view[0], &view[1], MPI_DOUBLE, &options, &plan);
   if (code == REDIST_OK) code = redist_execute(plan, a, a);
   for (k = 0; k < ROWS * row && !combines; k++) {
@@ -376,8 +381,7 @@ static void check_merged(const int64_t *rows_of, int skip, int start, int step, 
                                  redist_whole(DEEP)};
   redist_layout from = redist_layout_3d(redist_whole(ROWS), across[1], across[2]),
                 to = redist_at_offsets(redist_layout_nd(3, across), &offset);
-  redist_op sum = {MPI_SUM, MPI_DOUBLE};
-  redist_options options;
+  const redist_options options = in_place(REDIST_WIRE_EXACT, combines);
   redist_plan *plan = NULL;
   double a[CELLS], wanted[CELLS];
   int k, code;
@@ -389,10 +393,6 @@ static void check_merged(const int64_t *rows_of, int skip, int start, int step, 
     if (at >= 0 && at < rows && at + skip != k / ROW && start + at * step == row)
       wanted[k] = a[(at + skip) * ROW + k % ROW] + (combines ? a[k] : 0);
   }
-  memset(&options, 0, sizeof options);
-  options.in_place = 1;
-  if (combines) options.combine = redist_combine_op;
-  if (combines) options.context = &sum;
   code = redist_plan_create(MPI_COMM_SELF, &from, &to, MPI_DOUBLE, &options, &plan);
   if (code == REDIST_OK) code = redist_execute(plan, a, a);
   test_case_all(code == REDIST_OK ? memcmp(a, wanted, sizeof a) == 0
@@ -414,7 +414,7 @@ static void check_all_merged(int combines) {
   }
 }
 
-/* Ghost cells between the parts of a merged axis: filled, rounded, and what is owned is not; or
+/* Ghost cells of an axis that lies between those merged: filled, rounded, what is owned is not; or
    added to what is owned, which counts once. */
 static void check_merged_ghosts(int combines) {
   enum { ROWS = 2, OWNED = 3, WIDTH = OWNED + 2, DEEP = 2 };
@@ -426,17 +426,12 @@ static void check_merged_ghosts(int combines) {
   const redist_layout bare = redist_merged(redist_permuted(bricks, axes), 0);
   const redist_layout full =
       redist_merged(redist_permuted(redist_with_ghosts(bricks, 1, REDIST_PERIODIC), axes), 0);
-  redist_op sum = {MPI_SUM, MPI_DOUBLE};
-  redist_options options;
+  const redist_options options =
+      in_place(combines ? REDIST_WIRE_EXACT : REDIST_WIRE_FLOAT, combines);
   redist_plan *plan = NULL;
   double a[ROWS * WIDTH * DEEP];
   int k, code, good = 1;
   for (k = 0; k < ROWS * WIDTH * DEEP; k++) a[k] = combines ? 1 : 0.1 + rank;
-  memset(&options, 0, sizeof options);
-  options.in_place = 1;
-  options.wire = combines ? REDIST_WIRE_EXACT : REDIST_WIRE_FLOAT;
-  if (combines) options.combine = redist_combine_op;
-  if (combines) options.context = &sum;
   code = redist_plan_create(MPI_COMM_WORLD, combines ? &full : &bare, combines ? &bare : &full,
                             MPI_DOUBLE, &options, &plan);
   if (code == REDIST_OK) code = redist_execute(plan, a, a);
@@ -465,7 +460,7 @@ static void check_pairs(redist_order order, int pairs, int width, int from, int 
                       all = redist_split(redist_memory_order(rows, order), 0, 2);
   int64_t offsets[RANKS];
   redist_layout view[2];
-  redist_options options;
+  const redist_options options = in_place(REDIST_WIRE_FLOAT, 0);
   redist_plan *plan = NULL;
   double a[CELLS];
   uint64_t wanted[CELLS];
@@ -480,9 +475,6 @@ static void check_pairs(redist_order order, int pairs, int width, int from, int 
                 here = (2 * k + from) * row + j * column;
       if (here != there) wanted[there] = rounded(a[here]);
     }
-  memset(&options, 0, sizeof options);
-  options.wire = REDIST_WIRE_FLOAT;
-  options.in_place = 1;
   code = redist_plan_create(MPI_COMM_WORLD, &view[0], &view[1], MPI_DOUBLE, &options, &plan);
   if (code == REDIST_OK) code = redist_execute(plan, a, a);
   for (k = 0; k < CELLS; k++) good = good && bits_of(a[k]) == wanted[k];
