@@ -15,7 +15,7 @@ start() {
 }
 
 # expect STATUS PATTERN RANKS PROGRAM [ARGUMENT...]: the exit status, and a line that matches; 0 ranks: without MPI, 1:
-# without mpiexec, which takes half of the time of a start
+# without mpiexec, which takes two fifths of the time of a start
 expect() {
     status=$1 pattern=$2 ranks=$3 program=$4
     shift 4

@@ -96,7 +96,7 @@ static void give_up(int signal_number) {
 
 /* ---- the operations ---- */
 
-/* Replicas that are alike and a destination of zeros: the result is a replica. */
+/* Equal replicas and a destination of zeros: the result is a replica. */
 static redist_op any_of;
 
 static void replicate(exchange *e) {

@@ -309,7 +309,7 @@ static void check_crosswise(void) {
   redist_plan_free(&plan);
 }
 
-/* Two staggered fields stored alike: of one, the last rank owns a node more, and nobody has room
+/* Two staggered fields in equal storage: of one, the last rank owns a node more, and nobody has room
    past the closed end. One stored halo, exchanged to every depth, in place. */
 static void check_staggered(int nodes, int64_t depth) {
   enum { OWNED = 4, HALO = 3, ALLOCATED = OWNED + 2 * HALO };
