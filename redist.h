@@ -4982,10 +4982,14 @@ REDIST_PRIV_APART void redist_priv_stream(char *to, const char *from, int64_t by
 #define REDIST_PRIV_UNROLL(times)
 #endif
 
+/* KEEP: compilers keep two pointers in registers, instead of adding up their terms again for each
+   unit. */
 #if defined __GNUC__
 #define REDIST_PRIV_RESTRICT __restrict__
+#define REDIST_PRIV_KEEP(a, b) __asm__("" : "+r"(a), "+r"(b))
 #else
 #define REDIST_PRIV_RESTRICT
+#define REDIST_PRIV_KEEP(a, b) ((void)0)
 #endif
 
 /* Copies a row of contiguous bytes. Where it is short, a call of memcpy takes longer than vectors
@@ -6136,6 +6140,7 @@ REDIST_PRIV_COLD int redist_priv_add_copy(redist_priv_pool *pool, redist_priv_co
     for (i = 0; i < p.inner.n; i++) {                                                        \
       const char *from = p.from + j * p.outer.from + i * p.inner.from;                       \
       char *to = p.to + j * p.outer.to + i * p.inner.to;                                     \
+      REDIST_PRIV_KEEP(from, to);                                                            \
       REDIST_PRIV_UNROLL(4)                                                                  \
       for (k = 0; k < n; k++)                                                                \
         copy(to + (scale) * (int64_t)at[k].to, from + (scale) * (int64_t)at[k].from, bytes); \
