@@ -1009,10 +1009,12 @@ enum {
   REDIST_PRIV_FEW_RUNS = 16,
   REDIST_PRIV_SEARCHED = 131072,
 
-  /* Compiled copies: offsets in a table, of as many superblocks as fit (build/cycles); elements of
-     an axis below which a slower one is made the table (chosen); forms of copies that a pool
-     remembers, a power of 2 (build/boxes). */
+  /* Compiled copies: offsets in a table, of as many superblocks as fit, and rows that are copied by
+     it before what is left of them is (build/cycles); elements of an axis below which a slower one
+     is made the table (chosen); forms of copies that a pool remembers, a power of 2
+     (build/boxes). */
   REDIST_PRIV_TABLE_UNITS = 128,
+  REDIST_PRIV_ROWS_AT_ONCE = 4,
   REDIST_PRIV_FEW_ELEMENTS = 32,
   REDIST_PRIV_FORMS = 64,
 
@@ -1170,7 +1172,7 @@ REDIST_PRIV_APART int redist_priv_grow(void *array, int64_t *room, size_t bytes)
    that is not REDIST_OK. Where the user needs to know which axis, rank or value is to blame, a
    sentence is recorded as well; only the first is kept. */
 
-REDIST_PRIV_FAST redist_priv_error redist_priv_no_error(int rank) {
+REDIST_PRIV_APART redist_priv_error redist_priv_no_error(int rank) {
   redist_priv_error error;
   error.code = REDIST_OK;
   error.rank = rank;
@@ -5167,6 +5169,7 @@ typedef struct {
   int64_t scale[2];        /* in elements of so many bytes at the source and at the destination */
   int64_t buffered;        /* repetitions of the table that fill a tile without gaps; or 0 */
   int64_t contiguous;      /* whether the table's units follow each other at the source */
+  int64_t pair; /* 1: copied with the next step, some rows at a time; -1: with the one before */
   redist_priv_tiling tiling;
 } redist_priv_step;
 
@@ -5583,6 +5586,7 @@ typedef struct {
   redist_priv_loop loop[REDIST_PRIV_LEVELS]; /* the outermost first; n is 1 where there is none */
   int64_t from, to, offset, offsets, buffered;
   int64_t stride; /* at the source, from each offset of the table to the next; 0: various */
+  int rest;       /* a table of what another leaves of the same rows, which is copied with it */
 } redist_priv_option;
 
 /* What is copied, and how. */
@@ -5782,7 +5786,10 @@ REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_compiler *c, int64_t first
   if (n < 2 || in_runs > 4 * runs || all - done * each > 4 * REDIST_PRIV_TABLE_UNITS ||
       redist_priv_option_reach(given, n) / redist_priv_least_element(&c->manner) > INT32_MAX / 4)
     return REDIST_OK;
-  for (t = 0; t < 2; t++) table[t].loop[0] = table[t].loop[1] = table[t].loop[2] = once;
+  for (t = 0; t < 2; t++) {
+    table[t].loop[0] = table[t].loop[1] = table[t].loop[2] = once;
+    table[t].rest = t > 0 && c->manner.combine != 1; /* functions take many rows at once */
+  }
   if (done > 0) {
     table->loop[0].n = period.n / blocks;
     table->loop[0].from = blocks * period.from;
@@ -5969,6 +5976,7 @@ REDIST_PRIV_COLD int redist_priv_turn_loops(redist_priv_step *s, redist_priv_loo
 REDIST_PRIV_COLD redist_priv_step redist_priv_join_options(const redist_priv_compiler *c, int ndim,
                                                            const int64_t *chosen,
                                                            redist_priv_loop *loops) {
+  const redist_priv_loop once = {1, 0, 0};
   const int64_t *element = c->manner.element;
   redist_priv_step s;
   int64_t stride = 0;
@@ -5980,17 +5988,30 @@ REDIST_PRIV_COLD redist_priv_step redist_priv_join_options(const redist_priv_com
     const redist_priv_option *o = &c->option[chosen[d]];
     s.from += o->from;
     s.to += o->to;
-    if (o->offsets > 0) {
+    if (REDIST_PRIV_TABLES && o->offsets > 0) {
       s.offset = o->offset;
       s.offsets = o->offsets;
       s.buffered = o->buffered;
+      s.pair = -o->rest;
       stride = o->stride * element[0];
     }
     for (k = 0; k < REDIST_PRIV_LEVELS; k++) redist_priv_insert_loop(&s, loops, o->loop[k]);
   }
   redist_priv_merge_loops(&s, loops);
+  if (s.pair != 0) loops[s.loops++] = once; /* in place of the other table's repetitions */
   s.contiguous = stride == s.unit;
   return s;
+}
+
+/* Whether a step, a table of what another leaves of the same rows, goes through these as the step
+   added last does. */
+REDIST_PRIV_COLD int redist_priv_pairs_up(const redist_priv_pool *pool, const redist_priv_step *s,
+                                          const redist_priv_loop *loops) {
+  const redist_priv_step *last = &pool->step[pool->steps - 1];
+  return last->pair == 0 && last->loops == s->loops &&
+         memcmp(&last->outer, &s->outer, sizeof s->outer) == 0 &&
+         (s->loops == 0 ||
+          memcmp(pool->loop + last->first, loops, (size_t)s->loops * sizeof *loops) == 0);
 }
 
 /* Adds the step of a choice of options, one of each axis. */
@@ -6008,6 +6029,8 @@ REDIST_PRIV_COLD int redist_priv_add_step(redist_priv_compiler *c, int ndim, con
   s.inner = s.loops > 0 ? loops[s.loops - 1] : once;
   s.outer = s.loops > 1 ? loops[s.loops - 2] : once;
   s.loops = (int)redist_priv_max(s.loops - 2, 0);
+  if (s.pair != 0 && !redist_priv_pairs_up(c->pool, &s, loops)) s.pair = 0;
+  if (s.pair != 0) c->pool->step[c->pool->steps - 1].pair = 1;
   s.first = c->pool->loops;
   for (k = 0; k < s.loops && code == REDIST_OK; k++)
     code = REDIST_PRIV_APPEND(c->pool->loop, c->pool->loops, c->pool->loop_room, loops[k]);
@@ -6299,6 +6322,23 @@ REDIST_PRIV void redist_priv_copy_offsets(const redist_priv_step *s, const redis
       redist_priv_pass_units(s, a, at + j, redist_priv_min(some, s->offsets - j), p);
 }
 
+/* Copies the table of a step, and that of the step which is paired with it. */
+REDIST_PRIV void redist_priv_copy_tables(const redist_priv_pool *pool, const redist_priv_step *s,
+                                         const redist_priv_policy *a, const redist_priv_plane *p) {
+  const redist_priv_step *t, *last = s + s->pair;
+  const int64_t rows = s < last ? (int64_t)REDIST_PRIV_ROWS_AT_ONCE : p->outer.n;
+  redist_priv_plane some = *p;
+  int64_t k;
+  for (k = 0; k < p->outer.n; k += rows)
+    for (t = s; t <= last; t++) {
+      some.outer.n = redist_priv_min(rows, p->outer.n - k);
+      some.inner = t->inner;
+      some.from = p->from + k * p->outer.from + (t->from - s->from);
+      some.to = p->to + k * p->outer.to + (t->to - s->to);
+      redist_priv_copy_offsets(t, a, pool->offset + t->offset, &some);
+    }
+}
+
 /* Copies the plane of a step. */
 REDIST_PRIV void redist_priv_copy_plane(const redist_priv_pool *pool, const redist_priv_step *s,
                                         const redist_priv_policy *a, const redist_priv_plane *p) {
@@ -6314,7 +6354,7 @@ REDIST_PRIV void redist_priv_copy_plane(const redist_priv_pool *pool, const redi
   } else if (REDIST_PRIV_CONVERTS(s->kind == REDIST_PRIV_CONVERTED)) {
     redist_priv_convert_units(a, s->unit, p);
   } else if (REDIST_PRIV_TABLES) {
-    redist_priv_copy_offsets(s, a, pool->offset + s->offset, p);
+    redist_priv_copy_tables(pool, s, a, p);
   }
 }
 
@@ -6387,6 +6427,7 @@ REDIST_PRIV void redist_priv_copy_share(const redist_priv_pool *pool, const redi
   int64_t k;
   for (k = p->first; k < p->first + p->steps; k++) {
     redist_priv_step s = pool->step[k];
+    s.pair = 0;
     if (s.loops > 0) memcpy(loop, pool->loop + s.first, (size_t)s.loops * sizeof *loop);
     redist_priv_take_share(&s, loop, a, t, threads);
     if (s.unit > 0) redist_priv_copy_step(pool, &s, loop, s.loops, a, from + s.from, to + s.to);
@@ -6415,8 +6456,9 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_pool *pool, const redist_pri
   }
 #endif
   for (; s < end; s++) {
-    redist_priv_copy_step(pool, s, s->loops > 0 ? pool->loop + s->first : NULL, s->loops, a,
-                          from + s->from, to + s->to);
+    if (s->pair >= 0)
+      redist_priv_copy_step(pool, s, s->loops > 0 ? pool->loop + s->first : NULL, s->loops, a,
+                            from + s->from, to + s->to);
     streamed |= s->tiling.stream | (s->kind == REDIST_PRIV_ROWS);
   }
   if (streamed) redist_priv_fence();

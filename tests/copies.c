@@ -13,6 +13,7 @@ typedef struct {
   redist_priv_manner manner;
   redist_priv_policy policy, combine;
   redist_priv_conversion conversion;
+  int fast; /* a long axis of short runs that is the fastest of both sides; -1: none is sought */
   int order[DIMS];
   int64_t begin[DIMS], end[DIMS];
   int64_t cells[REDIST_PRIV_SIDES]; /* of each side */
@@ -41,6 +42,11 @@ static void draw_storage(test_random *r, copy_case *c, const redist_axis *axes, 
   int64_t stride = test_one_in(r, 8) ? 2 : 1;
   int k, order[DIMS];
   test_shuffle(r, order, c->m.ndim);
+  for (k = 0; k < c->m.ndim && c->fast >= 0; k++)
+    if (order[k] == c->fast) {
+      order[k] = order[0];
+      order[0] = c->fast;
+    }
   c->m.origin[side] = test_between(r, 0, 9);
   for (k = 0; k < c->m.ndim; k++) {
     c->m.stride[side][order[k]] = stride;
@@ -56,10 +62,14 @@ static int draw_message(test_random *r, copy_case *c) {
   memset(c, 0, sizeof *c);
   c->m.ndim = (int)test_between(r, 1, DIMS);
   c->m.elements = 1;
+  c->fast = test_one_in(r, 2) ? (int)test_between(r, 0, c->m.ndim - 1) : -1;
   for (d = 0; d < c->m.ndim; d++) {
-    const int64_t n = test_between(r, 1, test_one_in(r, 3) ? LONGEST : 12);
+    const int64_t longest = c->fast >= 0 ? 16 : test_one_in(r, 3) ? LONGEST : 12;
+    const int64_t least = d == c->fast ? LONGEST : 1, most = d == c->fast ? 2 * LONGEST : longest;
+    const int64_t n = test_between(r, least, most);
     for (side = 0; side < 2; side++) {
-      axes[side][d] = draw_view(r, n);
+      axes[side][d] =
+          d == c->fast ? redist_block_cyclic(n, test_between(r, 1, 4), 2) : draw_view(r, n);
       coord[side][d] = (int)test_between(r, 0, axes[side][d].procs - 1);
     }
     for (side = 0; side < 2; side++) {
@@ -234,7 +244,18 @@ static void copy_one_by_one(const copy_case *c, const unsigned char *from, unsig
 
 /* ---- cases ---- */
 
-static void check(int number) {
+/* Whether each step is copied once: alone, or with one other. Counts these pairs. */
+static int once_each(const redist_priv_pool *pool, int *pairs) {
+  int64_t k, pair = 0, well = 1;
+  for (k = 0; k < pool->steps; k++) {
+    well &= pool->step[k].pair == -1 ? pair == 1 : pair != 1;
+    pair = pool->step[k].pair;
+    *pairs += pair == 1;
+  }
+  return well && pair != 1;
+}
+
+static void check(int number, int *pairs) {
   test_random r = {(uint64_t)number * 77 + 3};
   copy_case c;
   redist_priv_pool pool;
@@ -257,7 +278,7 @@ static void check(int number) {
   code = redist_priv_compile(&pool, &c.m, c.begin, c.end, c.manner, &program);
   if (code == REDIST_OK)
     redist_priv_copy(&pool, &program, &c.policy, (const char *)from, (char *)to);
-  test_case(code == REDIST_OK && memcmp(to, wanted, size[1]) == 0,
+  test_case(code == REDIST_OK && memcmp(to, wanted, size[1]) == 0 && once_each(&pool, pairs),
             "case %d: %d axes, %ld elements of %ld and %ld bytes, sides %d to %d%s%s: code %d",
             number, c.m.ndim, (long)c.m.elements, (long)c.manner.element[0],
             (long)c.manner.element[1], c.manner.side[0], c.manner.side[1],
@@ -268,7 +289,8 @@ static void check(int number) {
 }
 
 int main(int argc, char **argv) {
-  int k, cases = argc > 1 ? atoi(argv[1]) : 12000;
-  for (k = 0; k < cases; k++) check(k);
+  int k, cases = argc > 1 ? atoi(argv[1]) : 20000, pairs = 0;
+  for (k = 0; k < cases; k++) check(k, &pairs);
+  test_case(pairs > cases / 1000, "rows are copied by two tables in %d of %d cases", pairs, cases);
   return test_report("copies");
 }
