@@ -198,7 +198,7 @@
 #define REDIST_PRIV_NO_ANSWER 1000
 #define REDIST_PRIV_ASKED 3
 #define REDIST_PRIV_ANSWER 0.01  /* seconds to wait for an answer: some slices; chosen */
-#define REDIST_PRIV_PROBING 1e-4 /* seconds of a probe, if answers are slow; chosen */
+#define REDIST_PRIV_PROBING 1e-5 /* seconds of a probe, if answers are slow; build/create */
 #define REDIST_PRIV_SPINS 1000   /* looks at a flag before the processor is yielded; chosen */
 /* rounds of the flag that are timed together, and how many times at least and at most; chosen */
 #define REDIST_PRIV_ROUNDS 8
