@@ -6614,9 +6614,11 @@ REDIST_PRIV_COLD int redist_priv_next_pair(redist_priv_pairs *p) {
 /* Called for each pair. Returns a code, of which the first that is not REDIST_OK ends the visit. */
 typedef int redist_priv_visit(void *context, const redist_priv_pairs *pair);
 
-/* Visits all pairs of places. all: as in redist_priv_pairs. REDIST_ERR_MEMORY, or the visitor's. */
+/* Visits all pairs of places, with or without the runs that they share. all: as in
+   redist_priv_pairs. REDIST_ERR_MEMORY, or the visitor's. */
 REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const redist_layout *to,
-                                             int all, redist_priv_visit *visit, void *context) {
+                                             int all, int runs, redist_priv_visit *visit,
+                                             void *context) {
   const int places = all ? redist_layout_places(from) : redist_priv_grid_places(from);
   redist_priv_directory here, there;
   redist_priv_place_peers n;
@@ -6627,7 +6629,7 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
   pairs = redist_priv_pairs_between(&here, &there, all);
   for (place = 0; place < places && code == REDIST_OK; place++) {
     redist_priv_coords_of_place(from, place, coords);
-    code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, &there, 1, -1, &n);
+    code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, &there, runs, -1, &n);
     redist_priv_pairs_of(&pairs, place, &n);
     while (code == REDIST_OK && redist_priv_next_pair(&pairs)) code = visit(context, &pairs);
     code = code == REDIST_OK ? pairs.code : code;
@@ -6687,7 +6689,8 @@ REDIST_PRIV_COLD int redist_priv_note_flow(void *context, const redist_priv_pair
   redist_priv_flow flow;
   flow.rank[0] = list->repeated != NULL ? pair->place[1] : pair->rank[0];
   flow.rank[1] = list->repeated != NULL ? pair->rank[0] : pair->rank[1];
-  flow.elements = redist_priv_elements_of(pair->n, pair->message);
+  flow.elements =
+      pair->n->axis[0].runs == NULL ? 1 : redist_priv_elements_of(pair->n, pair->message);
   flow.distinct = list->repeated != NULL && list->repeated[pair->place[0]] ? 0 : flow.elements;
   return flow.elements > 0 ? REDIST_PRIV_APPEND(list->flow, list->flows, list->room, flow)
                            : REDIST_OK;
@@ -6708,14 +6711,15 @@ REDIST_PRIV_COLD void redist_priv_merge_flows(redist_priv_flows *list) {
   list->flows = n + 1;
 }
 
-/* repeated: as in redist_priv_flows. REDIST_ERR_MEMORY; free list->flow even on failure. */
+/* counted 0: a message may count as one element. repeated: as in redist_priv_flows.
+   REDIST_ERR_MEMORY; free list->flow even on failure. */
 REDIST_PRIV_COLD int redist_priv_list_flows(const redist_layout *from, const redist_layout *to,
-                                            int all, const char *repeated,
+                                            int all, int counted, const char *repeated,
                                             redist_priv_flows *list) {
   int code;
   memset(list, 0, sizeof *list);
   list->repeated = repeated;
-  code = redist_priv_visit_pairs(from, to, all, redist_priv_note_flow, list);
+  code = redist_priv_visit_pairs(from, to, all, counted, redist_priv_note_flow, list);
   if (code == REDIST_OK) redist_priv_merge_flows(list);
   return code;
 }
@@ -6801,7 +6805,8 @@ REDIST_API int redist_move_combining(const redist_layout *from, const void *cons
   if (code == REDIST_OK)
     code = redist_priv_check_arrays(&pair[1], &pair[1], (const void *const *)to_arrays);
   if (code == REDIST_OK)
-    code = redist_priv_visit_pairs(&source, &pair[1], combine != NULL, redist_priv_move_pair, &m);
+    code =
+        redist_priv_visit_pairs(&source, &pair[1], combine != NULL, 1, redist_priv_move_pair, &m);
   redist_priv_close_pair(pair);
   return code;
 }
@@ -6902,7 +6907,7 @@ REDIST_PRIV_COLD int redist_priv_tally_axis(const redist_axis *const *x, redist_
     redist_priv_tally_stretches(x[own], t->place[own], x[!own], t->place[!own]);
     return REDIST_OK;
   }
-  code = redist_priv_list_flows(&from, &to, 0, NULL, &list);
+  code = redist_priv_list_flows(&from, &to, 0, 0, NULL, &list);
   for (k = 0; k < list.flows && code == REDIST_OK; k++)
     for (side = 0; side < 2; side++) t->place[side][list.flow[k].rank[side]].messages++;
   REDIST_FREE(list.flow);
@@ -7169,7 +7174,7 @@ REDIST_PRIV_COLD int redist_priv_count_traffic(const redist_layout *from, const 
     if (code == REDIST_OK) redist_priv_sum_tally(&t, traffic);
     REDIST_FREE(t.place[0]);
   } else if (code == REDIST_OK) {
-    code = redist_priv_list_flows(from, to, combining != 0, NULL, &list);
+    code = redist_priv_list_flows(from, to, combining != 0, 1, NULL, &list);
     if (code == REDIST_OK) redist_priv_sum_flows(&list, traffic);
     REDIST_FREE(list.flow);
   }
@@ -7477,7 +7482,7 @@ REDIST_PRIV_COLD int redist_priv_fill_table(redist_schedule *s, redist_priv_fact
                                             const redist_layout *from, const redist_layout *to) {
   redist_priv_flows list;
   int64_t k, most = 0, n[2];
-  int side, code = redist_priv_list_flows(from, to, s->all, NULL, &list);
+  int side, code = redist_priv_list_flows(from, to, s->all, 0, NULL, &list);
   n[0] = redist_layout_places(from);
   n[1] = redist_layout_places(to);
   for (side = 0; side < 2 && code == REDIST_OK; side++) {
@@ -7720,7 +7725,7 @@ REDIST_PRIV_COLD int redist_priv_busiest(const redist_layout *from, const redist
       }
     }
   } else if (code == REDIST_OK) {
-    code = redist_priv_list_flows(from, to, 0, NULL, &list);
+    code = redist_priv_list_flows(from, to, 0, 1, NULL, &list);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
       most[side] = redist_priv_most_of_flows(&list, side, 1);
     REDIST_FREE(list.flow);
@@ -8345,7 +8350,7 @@ REDIST_PRIV_COLD int redist_priv_relabel(const redist_layout *from, const redist
   r.each = (int)redist_priv_max(node_ranks, 1);
   repeated = redist_priv_find_repeated(from, r.each);
   if (repeated == NULL) return REDIST_ERR_MEMORY;
-  code = redist_priv_list_flows(from, to, 1, repeated, &list);
+  code = redist_priv_list_flows(from, to, 1, 1, repeated, &list);
   REDIST_FREE(repeated);
   if (code == REDIST_OK) code = redist_priv_list_used(from, to, &r);
   if (code == REDIST_OK) code = redist_priv_list_choices(&r, &list);

@@ -5531,8 +5531,8 @@ REDIST_PRIV int redist_priv_start_message(const redist_plan *p, redist_priv_node
 }
 
 /* Starts message[first], ..., message[end - 1], those of a side. */
-REDIST_PRIV int redist_priv_start_messages(const redist_plan *p, int own, int64_t first,
-                                           int64_t end) {
+REDIST_PRIV_APART int redist_priv_start_messages(const redist_plan *p, int own, int64_t first,
+                                                 int64_t end) {
   redist_priv_node_message *m = p->carriers->message;
   int code = REDIST_OK;
   for (; first < end && code == REDIST_OK; first++)
