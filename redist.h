@@ -7038,24 +7038,30 @@ REDIST_API int redist_volume(const redist_layout *from, int rank_from, const red
 REDIST_PRIV_COLD int redist_priv_tally_axes(const redist_layout *from, const redist_layout *to,
                                             redist_priv_tally *t) {
   const redist_layout *layout[2] = {from, to};
+  redist_priv_tally axis[REDIST_MAX_DIMS];
   int coords[REDIST_MAX_DIMS];
   int d, k, side,
       code = redist_priv_tally_open(t, redist_layout_places(from), redist_layout_places(to));
+  memset(axis, 0, sizeof axis);
   for (d = 0; d < from->ndim && code == REDIST_OK; d++) {
     const redist_axis *x[2] = {&from->dim[d].axis, &to->dim[d].axis};
-    redist_priv_tally axis;
-    code = redist_priv_tally_axis(x, &axis);
+    code = redist_priv_tally_axis(x, &axis[d]);
     for (side = 0; side < 2 && code == REDIST_OK; side++)
-      for (k = 0; k < t->places[side]; k++) {
-        redist_priv_load *p = &t->place[side][k];
-        redist_priv_coords_of_place(layout[side], k, coords);
-        p->messages = (d == 0 ? 1 : p->messages) * axis.place[side][coords[d]].messages;
-        p->elements =
-            redist_priv_multiply(d == 0 ? 1 : p->elements, redist_axis_count(x[side], coords[d]),
-                                 REDIST_PRIV_MAX_ELEMENTS);
-      }
-    REDIST_FREE(axis.place[0]);
+      for (k = 0; k < x[side]->procs; k++)
+        axis[d].place[side][k].elements = redist_axis_count(x[side], k);
   }
+  for (side = 0; side < 2 && code == REDIST_OK; side++)
+    for (k = 0; k < t->places[side]; k++) {
+      redist_priv_load all = {1, 1};
+      redist_priv_coords_of_place(layout[side], k, coords);
+      for (d = 0; d < from->ndim; d++) {
+        const redist_priv_load *one = &axis[d].place[side][coords[d]];
+        all.messages *= one->messages;
+        all.elements = redist_priv_multiply(all.elements, one->elements, REDIST_PRIV_MAX_ELEMENTS);
+      }
+      t->place[side][k] = all;
+    }
+  for (d = 0; d < from->ndim; d++) REDIST_FREE(axis[d].place[0]);
   return code;
 }
 
