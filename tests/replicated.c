@@ -119,8 +119,23 @@ static redist_traffic expected_traffic(const replicated *p, int64_t *degree) {
   return t;
 }
 
+/* The most elements that any rank sends or receives, itself included. */
+static int64_t expected_busiest(const replicated *p) {
+  int64_t busiest = 0;
+  int a, b;
+  for (a = 0; a < WORLD; a++) {
+    int64_t sent = 0, received = 0;
+    for (b = 0; b < WORLD; b++) {
+      sent += p->volume[a][b];
+      received += p->volume[b][a];
+    }
+    busiest = larger(busiest, larger(sent, received));
+  }
+  return busiest;
+}
+
 static void check_traffic(const replicated *p, int number) {
-  const redist_cost messages = {1, 0};
+  const redist_cost messages = {1, 0}, bytes = {0, 1};
   redist_traffic found, expected;
   int64_t degree;
   double cost = test_cost(&p->side[0].layout, &p->side[1].layout, 8, &messages);
@@ -139,6 +154,8 @@ static void check_traffic(const replicated *p, int number) {
       (long)expected.max_sends);
   test_case(cost == (double)degree || (p->side[0].array.replicas > 1 && cost == (double)degree + 1),
             "pair %d: cost of %g messages for %ld", number, cost, (long)degree);
+  cost = test_cost(&p->side[0].layout, &p->side[1].layout, 8, &bytes);
+  test_case(cost == 8.0 * (double)expected_busiest(p), "pair %d: cost of %g bytes", number, cost);
   test_case((p->side[0].array.replicas == 1 && p->side[1].array.replicas == 1) ||
                 (redist_phases(&p->side[0].layout, &p->side[1].layout, 1, &messages, 4,
                                (redist_layout[4]){0}, &stops) == REDIST_OK &&
