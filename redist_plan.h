@@ -172,6 +172,11 @@
 /* bytes: rings of messages up to this size have two slots, so that a sender need not wait for the
    last execution; build/small */
 #define REDIST_PRIV_SHORT 32768
+/* bytes from which on redist_execute waits to hear where to push a message to a rank from which it
+   receives: 2 to 4 times as fast as by the ring, if not written or read between; build/halo */
+#ifndef REDIST_PRIV_AWAITED
+#define REDIST_PRIV_AWAITED 4096
+#endif
 /* cache lines read for one used, from which on the sender packs; build/methods. Messages of up to
    REDIST_PRIV_NEAR bytes it packs from 2 on: 1.5 to 1.9 times a memcpy, not 2.0 to 2.6;
    build/cycles */
@@ -200,10 +205,9 @@
 #define REDIST_PRIV_ANSWER 0.01  /* seconds to wait for an answer: some slices; chosen */
 #define REDIST_PRIV_PROBING 1e-5 /* seconds of a probe, if answers are slow; build/create */
 #define REDIST_PRIV_SPINS 1000   /* looks at a flag before the processor is yielded; chosen */
-/* rounds of the flag that are timed together, and how many times at least and at most; chosen */
+/* rounds of the flag that are timed together, and how many times at least; chosen */
 #define REDIST_PRIV_ROUNDS 8
 #define REDIST_PRIV_LEAST_TIMED 3
-#define REDIST_PRIV_MOST_TIMED 16
 /* bytes of shared memory left to others; where little more is free, a rank takes a sixteenth of
    them at a time; chosen */
 #define REDIST_PRIV_SPARE 1048576
@@ -926,8 +930,9 @@ typedef struct redist_priv_channel {
   int there;                                /* the other end's rank in the node */
   int direct;                               /* the message may bypass the ring */
   int way;                                  /* which the receiver prefers */
-  int decided;                              /* the way of this execution's message */
-  int64_t steps, end;        /* its pieces are step[steps], ..., step[end - 1] of the plan's pool */
+  int mutual;         /* the message is not short, and this rank receives from the other end, too */
+  int decided;        /* the way of this execution's message */
+  int64_t steps, end; /* its pieces are step[steps], ..., step[end - 1] of the plan's pool */
   int64_t slots, slot_bytes; /* at most twice as many as pieces; 0 bytes: the ring is another's */
   int64_t next;              /* slot */
   int64_t done;              /* pieces of this execution */
@@ -4296,13 +4301,14 @@ REDIST_PRIV_COLD int redist_priv_check_adopted(const redist_arena *a, char *arra
 
    Both ends number executions equally; n is the message's number of pieces, all of which count in
    every way. The sender pushes a message if it has heard where; before redist_start returns, it
-   packs into the ring what fits there, and leaves the rest to be pulled. (redist_execute, which
-   waits in any case, waits to hear where to push that.) So no rank needs the help of one that has
-   started and does something else, unless it is itself an execution behind: then the way is decided
-   later. A rank ends an execution when all its messages are copied; it
-   may then change its board, which only the end that copies reads. The receiver may be in the
-   execution before: hence two words for ways. Arrays in ordinary memory, and plans that overwrite
-   their source, use the ring.
+   packs into the ring what fits there, and leaves the rest to be pulled. (redist_execute waits to
+   hear where to push that, and what goes to a rank from which this one receives: for that it waits
+   in any case, and the late rank need not copy both messages.) So no rank needs the help of one
+   that has started and does something else, unless it is itself an execution behind: then the way
+   is decided later. A rank ends an execution when all its messages are copied; it may then change
+   its board, which only the end that copies reads. The receiver may be in the execution before:
+   hence two words for ways. Arrays in ordinary memory, and plans that overwrite their source, use
+   the ring.
 
    What goes to several replicas is pulled by all at once or, by the ring, packed once: messages
    that are equal share one, but not in an ordered plan, where each receiver drains its messages one
@@ -4353,7 +4359,7 @@ REDIST_PRIV_COLD int64_t redist_priv_ask(redist_priv_notice *own, const redist_p
   const int rounds = probe == REDIST_PRIV_FLAG ? REDIST_PRIV_ROUNDS : 1;
   double least = 1, begin = MPI_Wtime(), all = 0, now;
   int64_t k, answer = 1;
-  for (k = 1; k <= rounds * REDIST_PRIV_MOST_TIMED && answer > 0; k++) {
+  for (k = 1; k < REDIST_PRIV_LAST_ROUND && answer > 0; k++) {
     if (probe != REDIST_PRIV_FLAG) redist_priv_touch_lines(lines, probe, 1);
     REDIST_PRIV_RELEASE(&own->flag, first + k);
     answer = redist_priv_await_flag(&other->flag, first + k);
@@ -4503,14 +4509,14 @@ REDIST_PRIV int redist_priv_way_of(const redist_plan *p, const redist_priv_chann
                                    int last) {
   const redist_priv_rings *r = p->rings;
   const int64_t heard = channel->direct ? redist_priv_heard(p, channel) : 0;
-  const int readable = channel->direct && (r->announced & 1);
+  const int readable = channel->direct && (r->announced & 1),
+            fits = channel->peer->pieces <= channel->slots;
   if (channel->way == REDIST_PRIV_PUSH && (heard & 2)) return REDIST_PRIV_PUSH;
   if (channel->way == REDIST_PRIV_PULL && readable) return REDIST_PRIV_PULL;
   if (channel->way != REDIST_PRIV_PUSH || !readable) return REDIST_PRIV_RING;
   if (heard) return redist_priv_is_far(r->home) ? REDIST_PRIV_RING : REDIST_PRIV_PULL;
-  if (channel->peer->pieces <= channel->slots)
-    return last ? REDIST_PRIV_RING : REDIST_PRIV_UNDECIDED;
-  return last && !p->blocking ? REDIST_PRIV_PULL : REDIST_PRIV_UNDECIDED;
+  if (!last || (p->blocking && (channel->mutual || !fits))) return REDIST_PRIV_UNDECIDED;
+  return fits ? REDIST_PRIV_RING : REDIST_PRIV_PULL;
 }
 
 /* Whether a piece of a message can enter its ring: all receivers have drained the slot; or the
@@ -4965,10 +4971,13 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
    freed only after all have connected. Of senders, only those that push need direct copies. */
 REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
   const redist_priv_home *home = p->rings->home;
-  int64_t k;
+  int64_t k, j;
   int code = REDIST_OK;
   for (k = p->rings->receives; k < p->rings->channels; k++) {
     redist_priv_channel *channel = &p->rings->channel[k];
+    for (j = 0; j < p->rings->receives; j++)
+      channel->mutual |= p->rings->channel[j].there == channel->there &&
+                         channel->peer->bytes >= REDIST_PRIV_AWAITED;
     if (channel->also == NULL &&
         redist_priv_is_streamed(p, channel->peer, p->side[REDIST_PRIV_FROM].touched))
       redist_priv_stream_steps(&p->pool, channel->steps, channel->end);

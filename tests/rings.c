@@ -45,6 +45,7 @@ static int64_t test_piece_bytes = 64;
 #define REDIST_PIECE_BYTES test_piece_bytes
 static int64_t test_ring_bytes = 4096; /* an arena's room for rings is part of every state */
 #define REDIST_RING_BYTES test_ring_bytes
+#define REDIST_PRIV_AWAITED 1 /* what is executed waits to be pushed, however short */
 
 /* All ranks map a file at one address: they are one process, and the sanitizer knows flags and
    elements by their addresses. */
@@ -808,6 +809,9 @@ int main(void) {
       {"two plans in different orders", 2, 32, 1, 0, 1, 64, 0, {3}, 0, 0, 2, 0},
       {"arena, long, 2 executions", 2, 64, 1, 0, 2, 64, 1, {3, 3}, 0, 0, 0, 0},
       {"arena, long, executed twice", 2, 64, 1, 0, 2, 64, 1, {3, 3}, 0, 0, 0, 1},
+      {"arena, executed 3 times", 2, 32, 1, 0, 3, 64, 0, {3, 3, 3}, 0, 0, 0, 1},
+      {"one in the arena, then the other, executed", 2, 32, 1, 0, 3, 64, 0, {1, 2, 3}, 0, 0, 0, 1},
+      {"arena, far, interleaved, executed", 2, 32, 1, 0, 2, 64, 0, {3, 3}, 1, 1, 0, 1},
       {"sources in the arena, long, executed", 2, 64, 1, 0, 2, 64, 1, {48, 48}, 0, 0, 0, 1},
       {"replicas, 1 slot, 2 pieces, 2 executions", 3, 16, 1, 0, 2, 64, 1, {0}, 0, 2, 0, 0},
       {"short replicas, 3 executions", 3, 8, 1, 0, 3, 64, 0, {0}, 0, 2, 0, 1},

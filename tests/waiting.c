@@ -185,12 +185,70 @@ static void check_long_wait(void) {
             test_yields - before);
 }
 
+/* ---- what waits, in an arena, to hear where to push ---- */
+
+/* The way of rank 0's message to rank 1, which starts later: after rank 0 has called redist_start
+   or, if only rank 0 sends, redist_execute; else, as rank 0 waits for it, a while later. */
+static int way_to_late(redist_plan *plan, const double *from, double *to, int executed,
+                       int mutual) {
+  const redist_priv_rings *r = plan->rings;
+  int way = 0, token = 0;
+  if (test_rank() == 1 && executed && mutual)
+    pause_for(0.05);
+  else if (test_rank() == 1)
+    MPI_Recv(&token, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (executed)
+    redist_execute(plan, from, to);
+  else
+    redist_start(plan, from, to);
+  if (test_rank() == 0) way = r->channel[r->receives].decided;
+  if (test_rank() == 0 && !(executed && mutual)) MPI_Send(&token, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+  if (!executed) redist_wait(plan);
+  return way;
+}
+
+/* Ranks 0 and 1 send each other a quarter of a square; or rank 0 sends to rank 1 only, and receives
+   from none but rank 2, if there is one. */
+static void check_way(int executed, int mutual) {
+  enum { N = 128 };
+  static const int ranks[2][2][2] = {{{0, 2}, {1, 0}}, {{0, 1}, {0, 1}}};
+  const redist_axis whole = redist_whole(N), half = redist_block(N, 2);
+  const int several = mutual || test_size() > 2;
+  const redist_layout from = several
+                                 ? redist_on_ranks(redist_layout_2d(half, whole), ranks[mutual][0])
+                                 : redist_layout_2d(whole, whole),
+                      to = redist_on_ranks(redist_layout_2d(whole, half), ranks[mutual][1]);
+  const size_t bytes = N * N * sizeof(double);
+  redist_options options;
+  redist_arena *arena;
+  redist_plan *plan;
+  double *array[2];
+  int k, way = -1, code = redist_arena_create(MPI_COMM_WORLD, 2 * bytes, &arena);
+  memset(&options, 0, sizeof options);
+  options.arena = arena;
+  options.method = REDIST_SHARED;
+  for (k = 0; k < 2 && code == REDIST_OK; k++)
+    array[k] = memset(redist_arena_alloc(arena, bytes), 0, bytes);
+  if (code == REDIST_OK)
+    code = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan);
+  if (code == REDIST_OK && plan->rings != NULL)
+    way = way_to_late(plan, array[0], array[1], executed, mutual);
+  test_case_all(code == REDIST_OK &&
+                    (test_rank() > 0 || way < 0 ||
+                     way == (executed && mutual ? (int)REDIST_PRIV_PUSH : (int)REDIST_PRIV_RING)),
+                "%s, %s: the way is %d", executed ? "executed" : "started",
+                mutual ? "both send" : "one sends", way);
+  redist_plan_free(&plan);
+  redist_arena_free(&arena);
+}
+
 int main(int argc, char **argv) {
-  int status;
+  int status, k;
   MPI_Init(&argc, &argv);
   if (test_size() > 1) check_progress();
   if (test_rank() == 0) check_long_wait();
   check_lists();
+  for (k = 0; k < 4 && test_size() > 1; k++) check_way(k / 2, k % 2);
   test_piece_bytes = 64;
   if (test_size() > 1) check_many(REDIST_SHARED, "shared", 0);
   if (test_size() > 1) check_many(REDIST_SHARED, "shared", 1);
