@@ -4514,7 +4514,7 @@ REDIST_PRIV int redist_priv_way_of(const redist_plan *p, const redist_priv_chann
   if (channel->way == REDIST_PRIV_PUSH && (heard & 2)) return REDIST_PRIV_PUSH;
   if (channel->way == REDIST_PRIV_PULL && readable) return REDIST_PRIV_PULL;
   if (channel->way != REDIST_PRIV_PUSH || !readable) return REDIST_PRIV_RING;
-  if (heard) return redist_priv_is_far(r->home) ? REDIST_PRIV_RING : REDIST_PRIV_PULL;
+  if (heard) return fits || redist_priv_is_far(r->home) ? REDIST_PRIV_RING : REDIST_PRIV_PULL;
   if (!last || (p->blocking && (channel->mutual || !fits))) return REDIST_PRIV_UNDECIDED;
   return fits ? REDIST_PRIV_RING : REDIST_PRIV_PULL;
 }

@@ -207,6 +207,22 @@ static int way_to_late(redist_plan *plan, const double *from, double *to, int ex
   return way;
 }
 
+/* Makes a plan, and arrays, of an n x n matrix in an arena. */
+static int plan_in_arena(int n, const redist_layout *from, const redist_layout *to,
+                         redist_arena **arena, double **array, redist_plan **plan) {
+  const size_t bytes = (size_t)(n * n) * sizeof(double);
+  redist_options options;
+  int k, code = redist_arena_create(MPI_COMM_WORLD, 2 * bytes, arena);
+  memset(&options, 0, sizeof options);
+  options.arena = *arena;
+  options.method = REDIST_SHARED;
+  for (k = 0; k < 2 && code == REDIST_OK; k++)
+    array[k] = memset(redist_arena_alloc(*arena, bytes), 0, bytes);
+  if (code == REDIST_OK)
+    code = redist_plan_create(MPI_COMM_WORLD, from, to, MPI_DOUBLE, &options, plan);
+  return code;
+}
+
 /* Ranks 0 and 1 send each other a quarter of a square; or rank 0 sends to rank 1 only, and receives
    from none but rank 2, if there is one. */
 static void check_way(int executed, int mutual) {
@@ -218,19 +234,11 @@ static void check_way(int executed, int mutual) {
                                  ? redist_on_ranks(redist_layout_2d(half, whole), ranks[mutual][0])
                                  : redist_layout_2d(whole, whole),
                       to = redist_on_ranks(redist_layout_2d(whole, half), ranks[mutual][1]);
-  const size_t bytes = N * N * sizeof(double);
-  redist_options options;
   redist_arena *arena;
   redist_plan *plan;
   double *array[2];
-  int k, way = -1, code = redist_arena_create(MPI_COMM_WORLD, 2 * bytes, &arena);
-  memset(&options, 0, sizeof options);
-  options.arena = arena;
-  options.method = REDIST_SHARED;
-  for (k = 0; k < 2 && code == REDIST_OK; k++)
-    array[k] = memset(redist_arena_alloc(arena, bytes), 0, bytes);
-  if (code == REDIST_OK)
-    code = redist_plan_create(MPI_COMM_WORLD, &from, &to, MPI_DOUBLE, &options, &plan);
+  int way = -1;
+  const int code = plan_in_arena(N, &from, &to, &arena, array, &plan);
   if (code == REDIST_OK && plan->rings != NULL)
     way = way_to_late(plan, array[0], array[1], executed, mutual);
   test_case_all(code == REDIST_OK &&
@@ -242,6 +250,33 @@ static void check_way(int executed, int mutual) {
   redist_arena_free(&arena);
 }
 
+/* Rank 0 starts, before or after rank 1 executes, and calls nothing until rank 1 has ended, although
+   nobody can push to its destination. */
+static void check_outside(int first) {
+  enum { N = 128 };
+  const redist_axis whole = redist_whole(N), half = redist_block(N, 2);
+  const redist_layout from = redist_layout_2d(half, whole), to = redist_layout_2d(whole, half);
+  redist_arena *arena;
+  redist_plan *plan;
+  double *array[2], *outside = calloc(N * N, sizeof *outside);
+  int token = 0, code = plan_in_arena(N, &from, &to, &arena, array, &plan);
+  const int shares = code == REDIST_OK && plan->transport->method == REDIST_SHARED;
+  if (test_rank() == !first) pause_for(0.05);
+  if (test_rank() == 0 && shares) {
+    code = redist_start(plan, array[0], outside);
+    MPI_Recv(&token, 1, MPI_INT, 1, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (code == REDIST_OK) code = redist_wait(plan);
+  } else if (shares) {
+    code = redist_execute(plan, array[0], array[1]);
+    if (test_rank() == 1) MPI_Send(&token, 1, MPI_INT, 0, 8, MPI_COMM_WORLD);
+  }
+  test_case_all(code == REDIST_OK, "a destination outside the arena, started %s",
+                first ? "first" : "last");
+  free(outside);
+  redist_plan_free(&plan);
+  redist_arena_free(&arena);
+}
+
 int main(int argc, char **argv) {
   int status, k;
   MPI_Init(&argc, &argv);
@@ -249,6 +284,7 @@ int main(int argc, char **argv) {
   if (test_rank() == 0) check_long_wait();
   check_lists();
   for (k = 0; k < 4 && test_size() > 1; k++) check_way(k / 2, k % 2);
+  for (k = 0; k < 2 && test_size() > 1; k++) check_outside(k);
   test_piece_bytes = 64;
   if (test_size() > 1) check_many(REDIST_SHARED, "shared", 0);
   if (test_size() > 1) check_many(REDIST_SHARED, "shared", 1);
