@@ -579,21 +579,22 @@ REDIST_API void *redist_arena_alloc(redist_arena *arena, size_t bytes);
 /* Makes an array that exists part of the arena, where it is: from malloc, from ALLOCATE, static, or
    in a COMMON block. Plans of the arena then copy straight to and from it, as if
    redist_arena_alloc had given it. Its pages, rounded outwards, become shared memory; what is in
-   them stays. Takes about 1 ms a MB, once. Several adopted arrays may share a page, or overlap.
+   them stays. Takes about 1 ms a MB, once. Several arrays that one arena adopts may share a page,
+   or overlap; with another arena's they share none (small ones from malloc might).
    While this call, redist_arena_release or redist_arena_free runs, no other thread may write to
    these pages, nor, in the first and the last of them, to what lies beside the array: for a small
    array from malloc, the heap. While the array is adopted, processes made by fork write to the same
    memory. Free it, or change its size, only after redist_arena_release, which would otherwise
-   access memory that is gone. Not for arrays on the stack, in another arena, or in memory that MPI,
-   a device or a file has mapped or registered. (Compilers' address sanitizers report the reading of
-   what lies beside an array in its pages.) Collective over the arena's ranks, while none of its
-   plans is started.
+   access memory that is gone. Not for arrays on the stack, or in memory that is another arena's, or
+   that MPI, a device or a file has mapped or registered. (Compilers' address sanitizers report the
+   reading of what lies beside an array in its pages.) Collective over the arena's ranks, while none
+   of its plans is started.
    array: this rank's.
    bytes: its size, >= 0. 0: this rank adopts nothing.
    The same on every rank, and nothing has changed: REDIST_ERR_ARGUMENT (NULL; in the arena; adopted
-   already), _BUSY (a plan is started), _MEMORY (shared memory is missing or too small, or there are
-   too many mappings: plans then use rings), _MPI. A NULL arena is reported on the calling rank
-   only. */
+   already; a page is another arena's or a shared file's), _BUSY (a plan is started), _MEMORY
+   (shared memory is missing or too small, or there are too many mappings: plans then use rings),
+   _MPI. A NULL arena is reported on the calling rank only. */
 REDIST_API int redist_arena_adopt(redist_arena *arena, void *array, size_t bytes);
 
 /* Makes an adopted array private again; its contents and its address stay. Its pages remain a
@@ -4122,10 +4123,27 @@ REDIST_PRIV_COLD void redist_priv_punch(int file, off_t at, size_t bytes) {
     (void)syscall(SYS_fallocate, file, PUNCHES, at, (off_t)bytes);
 }
 
+/* Whether any of these pages is shared memory, of another arena, of MPI, of a device or a file. */
+REDIST_PRIV_COLD int redist_priv_are_mapped(const redist_priv_home *h, redist_priv_pages pages) {
+  const uintptr_t at = (uintptr_t)pages.at;
+  FILE *maps = fopen("/proc/self/maps", "r");
+  uintptr_t begin, end;
+  int64_t inode;
+  char may[8];
+  int mapped = 0;
+  while (maps != NULL && fscanf(maps, "%" SCNxPTR "-%" SCNxPTR " %7s %*s %*s %" SCNd64 "%*[^\n]",
+                                &begin, &end, may, &inode) == 4)
+    mapped |= may[3] == 's' && begin < at + pages.bytes && at < end &&
+              inode != h->member[h->rank].identity[0].inode;
+  if (maps != NULL) fclose(maps);
+  return mapped;
+}
+
 /* Shares pages of this rank's, or leaves them as they are. */
 REDIST_PRIV_COLD int redist_priv_share_pages(const redist_priv_home *h, redist_priv_pages pages) {
   const int file = h->member[h->rank].file;
   const off_t at = redist_priv_in_file(h, h->rank, (uintptr_t)pages.at);
+  if (redist_priv_are_mapped(h, pages)) return REDIST_ERR_ARGUMENT;
   if (!redist_priv_seems_free((uint64_t)at + pages.bytes, (int64_t)pages.bytes) ||
       lseek(file, at, SEEK_SET) != at)
     return REDIST_ERR_MEMORY;

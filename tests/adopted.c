@@ -513,6 +513,30 @@ static void check_no_room(void) {
 
 /* ---- mistakes ---- */
 
+/* Two arenas share no page: the second array has the page before the first one's or behind it, or,
+   with apart == 0, lies in it on the last rank. Where it is refused, nothing has changed. */
+static void check_two_arenas(int apart) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  unsigned char *block = malloc(4 * page);
+  unsigned char *first = block + 2 * page - (uintptr_t)block % page + 100;
+  unsigned char *second = apart < 0 ? first - page : first + page;
+  redist_arena *other;
+  int before, good, code = redist_arena_create(MPI_COMM_WORLD, 100, &other);
+  if (!apart && test_rank() == test_size() - 1) second = first + 1000;
+  good = code == REDIST_OK && redist_arena_adopt(arena, first, 200) == REDIST_OK;
+  before = count_mappings();
+  code = redist_arena_adopt(other, second, 200);
+  good = good && code == (apart ? REDIST_OK : REDIST_ERR_ARGUMENT) &&
+         (apart || count_mappings() == before);
+  if (!apart)
+    good = good && redist_arena_release(arena, first) == REDIST_OK &&
+           redist_arena_adopt(other, second, 200) == REDIST_OK;
+  test_case_all(good, "arrays of two arenas, %d pages apart: code %d", apart, code);
+  redist_arena_free(&other);
+  if (apart) redist_arena_release(arena, first);
+  free(block);
+}
+
 static void check_mistakes(void) {
   exchange *e = exchange_new(MPI_COMM_WORLD);
   redist_options options;
@@ -594,6 +618,7 @@ int main(int argc, char **argv) {
     for (k = -1; k < test_size(); k++) check_empty(k);
     check_same_address();
     check_no_room();
+    for (k = -1; k <= 1; k++) check_two_arenas(k);
     check_mistakes();
     check_free();
   }
