@@ -4130,13 +4130,13 @@ REDIST_PRIV_COLD int redist_priv_are_mapped(const redist_priv_home *h, redist_pr
   uintptr_t begin, end;
   int64_t inode;
   char may[8];
-  int mapped = 0;
+  int found = 0;
   while (maps != NULL && fscanf(maps, "%" SCNxPTR "-%" SCNxPTR " %7s %*s %*s %" SCNd64 "%*[^\n]",
                                 &begin, &end, may, &inode) == 4)
-    mapped |= may[3] == 's' && begin < at + pages.bytes && at < end &&
-              inode != h->member[h->rank].identity[0].inode;
+    found |= may[3] == 's' && begin < at + pages.bytes && at < end &&
+             inode != h->member[h->rank].identity[0].inode;
   if (maps != NULL) fclose(maps);
-  return mapped;
+  return found;
 }
 
 /* Shares pages of this rank's, or leaves them as they are. */
