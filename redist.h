@@ -5764,8 +5764,7 @@ REDIST_PRIV_COLD int redist_priv_table_of(redist_priv_compiler *c, const redist_
    innermost axis, from the first-th on, into tables of offsets: one of a few superblocks, which is
    repeated, and one of the rest. */
 REDIST_PRIV_COLD int redist_priv_tabulate(redist_priv_compiler *c, int64_t first) {
-  const redist_priv_loop once = {1, 0, 0};
-  redist_priv_loop period = once;
+  redist_priv_loop once = {1, 0, 0}, period = once;
   redist_priv_option table[2];
   const redist_priv_option *given = c->option + first;
   const int64_t n = c->options - first;
