@@ -2395,7 +2395,7 @@ REDIST_PRIV_COLD redist_layout redist_priv_reshaped(redist_layout layout, int ax
 
 #endif
 
-REDIST_PRIV int redist_priv_rank_at(const redist_layout *layout, int place) {
+REDIST_PRIV_APART int redist_priv_rank_at(const redist_layout *layout, int place) {
   REDIST_ASSERT(place >= 0 && place < redist_layout_places(layout));
   return layout->ranks != NULL ? layout->ranks[place] : layout->first_rank + place;
 }
@@ -6304,9 +6304,10 @@ REDIST_PRIV void redist_priv_write_table(const redist_priv_step *s, const redist
 }
 
 /* Copies a table of offsets for each iteration of a plane. */
-REDIST_PRIV void redist_priv_copy_offsets(const redist_priv_step *s, const redist_priv_policy *a,
-                                          const redist_priv_offset *at,
-                                          const redist_priv_plane *p) {
+REDIST_PRIV_APART void redist_priv_copy_offsets(const redist_priv_step *s,
+                                                const redist_priv_policy *a,
+                                                const redist_priv_offset *at,
+                                                const redist_priv_plane *p) {
   const int64_t some = p->inner.n * p->outer.n > 1 ? (int64_t)REDIST_PRIV_TABLE_UNITS : s->offsets;
   int64_t j;
   if (s->unit >= REDIST_PRIV_LONG ||

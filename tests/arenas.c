@@ -428,7 +428,9 @@ static const copy_case copy_cases[] = {
      0},
     {"scattered, near", SCATTERED, NEAR, 1, 1, {WRITES, WRITES}, {TWICE, TWICE}, 0, 0},
     {"destinations in the arena, near", LINES, NEAR, 0, 1, {WRITES, WRITES}, {TWICE, WRITES}, 0, 0},
-    {"sources in the arena, near", LINES, NEAR, 1, 0, {KEPT, WRITES}, {READS, TWICE}, 0, 0},
+    {"sources in the arena, near", LINES, NEAR, 1, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0, 0},
+    /* neither message fits in its ring: the receivers pull */
+    {"long, sources inside, near", LONG_LINES, NEAR, 1, 0, {KEPT, KEPT}, {READS, READS}, 0, 0},
     {"sources in the arena, far", LINES, FAR, 1, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0, 0},
     {"none in the arena, near", LINES, NEAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0, 0},
     {"none in the arena, far", LINES, FAR, 0, 0, {WRITES, WRITES}, {TWICE, TWICE}, 0, 0},
