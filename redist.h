@@ -811,7 +811,7 @@ REDIST_API int redist_schedule_free(redist_schedule **schedule);
 REDIST_API int redist_schedule_steps(const redist_schedule *schedule);
 /* Finds the ranks that `rank` sends to and receives from at a step, 0 <= step < steps; -1: none,
    also when `rank` holds no place. O(axes), times a logarithm where there are tables, cuts or
-   listed ranks. REDIST_ERR_ARGUMENT: NULL, or no such step; nothing is written. */
+   redist_on_ranks. REDIST_ERR_ARGUMENT: NULL, or no such step; nothing is written. */
 REDIST_API int redist_schedule_step(const redist_schedule *schedule, int rank, int step,
                                     int *send_to, int *receive_from);
 
@@ -7275,7 +7275,7 @@ struct redist_schedule {
   redist_priv_factor factor[REDIST_MAX_DIMS];
   const redist_layout *layout[2];
   redist_layout kept[2];              /* of a schedule with layouts of its own */
-  redist_priv_rank_place *by_rank[2]; /* of a layout on listed ranks */
+  redist_priv_rank_place *by_rank[2]; /* of a layout with redist_on_ranks */
   int *rank[2];
   int64_t n[2];
 };

@@ -4123,7 +4123,8 @@ REDIST_PRIV_COLD void redist_priv_punch(int file, off_t at, size_t bytes) {
     (void)syscall(SYS_fallocate, file, PUNCHES, at, (off_t)bytes);
 }
 
-/* Whether any of these pages is shared memory, of another arena, of MPI, of a device or a file. */
+/* Whether any of these pages is shared memory, of another arena, of MPI, of a device or a file. It
+   is not known where /proc cannot be read: then none is taken for shared. */
 REDIST_PRIV_COLD int redist_priv_are_mapped(const redist_priv_home *h, redist_priv_pages pages) {
   const uintptr_t at = (uintptr_t)pages.at;
   FILE *maps = fopen("/proc/self/maps", "r");

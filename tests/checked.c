@@ -172,7 +172,7 @@ static void check_method(redist_method method, int arrays, redist_arena *arena) 
   }
 }
 
-/* Ranks must agree that they check; a plan that does not tells nobody. */
+/* Ranks must agree that they check; a plan that does not reports nothing to the others. */
 static void check_options(void) {
   const redist_layout rows = redist_layout_2d(redist_balanced(N, test_size()), redist_whole(M));
   redist_options options;

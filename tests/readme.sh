@@ -295,7 +295,7 @@ dead_links() {
     done
 }
 
-untold_examples() {
+missing_examples() {
     for example in "$root"/examples/*.c; do
         grep -q "\`$(basename "$example" .c)\`" "$root/examples/README.md" || echo "$example"
     done
@@ -331,7 +331,7 @@ for snippet in snippet.*; do check_snippet "$snippet"; done
 check 'the READMEs mention unknown names' none unknown_names
 check 'links are broken' none dead_links
 check 'programs are mentioned, but not how to make them' none unbuilt_programs
-check 'examples are missing in examples/README.md' none untold_examples
+check 'examples are missing in examples/README.md' none missing_examples
 [ "$(wc -l <"$root/README.md")" -le 250 ]
 count $? 'README.md has more than 250 lines'
 [ "$passed" -ge 85 ]
