@@ -4875,7 +4875,7 @@ typedef struct {
 enum redist_priv_conversions { REDIST_PRIV_NARROW = 1, REDIST_PRIV_WIDEN, REDIST_PRIV_ROUND };
 #ifdef REDIST_SMALL
 #define REDIST_PRIV_CONVERTS(conversion) 0 /* by functions, as elements are combined */
-#define REDIST_PRIV_STREAMS_IF(stream) 0
+#define REDIST_PRIV_STREAMS_IF(stream) ((void)(stream), 0)
 #define REDIST_PRIV_TABLES 0 /* short runs are copied one by one */
 #else
 #define REDIST_PRIV_CONVERTS(conversion) (conversion)
@@ -5009,47 +5009,18 @@ REDIST_PRIV_INLINE void redist_priv_copy_row(char *to, const char *from, int64_t
   memcpy(to, from, (size_t)bytes);
 }
 
-/* Two loops around a unit; short units have a size that the compiler knows. */
-#define REDIST_PRIV_COPY_LOOPS(unroll, copy, unit)                                                 \
-  for (j = 0; j < p.outer.n; j++)                                                                  \
-    unroll for (i = 0; i < p.inner.n; i++)                                                         \
-        copy(p.to + j * p.outer.to + i * p.inner.to, p.from + j * p.outer.from + i * p.inner.from, \
-             unit);
-
-#define REDIST_PRIV_COPY_UNITS(unroll, bytes) \
-  case bytes: REDIST_PRIV_COPY_LOOPS(unroll, memcpy, bytes) break;
-
-REDIST_PRIV void redist_priv_copy_units(int64_t unit, const redist_priv_plane *plane) {
-  const redist_priv_plane p = *plane; /* a copy: no store can change it */
-  int64_t i, j;
-  switch (unit) {
-    REDIST_PRIV_COPY_UNITS(, 1)
-    REDIST_PRIV_COPY_UNITS(, 2)
-    REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(2), 4)
-    REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(2), 8)
-    REDIST_PRIV_COPY_UNITS(, 12)
-    REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(2), 16)
-    REDIST_PRIV_COPY_UNITS(, 24)
-    REDIST_PRIV_COPY_UNITS(, 32)
-    REDIST_PRIV_COPY_UNITS(, 48)
-    REDIST_PRIV_COPY_UNITS(, 64)
-    REDIST_PRIV_COPY_UNITS(, 128)
-  default: REDIST_PRIV_COPY_LOOPS(, redist_priv_copy_row, unit)
-  }
-}
-
 /* Convert n numbers, of any alignment. */
-#define REDIST_PRIV_CONVERT_SOME(name, source, target)                            \
-  REDIST_PRIV_INLINE void name##_some(const char *REDIST_PRIV_RESTRICT from,      \
-                                      char *REDIST_PRIV_RESTRICT to, int64_t n) { \
-    int64_t k;                                                                    \
-    for (k = 0; k < n; k++) {                                                     \
-      source x;                                                                   \
-      target y;                                                                   \
-      memcpy(&x, from + k * (int64_t)sizeof x, sizeof x);                         \
-      y = (target)x;                                                              \
-      memcpy(to + k * (int64_t)sizeof y, &y, sizeof y);                           \
-    }                                                                             \
+#define REDIST_PRIV_CONVERT_SOME(name, source, target)                                    \
+  REDIST_PRIV_INLINE void name##_some(char *REDIST_PRIV_RESTRICT to,                      \
+                                      const char *REDIST_PRIV_RESTRICT from, int64_t n) { \
+    int64_t k;                                                                            \
+    for (k = 0; k < n; k++) {                                                             \
+      source x;                                                                           \
+      target y;                                                                           \
+      memcpy(&x, from + k * (int64_t)sizeof x, sizeof x);                                 \
+      y = (target)x;                                                                      \
+      memcpy(to + k * (int64_t)sizeof y, &y, sizeof y);                                   \
+    }                                                                                     \
   }
 
 REDIST_PRIV_CONVERT_SOME(redist_priv_narrow, double, float)
@@ -5058,8 +5029,8 @@ REDIST_PRIV_CONVERT_SOME(redist_priv_widen, float, double)
 /* Two at a time, by vectors, if there are any; in gcc 12 a single one goes through memory: 12.1 and
    12.2 make vectors themselves, of numbers that become float and double again, and take them for
    unchanged. */
-REDIST_PRIV_INLINE void redist_priv_round_some(const char *REDIST_PRIV_RESTRICT from,
-                                               char *REDIST_PRIV_RESTRICT to, int64_t n) {
+REDIST_PRIV_INLINE void redist_priv_round_some(char *REDIST_PRIV_RESTRICT to,
+                                               const char *REDIST_PRIV_RESTRICT from, int64_t n) {
   int64_t k = 0;
 #ifdef REDIST_PRIV_VECTORS
   for (; k < n - 1; k += 2)
@@ -5085,57 +5056,110 @@ REDIST_PRIV_INLINE void redist_priv_round_some(const char *REDIST_PRIV_RESTRICT 
     char *there = (char *)to;                                                         \
     (void)context;                                                                    \
     for (; n >= 16; n -= 16, at += 16 * sizeof(source), there += 16 * sizeof(target)) \
-      name##_some(at, there, 16);                                                     \
-    name##_some(at, there, n);                                                        \
+      name##_some(there, at, 16);                                                     \
+    name##_some(there, at, n);                                                        \
   }
 
 REDIST_PRIV_CONVERT(redist_priv_narrow, double, float)
 REDIST_PRIV_CONVERT(redist_priv_widen, float, double)
 REDIST_PRIV_CONVERT(redist_priv_round, double, double)
 
-/* Loops around the conversion of units, or of those of a table: of one number, or of two. */
-#define REDIST_PRIV_CONVERT_UNITS(name, numbers)                \
-  for (j = 0; j < p.outer.n; j++)                               \
-    for (i = 0; i < p.inner.n; i++)                             \
-      name##_some(p.from + j * p.outer.from + i * p.inner.from, \
-                  p.to + j * p.outer.to + i * p.inner.to, numbers);
-#define REDIST_PRIV_CONVERT_TABLE(name, numbers)                                             \
-  for (j = 0; j < p.outer.n; j++)                                                            \
-    for (i = 0; i < p.inner.n; i++)                                                          \
-      for (k = 0; k < units; k++)                                                            \
-        name##_some(p.from + j * p.outer.from + i * p.inner.from + at[k].from * s->scale[0], \
-                    p.to + j * p.outer.to + i * p.inner.to + at[k].to * s->scale[1], numbers);
-
-#define REDIST_PRIV_CONVERT_BY(loops, conversion, name) \
-  case conversion:                                      \
-    if (n == 1) {                                       \
-      loops(name, 1)                                    \
-    } else {                                            \
-      loops(name, 2)                                    \
-    }                                                   \
-    break;
-#define REDIST_PRIV_CONVERT_ALL(loops)                                    \
-  switch (a->converts) {                                                  \
-    REDIST_PRIV_CONVERT_BY(loops, REDIST_PRIV_NARROW, redist_priv_narrow) \
-    REDIST_PRIV_CONVERT_BY(loops, REDIST_PRIV_WIDEN, redist_priv_widen)   \
-    REDIST_PRIV_CONVERT_BY(loops, REDIST_PRIV_ROUND, redist_priv_round)   \
-  }
-
-REDIST_PRIV_APART void redist_priv_convert_units(const redist_priv_policy *a, int64_t unit,
-                                                 const redist_priv_plane *plane) {
-  const redist_priv_plane p = *plane;
-  const int64_t n = unit / a->element;
-  int64_t i, j;
-  REDIST_PRIV_CONVERT_ALL(REDIST_PRIV_CONVERT_UNITS)
+/* How many units lead to the next cache line, at most `most`; `most` when `at` begins a line. */
+REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64_t most) {
+  const int64_t head = (int64_t)(-(uintptr_t)at % REDIST_PRIV_LINE) / unit;
+  return head > 0 ? redist_priv_min(head, most) : most;
 }
 
-/* Copies units, or converts them. */
-REDIST_PRIV_INLINE void redist_priv_copy_or_convert(const redist_priv_policy *a, int64_t unit,
-                                                    const redist_priv_plane *p) {
-  if (REDIST_PRIV_CONVERTS(a->converts))
-    redist_priv_convert_units(a, unit, p);
+/* Converts n contiguous elements and streams them, whole lines at a time. */
+REDIST_PRIV_APART void redist_priv_stream_converted(const redist_priv_policy *a, int64_t n,
+                                                    const char *from, char *to) {
+  enum { BYTES = 2048 };
+  char buffer[BYTES];
+  int64_t some = redist_priv_to_line(to, a->there, BYTES / a->there);
+  for (; n > 0; n -= some, some = BYTES / a->there) {
+    some = redist_priv_min(some, n);
+    a->function(from, buffer, some, a->context);
+    redist_priv_stream(to, buffer, some * a->there, 0);
+    from += some * a->element;
+    to += some * a->there;
+  }
+}
+
+/* Copies contiguous bytes by any policy. */
+REDIST_PRIV void redist_priv_write(const redist_priv_policy *a, int stream, char *to,
+                                   const char *from, int64_t bytes, int64_t ahead) {
+  if (a->function != NULL && !(stream && REDIST_PRIV_CONVERTS(a->converts)))
+    a->function(from, to, bytes / a->element, a->context);
+  else if (a->function != NULL)
+    redist_priv_stream_converted(a, bytes / a->element, from, to);
   else
-    redist_priv_copy_units(unit, p);
+    redist_priv_stream(to, from, bytes, ahead);
+}
+
+/* How a unit is copied, as cases of a switch: its bytes, if they are overwritten (a: NULL, or no
+   function); a conversion of one number or two; or by redist_priv_write. */
+enum { REDIST_PRIV_WRITTEN = 0 };
+#define REDIST_PRIV_CONVERTED(conversion, numbers) (-2 * (conversion) - (numbers))
+
+REDIST_PRIV_FAST int64_t redist_priv_case_of(const redist_priv_policy *a, int stream,
+                                             int64_t unit) {
+  int64_t n;
+  if (a == NULL || a->function == NULL)
+    return REDIST_PRIV_STREAMS_IF(stream) ? (int64_t)REDIST_PRIV_WRITTEN : unit;
+  n = unit / a->element;
+  return REDIST_PRIV_CONVERTS(a->converts) &&
+                 redist_priv_max(unit, n * a->there) <= 2 * (int)sizeof(double)
+             ? REDIST_PRIV_CONVERTED(a->converts, n)
+             : (int64_t)REDIST_PRIV_WRITTEN;
+}
+
+#define REDIST_PRIV_WRITE(there, at, bytes) \
+  redist_priv_write(a, stream, there, at, bytes, p.inner.from)
+
+#ifdef REDIST_SMALL
+#define REDIST_PRIV_CONVERSIONS(loops)
+#else
+#define REDIST_PRIV_CONVERSIONS(loops)                                                         \
+  case REDIST_PRIV_CONVERTED(REDIST_PRIV_NARROW, 1):                                           \
+    loops(, redist_priv_narrow_some, 1) case REDIST_PRIV_CONVERTED(REDIST_PRIV_NARROW, 2)      \
+        : loops(, redist_priv_narrow_some, 2) case REDIST_PRIV_CONVERTED(REDIST_PRIV_WIDEN, 1) \
+        : loops(, redist_priv_widen_some, 1) case REDIST_PRIV_CONVERTED(REDIST_PRIV_WIDEN, 2)  \
+        : loops(, redist_priv_widen_some, 2) case REDIST_PRIV_CONVERTED(REDIST_PRIV_ROUND, 1)  \
+        : loops(, redist_priv_round_some, 1) case REDIST_PRIV_CONVERTED(REDIST_PRIV_ROUND, 2)  \
+        : loops(, redist_priv_round_some, 2)
+#endif
+
+/* Two loops around a unit; short units have a size that the compiler knows. */
+#define REDIST_PRIV_COPY_LOOPS(unroll, copy, unit)                                                 \
+  for (j = 0; j < p.outer.n; j++)                                                                  \
+    unroll for (i = 0; i < p.inner.n; i++)                                                         \
+        copy(p.to + j * p.outer.to + i * p.inner.to, p.from + j * p.outer.from + i * p.inner.from, \
+             unit);                                                                                \
+  break;
+
+#define REDIST_PRIV_COPY_UNITS(unroll, bytes) \
+  case bytes: REDIST_PRIV_COPY_LOOPS(unroll, memcpy, bytes)
+
+REDIST_PRIV void redist_priv_copy_units(const redist_priv_policy *a, int stream, int64_t unit,
+                                        const redist_priv_plane *plane) {
+  const redist_priv_plane p = *plane; /* a copy: no store can change it */
+  int64_t i, j;
+  switch (redist_priv_case_of(a, stream, unit)) {
+    REDIST_PRIV_COPY_UNITS(, 1)
+    REDIST_PRIV_COPY_UNITS(, 2)
+    REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(2), 4)
+    REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(2), 8)
+    REDIST_PRIV_COPY_UNITS(, 12)
+    REDIST_PRIV_COPY_UNITS(REDIST_PRIV_UNROLL(2), 16)
+    REDIST_PRIV_COPY_UNITS(, 24)
+    REDIST_PRIV_COPY_UNITS(, 32)
+    REDIST_PRIV_COPY_UNITS(, 48)
+    REDIST_PRIV_COPY_UNITS(, 64)
+    REDIST_PRIV_COPY_UNITS(, 128)
+    REDIST_PRIV_CONVERSIONS(REDIST_PRIV_COPY_LOOPS)
+  case REDIST_PRIV_WRITTEN: REDIST_PRIV_COPY_LOOPS(, REDIST_PRIV_WRITE, unit)
+  default: REDIST_PRIV_COPY_LOOPS(, redist_priv_copy_row, unit)
+  }
 }
 
 /* How the two innermost loops of a step are cut into tiles of wide x tall units, and how a tile is
@@ -5150,11 +5174,9 @@ typedef struct {
 
 /* The kinds of steps. */
 enum redist_priv_kinds {
-  REDIST_PRIV_UNITS,    /* unit by unit */
-  REDIST_PRIV_ROWS,     /* units that are long enough to be streamed or combined one by one */
-  REDIST_PRIV_TILES,    /* two loops in tiles */
-  REDIST_PRIV_OFFSETS,  /* units at the offsets of a table */
-  REDIST_PRIV_CONVERTED /* unit by unit, with a conversion */
+  REDIST_PRIV_UNITS,  /* unit by unit */
+  REDIST_PRIV_TILES,  /* two loops in tiles */
+  REDIST_PRIV_OFFSETS /* units at the offsets of a table */
 };
 
 /* A step of a copy, in bytes: a unit of contiguous bytes, or a table of offsets of such units, in
@@ -5239,7 +5261,7 @@ REDIST_PRIV_APART void redist_priv_copy_edge(const redist_priv_policy *a, int64_
   edge.inner.n = lines;
   edge.from += column * p->outer.from + line * p->inner.from;
   edge.to += column * p->outer.to + line * p->inner.to;
-  redist_priv_copy_or_convert(a, unit, &edge);
+  redist_priv_copy_units(a, 0, unit, &edge);
 }
 
 /* Transposes two loops, the outer along contiguous elements of the source, the inner along those of
@@ -5249,14 +5271,14 @@ REDIST_PRIV_APART void redist_priv_transpose(const redist_priv_policy *a, int64_
   const int64_t side = 16 / unit, lines = p->inner.n & -(REDIST_PRIV_LINE / unit),
                 columns = p->outer.n & -side;
   const int ahead = far && columns * unit <= REDIST_PRIV_LINE;
-  const int how = stream ? REDIST_PRIV_STREAMING : 0;
+  const int how = stream ? REDIST_PRIV_STREAMING : 0, rounds = a != NULL && a->converts;
   if (unit == 4)
     redist_priv_transpose_strips(4, how, ahead, lines, columns, p);
-  else if (unit == 8 && REDIST_PRIV_CONVERTS(a->converts))
+  else if (unit == 8 && rounds)
     redist_priv_transpose_strips(8, how | REDIST_PRIV_ROUNDING, ahead, lines, columns, p);
   else if (unit == 8)
     redist_priv_transpose_strips(8, how, ahead, lines, columns, p);
-  else if (REDIST_PRIV_CONVERTS(a->converts))
+  else if (rounds)
     redist_priv_transpose_strips(16, how | REDIST_PRIV_ROUNDING, ahead, lines, columns, p);
   else
     redist_priv_transpose_strips(16, how, ahead, lines, columns, p);
@@ -5266,8 +5288,7 @@ REDIST_PRIV_APART void redist_priv_transpose(const redist_priv_policy *a, int64_
 }
 
 #else
-#define redist_priv_transpose(a, unit, far, stream, plane) \
-  redist_priv_copy_or_convert(a, unit, plane)
+#define redist_priv_transpose(a, unit, far, stream, plane) redist_priv_copy_units(a, 0, unit, plane)
 #endif
 
 /* The buffer in which a tile is assembled, aligned for numbers of any kind. */
@@ -5275,41 +5296,6 @@ typedef union {
   char bytes[REDIST_PRIV_TILE_BUFFER];
   long double aligned;
 } redist_priv_tile;
-
-/* How many units lead to the next cache line, at most `most`; `most` when `at` begins a line. */
-REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64_t most) {
-  const int64_t head = (int64_t)(-(uintptr_t)at % REDIST_PRIV_LINE) / unit;
-  return head > 0 ? redist_priv_min(head, most) : most;
-}
-
-/* Converts n contiguous elements and streams them, whole lines at a time. */
-REDIST_PRIV_APART void redist_priv_stream_converted(const redist_priv_policy *a, int64_t n,
-                                                    const char *from, char *to) {
-  enum { BYTES = 2048 };
-  char buffer[BYTES];
-  int64_t some = redist_priv_to_line(to, a->there, BYTES / a->there);
-  for (; n > 0; n -= some, some = BYTES / a->there) {
-    some = redist_priv_min(some, n);
-    a->function(from, buffer, some, a->context);
-    redist_priv_stream(to, buffer, some * a->there, 0);
-    from += some * a->element;
-    to += some * a->there;
-  }
-}
-
-/* Writes a row of chunks of `bytes` contiguous bytes. */
-REDIST_PRIV void redist_priv_write(const redist_priv_policy *a, int stream, redist_priv_loop row,
-                                   int64_t bytes, const char *from, char *to) {
-  for (; row.n > 0; row.n--, from += row.from, to += row.to)
-    if (a->function != NULL && !(stream && REDIST_PRIV_CONVERTS(a->converts)))
-      a->function(from, to, bytes / a->element, a->context);
-    else if (a->function != NULL)
-      redist_priv_stream_converted(a, bytes / a->element, from, to);
-    else if (REDIST_PRIV_STREAMS_IF(stream))
-      redist_priv_stream(to, from, bytes, row.from);
-    else
-      memcpy(to, from, (size_t)bytes);
-}
 
 /* Chooses tiles so that each cache line of either side is visited once, while it is cached. Strips
    that fill a whole line of the destination are streamed directly; their tiles are low and wide, so
@@ -5353,17 +5339,14 @@ REDIST_PRIV_COLD void redist_priv_choose_kind(redist_priv_step *s, int stream) {
   const int combine = s->tiling.combine;
   const int long_rows =
       stream && s->inner.to == s->there && s->inner.n * s->there >= REDIST_PRIV_LONG;
-  s->kind = s->offsets > 0                                                 ? REDIST_PRIV_OFFSETS
-            : (combine || stream) && s->unit >= REDIST_PRIV_LONG           ? REDIST_PRIV_ROWS
-            : s->tiling.turned || combine == 1 || long_rows                ? REDIST_PRIV_TILES
-            : !combine                                                     ? REDIST_PRIV_UNITS
-            : redist_priv_max(s->unit, s->there) > 2 * (int)sizeof(double) ? REDIST_PRIV_ROWS
-                                                                           : REDIST_PRIV_CONVERTED;
+  s->kind = s->offsets > 0 ? REDIST_PRIV_OFFSETS
+            : s->unit < REDIST_PRIV_LONG && (s->tiling.turned || combine == 1 || long_rows)
+                ? REDIST_PRIV_TILES
+                : REDIST_PRIV_UNITS;
   redist_priv_choose_tiles(s, stream);
   REDIST_ASSERT(s->kind != REDIST_PRIV_TILES || (s->tiling.wide > 0 && s->tiling.tall > 0));
-  if (s->kind == REDIST_PRIV_OFFSETS)
+  if (s->kind != REDIST_PRIV_TILES)
     s->tiling.stream = (char)(stream && (s->buffered > 0 || s->unit >= REDIST_PRIV_LONG));
-  if (s->kind == REDIST_PRIV_ROWS) s->tiling.stream = stream && s->unit >= REDIST_PRIV_LONG;
 }
 
 /* Combines an assembled tile with a non-contiguous destination, through a second tile. */
@@ -5381,16 +5364,15 @@ REDIST_PRIV void redist_priv_combine_tile(const redist_priv_policy *a, int64_t u
                            there.bytes,
                            p->to};
   REDIST_ASSERT(p->outer.n * row <= (int64_t)sizeof there);
-  redist_priv_copy_units(bytes, &in);
+  redist_priv_copy_units(NULL, 0, bytes, &in);
   a->function(tile->bytes, there.bytes, p->outer.n * p->inner.n * n, a->context);
-  redist_priv_copy_units(bytes, &out);
+  redist_priv_copy_units(NULL, 0, bytes, &out);
 }
 
 /* Copies a tile, shorter at the edges, through a buffer. */
 REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const redist_priv_policy *a,
                                            int64_t unit, const redist_priv_plane *p,
                                            redist_priv_tile *tile) {
-  const redist_priv_policy assembles = redist_priv_replacing(unit);
   const int64_t bytes = p->inner.n * unit;
   char *at = (char *)tile;
   redist_priv_plane in = {{p->outer.n, p->outer.from, bytes},
@@ -5398,18 +5380,18 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
                           p->from,
                           at};
   redist_priv_plane across = {in.inner, in.outer, p->from, at};
-  redist_priv_loop rows = {p->outer.n, bytes, p->outer.to};
+  redist_priv_plane rows = {{1, 0, 0}, {p->outer.n, bytes, p->outer.to}, at, p->to};
   const int reads = a->function != NULL && !REDIST_PRIV_CONVERTS(a->converts) && t->contiguous;
   int64_t k, line;
   for (k = 0; reads && t->far && k < p->outer.n; k++)
     for (line = 0; line < p->inner.n * p->inner.to; line += REDIST_PRIV_LINE)
       REDIST_PRIV_PREFETCH(p->to, k * p->outer.to + line);
   if (t->strips)
-    redist_priv_transpose(&assembles, unit, t->far, 0, &in);
+    redist_priv_transpose(NULL, unit, t->far, 0, &in);
   else
-    redist_priv_copy_units(unit, p->outer.n > 1 ? &across : &in);
+    redist_priv_copy_units(NULL, 0, unit, p->outer.n > 1 ? &across : &in);
   if (t->contiguous)
-    redist_priv_write(a, t->stream, rows, bytes, at, p->to);
+    redist_priv_copy_units(a, t->stream, bytes, &rows);
   else
     redist_priv_combine_tile(a, unit, p, tile);
 }
@@ -5460,7 +5442,7 @@ REDIST_PRIV_APART void redist_priv_copy_tiles(redist_priv_tiling t, const redist
         else if (t.strips)
           redist_priv_transpose(a, unit, t.far, t.stream, &tile);
         else
-          redist_priv_copy_or_convert(a, unit, &tile);
+          redist_priv_copy_units(a, 0, unit, &tile);
       }
     }
   }
@@ -6157,50 +6139,37 @@ REDIST_PRIV_COLD int redist_priv_add_copy(redist_priv_pool *pool, redist_priv_co
 
 /* ----------------------------------------------------------------------------- running copies */
 
-#define REDIST_PRIV_COPY_TABLE(copy, bytes, scale)                                           \
-  for (j = 0; j < p.outer.n; j++)                                                            \
-    for (i = 0; i < p.inner.n; i++) {                                                        \
-      const char *from = p.from + j * p.outer.from + i * p.inner.from;                       \
-      char *to = p.to + j * p.outer.to + i * p.inner.to;                                     \
-      REDIST_PRIV_KEEP(from, to);                                                            \
-      REDIST_PRIV_UNROLL(4)                                                                  \
-      for (k = 0; k < n; k++)                                                                \
-        copy(to + (scale) * (int64_t)at[k].to, from + (scale) * (int64_t)at[k].from, bytes); \
-    }                                                                                        \
+#define REDIST_PRIV_COPY_TABLE(unroll, copy, bytes, x, y)                              \
+  for (j = 0; j < p.outer.n; j++)                                                      \
+    for (i = 0; i < p.inner.n; i++) {                                                  \
+      const char *from = p.from + j * p.outer.from + i * p.inner.from;                 \
+      char *to = p.to + j * p.outer.to + i * p.inner.to;                               \
+      REDIST_PRIV_KEEP(from, to);                                                      \
+      unroll for (k = 0; k < n; k++)                                                   \
+          copy(to + (y) * (int64_t)at[k].to, from + (x) * (int64_t)at[k].from, bytes); \
+    }                                                                                  \
   break;
+#define REDIST_PRIV_COPY_SOME(unroll, copy, bytes) REDIST_PRIV_COPY_TABLE(unroll, copy, bytes, x, y)
+#define REDIST_PRIV_COPY_ELEMENTS(bytes) \
+  case bytes: REDIST_PRIV_COPY_TABLE(REDIST_PRIV_UNROLL(4), memcpy, bytes, bytes, bytes)
 
 /* Copies a table of n units for each iteration of a plane. */
-REDIST_PRIV void redist_priv_copy_table(const redist_priv_step *s, const redist_priv_offset *at,
-                                        int64_t n, const redist_priv_plane *plane) {
+REDIST_PRIV_APART void redist_priv_copy_table(const redist_priv_policy *a, int stream,
+                                              const redist_priv_step *s,
+                                              const redist_priv_offset *at, int64_t n,
+                                              const redist_priv_plane *plane) {
   const redist_priv_plane p = *plane;
-  const int64_t unit = s->unit, scale = s->scale[0];
-  int64_t i, j, k;
-  switch (unit == scale ? unit : 0) {
-  case 4: REDIST_PRIV_COPY_TABLE(memcpy, 4, 4)
-  case 8: REDIST_PRIV_COPY_TABLE(memcpy, 8, 8)
-  case 16: REDIST_PRIV_COPY_TABLE(memcpy, 16, 16)
-  default: REDIST_PRIV_COPY_TABLE(redist_priv_copy_row, unit, scale)
+  const int64_t unit = s->unit, x = s->scale[0], y = s->scale[1];
+  int64_t way = redist_priv_case_of(a, stream, unit), i, j, k;
+  if (way == unit && unit != x) way = REDIST_PRIV_ROW;
+  switch (way) {
+    REDIST_PRIV_COPY_ELEMENTS(4)
+    REDIST_PRIV_COPY_ELEMENTS(8)
+    REDIST_PRIV_COPY_ELEMENTS(16)
+    REDIST_PRIV_CONVERSIONS(REDIST_PRIV_COPY_SOME)
+  case REDIST_PRIV_WRITTEN: REDIST_PRIV_COPY_SOME(, REDIST_PRIV_WRITE, unit)
+  default: REDIST_PRIV_COPY_SOME(REDIST_PRIV_UNROLL(4), redist_priv_copy_row, unit)
   }
-}
-
-/* The same with a conversion, of one number or two. */
-REDIST_PRIV_APART void redist_priv_convert_table(const redist_priv_step *s,
-                                                 const redist_priv_policy *a,
-                                                 const redist_priv_offset *at, int64_t units,
-                                                 const redist_priv_plane *plane) {
-  const redist_priv_plane p = *plane;
-  const int64_t n = s->unit / a->element;
-  int64_t i, j, k;
-  REDIST_PRIV_CONVERT_ALL(REDIST_PRIV_CONVERT_TABLE)
-}
-
-REDIST_PRIV_FAST void redist_priv_pass_units(const redist_priv_step *s, const redist_priv_policy *a,
-                                             const redist_priv_offset *at, int64_t n,
-                                             const redist_priv_plane *p) {
-  if (REDIST_PRIV_CONVERTS(a->converts))
-    redist_priv_convert_table(s, a, at, n, p);
-  else
-    redist_priv_copy_table(s, at, n, p);
 }
 
 /* Copies a table for each iteration of a plane through a tile that is then streamed: the table
@@ -6220,7 +6189,7 @@ REDIST_PRIV void redist_priv_stream_table(const redist_priv_policy *a, const red
     for (i = 0; i < inner.n; i += chunk.inner.n) {
       chunk.inner.n = redist_priv_min(inner.to == bytes ? s->buffered : 1, inner.n - i);
       chunk.from = p->from + j * outer.from + i * inner.from;
-      redist_priv_pass_units(s, a, at, s->offsets, &chunk);
+      redist_priv_copy_table(a, 0, s, at, s->offsets, &chunk);
       redist_priv_stream(p->to + j * outer.to + i * inner.to, tile.bytes, chunk.inner.n * bytes, 0);
     }
 }
@@ -6289,37 +6258,22 @@ REDIST_PRIV_APART void redist_priv_combine_table(const redist_priv_policy *a,
     }
 }
 
-/* Writes the units of a table one by one, as they are long, for each iteration of a plane. */
-REDIST_PRIV void redist_priv_write_table(const redist_priv_step *s, const redist_priv_policy *a,
-                                         const redist_priv_offset *at, const redist_priv_plane *p) {
-  const redist_priv_loop once = {1, 0, 0};
-  int64_t i, j, k;
-  for (j = 0; j < p->outer.n; j++)
-    for (i = 0; i < p->inner.n; i++)
-      for (k = 0; k < s->offsets; k++)
-        redist_priv_write(a, s->tiling.stream, once, s->unit,
-                          p->from + j * p->outer.from + i * p->inner.from +
-                              at[k].from * s->scale[0],
-                          p->to + j * p->outer.to + i * p->inner.to + at[k].to * s->scale[1]);
-}
-
 /* Copies a table of offsets for each iteration of a plane. */
 REDIST_PRIV_APART void redist_priv_copy_offsets(const redist_priv_step *s,
                                                 const redist_priv_policy *a,
                                                 const redist_priv_offset *at,
                                                 const redist_priv_plane *p) {
   const int64_t some = p->inner.n * p->outer.n > 1 ? (int64_t)REDIST_PRIV_TABLE_UNITS : s->offsets;
+  const int is_long = s->unit >= REDIST_PRIV_LONG;
   int64_t j;
-  if (s->unit >= REDIST_PRIV_LONG ||
-      (a->converts && redist_priv_max(s->unit, s->there) > 2 * (int)sizeof(double)))
-    redist_priv_write_table(s, a, at, p);
-  else if (a->function != NULL && !REDIST_PRIV_CONVERTS(a->converts))
+  if (!is_long && a->function != NULL && !REDIST_PRIV_CONVERTS(a->converts))
     redist_priv_combine_table(a, s, at, p);
-  else if (s->tiling.stream)
+  else if (!is_long && s->tiling.stream)
     redist_priv_stream_table(a, s, at, p);
   else
     for (j = 0; j < s->offsets; j += some)
-      redist_priv_pass_units(s, a, at + j, redist_priv_min(some, s->offsets - j), p);
+      redist_priv_copy_table(a, s->tiling.stream, s, at + j, redist_priv_min(some, s->offsets - j),
+                             p);
 }
 
 /* Copies the table of a step, and that of the step which is paired with it. */
@@ -6342,20 +6296,12 @@ REDIST_PRIV void redist_priv_copy_tables(const redist_priv_pool *pool, const red
 /* Copies the plane of a step. */
 REDIST_PRIV void redist_priv_copy_plane(const redist_priv_pool *pool, const redist_priv_step *s,
                                         const redist_priv_policy *a, const redist_priv_plane *p) {
-  int64_t j;
-  if (s->kind == REDIST_PRIV_UNITS) {
-    redist_priv_copy_units(s->unit, p);
-  } else if (s->kind == REDIST_PRIV_TILES) {
+  if (s->kind == REDIST_PRIV_UNITS)
+    redist_priv_copy_units(a, s->tiling.stream, s->unit, p);
+  else if (s->kind == REDIST_PRIV_TILES)
     redist_priv_copy_tiles(s->tiling, a, s->unit, p);
-  } else if (s->kind == REDIST_PRIV_ROWS) {
-    for (j = 0; j < p->outer.n; j++)
-      redist_priv_write(a, s->tiling.stream, p->inner, s->unit, p->from + j * p->outer.from,
-                        p->to + j * p->outer.to);
-  } else if (REDIST_PRIV_CONVERTS(s->kind == REDIST_PRIV_CONVERTED)) {
-    redist_priv_convert_units(a, s->unit, p);
-  } else if (REDIST_PRIV_TABLES) {
+  else if (REDIST_PRIV_TABLES)
     redist_priv_copy_tables(pool, s, a, p);
-  }
 }
 
 /* Copies a step, whose outer loops are loop[loops]. */
@@ -6459,7 +6405,7 @@ REDIST_PRIV void redist_priv_copy(const redist_priv_pool *pool, const redist_pri
     if (s->pair >= 0)
       redist_priv_copy_step(pool, s, s->loops > 0 ? pool->loop + s->first : NULL, s->loops, a,
                             from + s->from, to + s->to);
-    streamed |= s->tiling.stream | (s->kind == REDIST_PRIV_ROWS);
+    streamed |= s->tiling.stream;
   }
   if (streamed) redist_priv_fence();
 }
@@ -6479,7 +6425,8 @@ REDIST_PRIV_FAST int64_t redist_priv_uniform_copies(const redist_priv_pool *pool
                                                     const redist_priv_program *c, int64_t n) {
   const redist_priv_step *s = pool->step + c->first;
   int64_t uniform = 1;
-  if (c->steps != 1 || c->bytes > REDIST_PRIV_ROW || s->kind != REDIST_PRIV_UNITS || s->loops > 0)
+  if (c->steps != 1 || c->bytes > REDIST_PRIV_ROW || s->kind != REDIST_PRIV_UNITS ||
+      s->tiling.combine || s->loops > 0)
     return 1;
   while (uniform < n && c[uniform].first == c->first) uniform++;
   return uniform;
