@@ -5167,9 +5167,8 @@ REDIST_PRIV void redist_priv_copy_units(const redist_priv_policy *a, int stream,
 typedef struct {
   int wide, tall;
   char strips, buffered, stream, far;
-  /* planes are transposed; as in redist_priv_manner; the destination's rows have no gaps; tiles use
-     the larger buffer */
-  char turned, combine, contiguous, large;
+  /* planes are transposed; as in redist_priv_manner; the destination's rows have no gaps */
+  char turned, combine, contiguous;
 } redist_priv_tiling;
 
 /* The kinds of steps. */
@@ -5308,23 +5307,23 @@ REDIST_PRIV_COLD void redist_priv_choose_tiles(redist_priv_step *s, int stream) 
   const int contiguous = s->inner.to == s->there;
   redist_priv_tiling *t = &s->tiling;
   int64_t across;
-  int by_function; /* strips are rounded as they are stored */
+  int by_function, large; /* strips are rounded as they are stored */
   t->contiguous = (char)contiguous;
   t->strips = t->turned && contiguous && s->outer.from == s->unit &&
               (s->unit == 4 || s->unit == 8 || s->unit == 16);
   t->stream = stream && contiguous;
   by_function =
       t->strips && REDIST_PRIV_CONVERTS(t->combine == 1 + REDIST_PRIV_ROUND) ? 0 : t->combine;
-  t->large = t->strips && (by_function == 1 || (by_function && !t->stream));
+  large = t->strips && (by_function == 1 || (by_function && !t->stream));
   t->buffered =
       by_function == 1 || (t->strips ? by_function || (t->stream && pitch % 16 != 0) : contiguous);
   t->far = t->far || stream || s->outer.n * s->inner.n * unit > REDIST_PRIV_NEAR;
   across = !t->turned   ? unit
            : !t->strips ? (int64_t)REDIST_PRIV_WIDTH
-           : t->large   ? 4 * (int64_t)REDIST_PRIV_WIDTH
+           : large      ? 4 * (int64_t)REDIST_PRIV_WIDTH
                         : (int64_t)REDIST_PRIV_LINE;
   t->wide = t->turned ? (int)redist_priv_max(across / unit, 1) : 1;
-  t->tall = (int)((t->large ? REDIST_PRIV_TILE_BUFFERS : 1) * REDIST_PRIV_TILE_BUFFER / across);
+  t->tall = (int)((large ? REDIST_PRIV_TILE_BUFFERS : 1) * REDIST_PRIV_TILE_BUFFER / across);
   if (!t->strips || t->buffered) return;
   if (t->stream && pitch % REDIST_PRIV_LINE != 0) {
     t->wide = 4; /* no more incomplete lines than the processor holds */
@@ -5383,6 +5382,7 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
   redist_priv_plane rows = {{1, 0, 0}, {p->outer.n, bytes, p->outer.to}, at, p->to};
   const int reads = a->function != NULL && !REDIST_PRIV_CONVERTS(a->converts) && t->contiguous;
   int64_t k, line;
+  REDIST_ASSERT(p->outer.n * bytes <= REDIST_PRIV_TILE_BUFFERS * (int64_t)sizeof *tile);
   for (k = 0; reads && t->far && k < p->outer.n; k++)
     for (line = 0; line < p->inner.n * p->inner.to; line += REDIST_PRIV_LINE)
       REDIST_PRIV_PREFETCH(p->to, k * p->outer.to + line);
@@ -5396,56 +5396,46 @@ REDIST_PRIV void redist_priv_copy_buffered(const redist_priv_tiling *t, const re
     redist_priv_combine_tile(a, unit, p, tile);
 }
 
-/* The same with a buffer on the stack, or with the larger one of strips that are combined. */
-REDIST_PRIV_APART void redist_priv_copy_small(const redist_priv_tiling *t,
-                                              const redist_priv_policy *a, int64_t unit,
-                                              const redist_priv_plane *p) {
-  redist_priv_tile tile;
-  REDIST_ASSERT(p->outer.n * p->inner.n * unit <= (int64_t)sizeof tile);
-  redist_priv_copy_buffered(t, a, unit, p, &tile);
-}
-
-REDIST_PRIV_APART void redist_priv_copy_large(const redist_priv_tiling *t,
-                                              const redist_priv_policy *a, int64_t unit,
-                                              const redist_priv_plane *p) {
-  redist_priv_tile tile[REDIST_PRIV_TILE_BUFFERS];
-  redist_priv_copy_buffered(t, a, unit, p, tile);
-}
-
 /* Two loops in tiles, forwards along the source and one page of it at a time, so that the
    destination's pages stay in the translation cache. The first tiles are small, so that the others
-   begin at cache lines. Strips cannot be streamed to an address that is not a multiple of 16. */
-REDIST_PRIV_APART void redist_priv_copy_tiles(redist_priv_tiling t, const redist_priv_policy *a,
-                                              int64_t unit, const redist_priv_plane *p) {
+   begin at cache lines. buffer: where tiles are assembled, or NULL. */
+REDIST_PRIV_APART void redist_priv_copy_tiles(const redist_priv_tiling *t,
+                                              const redist_priv_policy *a, int64_t unit,
+                                              const redist_priv_plane *p,
+                                              redist_priv_tile *buffer) {
   const int64_t page = redist_priv_max(REDIST_PRIV_PAGE / unit, 1);
   redist_priv_plane tile = *p;
-  int64_t begin, end, i, j, top, left;
-  if (t.strips && t.stream && !t.buffered && (uintptr_t)p->to % 16 != 0) {
-    t.buffered = 1;
-    t.wide = REDIST_PRIV_LINE / (int)unit;
-    t.tall = REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_LINE;
-  }
-  top = p->inner.n > t.tall ? redist_priv_to_line(p->to, unit, t.tall) : t.tall;
-  left = redist_priv_to_line(p->from, unit, t.wide);
+  const int64_t top = p->inner.n > t->tall ? redist_priv_to_line(p->to, unit, t->tall) : t->tall,
+                left = redist_priv_to_line(p->from, unit, t->wide);
+  int64_t begin, end, i, j;
   for (begin = 0; begin < p->outer.n; begin = end) {
-    end = redist_priv_min(begin == 0 && left < t.wide ? left : begin + page, p->outer.n);
+    end = redist_priv_min(begin == 0 && left < t->wide ? left : begin + page, p->outer.n);
     for (i = 0; i < p->inner.n; i += tile.inner.n) {
-      tile.inner.n = redist_priv_min(i == 0 ? top : t.tall, p->inner.n - i);
+      tile.inner.n = redist_priv_min(i == 0 ? top : t->tall, p->inner.n - i);
       for (j = begin; j < end; j += tile.outer.n) {
-        tile.outer.n = redist_priv_min(t.wide, end - j);
+        tile.outer.n = redist_priv_min(t->wide, end - j);
         tile.from = p->from + j * p->outer.from + i * p->inner.from;
         tile.to = p->to + j * p->outer.to + i * p->inner.to;
-        if (t.large)
-          redist_priv_copy_large(&t, a, unit, &tile);
-        else if (t.buffered)
-          redist_priv_copy_small(&t, a, unit, &tile);
-        else if (t.strips)
-          redist_priv_transpose(a, unit, t.far, t.stream, &tile);
+        if (buffer != NULL)
+          redist_priv_copy_buffered(t, a, unit, &tile, buffer);
+        else if (t->strips)
+          redist_priv_transpose(a, unit, t->far, t->stream, &tile);
         else
           redist_priv_copy_units(a, 0, unit, &tile);
       }
     }
   }
+}
+
+/* The same through a buffer. */
+REDIST_PRIV_APART void redist_priv_copy_through(redist_priv_tiling t, const redist_priv_policy *a,
+                                                int64_t unit, const redist_priv_plane *p) {
+  redist_priv_tile buffer[REDIST_PRIV_TILE_BUFFERS];
+  if (!t.buffered) {
+    t.wide = REDIST_PRIV_LINE / (int)unit;
+    t.tall = REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_LINE;
+  }
+  redist_priv_copy_tiles(&t, a, unit, p, buffer);
 }
 
 /* The context of redist_priv_combine_converted: converts numbers, then combines elements. */
@@ -6293,13 +6283,17 @@ REDIST_PRIV void redist_priv_copy_tables(const redist_priv_pool *pool, const red
     }
 }
 
-/* Copies the plane of a step. */
+/* Copies the plane of a step. Strips cannot be streamed to an address that is not a multiple of
+   16. */
 REDIST_PRIV void redist_priv_copy_plane(const redist_priv_pool *pool, const redist_priv_step *s,
                                         const redist_priv_policy *a, const redist_priv_plane *p) {
+  const int misaligned = s->tiling.strips && s->tiling.stream && (uintptr_t)p->to % 16 != 0;
   if (s->kind == REDIST_PRIV_UNITS)
     redist_priv_copy_units(a, s->tiling.stream, s->unit, p);
+  else if (s->kind == REDIST_PRIV_TILES && (s->tiling.buffered || misaligned))
+    redist_priv_copy_through(s->tiling, a, s->unit, p);
   else if (s->kind == REDIST_PRIV_TILES)
-    redist_priv_copy_tiles(s->tiling, a, s->unit, p);
+    redist_priv_copy_tiles(&s->tiling, a, s->unit, p, NULL);
   else if (REDIST_PRIV_TABLES)
     redist_priv_copy_tables(pool, s, a, p);
 }
