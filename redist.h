@@ -5070,28 +5070,48 @@ REDIST_PRIV_FAST int64_t redist_priv_to_line(const char *at, int64_t unit, int64
   return head > 0 ? redist_priv_min(head, most) : most;
 }
 
-/* Converts n contiguous elements and streams them, whole lines at a time. */
-REDIST_PRIV_APART void redist_priv_stream_converted(const redist_priv_policy *a, int64_t n,
-                                                    const char *from, char *to) {
-  enum { BYTES = 2048 };
-  char buffer[BYTES];
-  int64_t some = redist_priv_to_line(to, a->there, BYTES / a->there);
-  for (; n > 0; n -= some, some = BYTES / a->there) {
+/* The buffer in which a tile is assembled, aligned for numbers of any kind. */
+typedef union {
+  char bytes[REDIST_PRIV_TILE_BUFFER];
+  long double aligned;
+} redist_priv_tile;
+
+/* The context of redist_priv_combine_converted: converts numbers, then combines elements, or
+   streams what was converted (NULL), whole lines at a time. */
+typedef struct {
+  const redist_priv_policy *convert, *combine;
+} redist_priv_conversion;
+
+REDIST_PRIV void redist_priv_combine_converted(const void *from, void *to, int64_t n,
+                                               void *context) {
+  const redist_priv_policy *convert = ((const redist_priv_conversion *)context)->convert,
+                           *combine = ((const redist_priv_conversion *)context)->combine;
+  const int64_t element = combine != NULL ? combine->element : convert->there,
+                numbers = element / convert->there, most = REDIST_PRIV_TILE_BUFFER / element;
+  const char *at = (const char *)from;
+  char *there = (char *)to;
+  redist_priv_tile tile;
+  int64_t some = redist_priv_to_line(there, element, most);
+  for (; n > 0; n -= some, some = most) {
     some = redist_priv_min(some, n);
-    a->function(from, buffer, some, a->context);
-    redist_priv_stream(to, buffer, some * a->there, 0);
-    from += some * a->element;
-    to += some * a->there;
+    convert->function(at, tile.bytes, some * numbers, convert->context);
+    if (REDIST_PRIV_STREAMS_IF(combine == NULL))
+      redist_priv_stream(there, tile.bytes, some * element, 0);
+    else
+      combine->function(tile.bytes, there, some, combine->context);
+    at += some * numbers * convert->element;
+    there += some * element;
   }
 }
 
 /* Copies contiguous bytes by any policy. */
 REDIST_PRIV void redist_priv_write(const redist_priv_policy *a, int stream, char *to,
                                    const char *from, int64_t bytes, int64_t ahead) {
+  redist_priv_conversion streamed = {a, NULL};
   if (a->function != NULL && !(stream && REDIST_PRIV_CONVERTS(a->converts)))
     a->function(from, to, bytes / a->element, a->context);
   else if (a->function != NULL)
-    redist_priv_stream_converted(a, bytes / a->element, from, to);
+    redist_priv_combine_converted(from, to, bytes / a->element, &streamed);
   else
     redist_priv_stream(to, from, bytes, ahead);
 }
@@ -5290,12 +5310,6 @@ REDIST_PRIV_APART void redist_priv_transpose(const redist_priv_policy *a, int64_
 #define redist_priv_transpose(a, unit, far, stream, plane) redist_priv_copy_units(a, 0, unit, plane)
 #endif
 
-/* The buffer in which a tile is assembled, aligned for numbers of any kind. */
-typedef union {
-  char bytes[REDIST_PRIV_TILE_BUFFER];
-  long double aligned;
-} redist_priv_tile;
-
 /* Chooses tiles so that each cache line of either side is visited once, while it is cached. Strips
    that fill a whole line of the destination are streamed directly; their tiles are low and wide, so
    that the processor prefetches the source's rows. Where several strips fill a line, tiles are high
@@ -5436,29 +5450,6 @@ REDIST_PRIV_APART void redist_priv_copy_through(redist_priv_tiling t, const redi
     t.tall = REDIST_PRIV_TILE_BUFFER / REDIST_PRIV_LINE;
   }
   redist_priv_copy_tiles(&t, a, unit, p, buffer);
-}
-
-/* The context of redist_priv_combine_converted: converts numbers, then combines elements. */
-typedef struct {
-  const redist_priv_policy *convert, *combine;
-} redist_priv_conversion;
-
-REDIST_PRIV void redist_priv_combine_converted(const void *from, void *to, int64_t n,
-                                               void *context) {
-  const redist_priv_policy *convert = ((const redist_priv_conversion *)context)->convert,
-                           *combine = ((const redist_priv_conversion *)context)->combine;
-  const int64_t numbers = combine->element / convert->there;
-  const char *at = (const char *)from;
-  char *there = (char *)to;
-  redist_priv_tile tile;
-  int64_t some;
-  for (; n > 0; n -= some) {
-    some = redist_priv_min(n, REDIST_PRIV_TILE_BUFFER / combine->element);
-    convert->function(at, tile.bytes, some * numbers, convert->context);
-    combine->function(tile.bytes, there, some, combine->context);
-    at += some * numbers * convert->element;
-    there += some * combine->element;
-  }
 }
 
 /* to = beta to + alpha from, of n real or complex numbers. */
