@@ -6005,20 +6005,6 @@ REDIST_PRIV_COLD int redist_priv_add_step(redist_priv_compiler *c, int ndim, con
              : code;
 }
 
-/* The bytes that steps of a pool copy: for checking. */
-REDIST_PRIV_COLD int64_t redist_priv_bytes_of_steps(const redist_priv_pool *pool, int64_t first,
-                                                    int64_t steps) {
-  int64_t bytes = 0, each, k;
-  int l;
-  for (k = first; k < first + steps; k++, bytes += each) {
-    const redist_priv_step *s = &pool->step[k];
-    each = s->outer.n * s->inner.n * redist_priv_min(s->unit, s->there) *
-           redist_priv_max(s->offsets, 1);
-    for (l = 0; l < s->loops; l++) each *= pool->loop[s->first + l].n;
-  }
-  return bytes;
-}
-
 /* Compiles the copy of a message, or of what lies in a window of it, from one of its sides to
    another. A packed side has no gaps. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_compile(redist_priv_pool *pool, const redist_priv_message *message,
@@ -6047,8 +6033,6 @@ REDIST_PRIV_COLD int redist_priv_compile(redist_priv_pool *pool, const redist_pr
   }
   REDIST_FREE(c.option);
   program->steps = pool->steps - program->first;
-  REDIST_ASSERT(code != REDIST_OK ||
-                redist_priv_bytes_of_steps(pool, program->first, program->steps) == program->bytes);
   return code;
 }
 
