@@ -6258,36 +6258,26 @@ REDIST_PRIV void redist_priv_copy_tables(const redist_priv_pool *pool, const red
     }
 }
 
-/* Copies the plane of a step. Strips cannot be streamed to an address that is not a multiple of
-   16. */
-REDIST_PRIV void redist_priv_copy_plane(const redist_priv_pool *pool, const redist_priv_step *s,
-                                        const redist_priv_policy *a, const redist_priv_plane *p) {
-  const int misaligned = s->tiling.strips && s->tiling.stream && (uintptr_t)p->to % 16 != 0;
-  if (s->kind == REDIST_PRIV_UNITS)
-    redist_priv_copy_units(a, s->tiling.stream, s->unit, p);
-  else if (s->kind == REDIST_PRIV_TILES && (s->tiling.buffered || misaligned))
-    redist_priv_copy_through(s->tiling, a, s->unit, p);
-  else if (s->kind == REDIST_PRIV_TILES)
-    redist_priv_copy_tiles(&s->tiling, a, s->unit, p, NULL);
-  else if (REDIST_PRIV_TABLES)
-    redist_priv_copy_tables(pool, s, a, p);
-}
-
-/* Copies a step, whose outer loops are loop[loops]. */
+/* Copies a step, whose outer loops are loop[loops]. Strips cannot be streamed to an address that is
+   not a multiple of 16. */
 REDIST_PRIV void redist_priv_copy_step(const redist_priv_pool *pool, const redist_priv_step *s,
                                        const redist_priv_loop *loop, int loops,
                                        const redist_priv_policy *a, const char *from, char *to) {
-  redist_priv_plane p;
+  const int misaligned = s->tiling.strips && s->tiling.stream && (uintptr_t)to % 16 != 0;
+  const redist_priv_plane p = {s->outer, s->inner, from, to};
   int64_t k;
   for (k = 0; loops > 0 && k < loop->n; k++)
     redist_priv_copy_step(pool, s, loop + 1, loops - 1, a, from + k * loop->from,
                           to + k * loop->to);
   if (loops > 0) return;
-  p.outer = s->outer;
-  p.inner = s->inner;
-  p.from = from;
-  p.to = to;
-  redist_priv_copy_plane(pool, s, a, &p);
+  if (s->kind == REDIST_PRIV_UNITS)
+    redist_priv_copy_units(a, s->tiling.stream, s->unit, &p);
+  else if (s->kind == REDIST_PRIV_TILES && (s->tiling.buffered || misaligned))
+    redist_priv_copy_through(s->tiling, a, s->unit, &p);
+  else if (s->kind == REDIST_PRIV_TILES)
+    redist_priv_copy_tiles(&s->tiling, a, s->unit, &p, NULL);
+  else if (REDIST_PRIV_TABLES)
+    redist_priv_copy_tables(pool, s, a, &p);
 }
 
 #ifdef _OPENMP
