@@ -6223,38 +6223,30 @@ REDIST_PRIV_APART void redist_priv_combine_table(const redist_priv_policy *a,
     }
 }
 
-/* Copies a table of offsets for each iteration of a plane. */
-REDIST_PRIV_APART void redist_priv_copy_offsets(const redist_priv_step *s,
-                                                const redist_priv_policy *a,
-                                                const redist_priv_offset *at,
-                                                const redist_priv_plane *p) {
-  const int64_t some = p->inner.n * p->outer.n > 1 ? (int64_t)REDIST_PRIV_TABLE_UNITS : s->offsets;
-  const int is_long = s->unit >= REDIST_PRIV_LONG;
-  int64_t j;
-  if (!is_long && a->function != NULL && !REDIST_PRIV_CONVERTS(a->converts))
-    redist_priv_combine_table(a, s, at, p);
-  else if (!is_long && s->tiling.stream)
-    redist_priv_stream_table(a, s, at, p);
-  else
-    for (j = 0; j < s->offsets; j += some)
-      redist_priv_copy_table(a, s->tiling.stream, s, at + j, redist_priv_min(some, s->offsets - j),
-                             p);
-}
-
 /* Copies the table of a step, and that of the step which is paired with it. */
 REDIST_PRIV void redist_priv_copy_tables(const redist_priv_pool *pool, const redist_priv_step *s,
-                                         const redist_priv_policy *a, const redist_priv_plane *p) {
+                                         const redist_priv_policy *a,
+                                         const redist_priv_plane *plane) {
   const redist_priv_step *t, *last = s + s->pair;
-  const int64_t rows = s < last ? (int64_t)REDIST_PRIV_ROWS_AT_ONCE : p->outer.n;
-  redist_priv_plane some = *p;
-  int64_t k;
-  for (k = 0; k < p->outer.n; k += rows)
+  const int64_t rows = s < last ? (int64_t)REDIST_PRIV_ROWS_AT_ONCE : plane->outer.n;
+  redist_priv_plane p = *plane;
+  int64_t j, k, some;
+  for (k = 0; k < plane->outer.n; k += rows)
     for (t = s; t <= last; t++) {
-      some.outer.n = redist_priv_min(rows, p->outer.n - k);
-      some.inner = t->inner;
-      some.from = p->from + k * p->outer.from + (t->from - s->from);
-      some.to = p->to + k * p->outer.to + (t->to - s->to);
-      redist_priv_copy_offsets(t, a, pool->offset + t->offset, &some);
+      const redist_priv_offset *at = pool->offset + t->offset;
+      p.outer.n = redist_priv_min(rows, plane->outer.n - k);
+      p.inner = t->inner;
+      p.from = plane->from + k * p.outer.from + (t->from - s->from);
+      p.to = plane->to + k * p.outer.to + (t->to - s->to);
+      some = p.inner.n * p.outer.n > 1 ? (int64_t)REDIST_PRIV_TABLE_UNITS : t->offsets;
+      if (t->unit < REDIST_PRIV_LONG && a->function != NULL && !REDIST_PRIV_CONVERTS(a->converts))
+        redist_priv_combine_table(a, t, at, &p);
+      else if (t->unit < REDIST_PRIV_LONG && t->tiling.stream)
+        redist_priv_stream_table(a, t, at, &p);
+      else
+        for (j = 0; j < t->offsets; j += some)
+          redist_priv_copy_table(a, t->tiling.stream, t, at + j,
+                                 redist_priv_min(some, t->offsets - j), &p);
     }
 }
 
