@@ -5774,37 +5774,33 @@ REDIST_PRIV int64_t redist_priv_segment_at(const redist_priv_runs *list, int64_t
   return low - 1;
 }
 
-/* Adds an element to the last table of the scattered axis, or to a new one if it lies too far from
-   where that began. */
-REDIST_PRIV int redist_priv_extend_table(redist_priv_compiler *c, int64_t from, int64_t to) {
-  const redist_priv_loop once = {1, 0, 0};
-  const int64_t most = INT32_MAX * redist_priv_least_element(&c->manner);
-  redist_priv_option *table;
-  int k, code = REDIST_OK;
-  if (c->options == c->first[c->scattered] ||
-      redist_priv_abs(from - c->option[c->options - 1].from) > most ||
-      redist_priv_abs(to - c->option[c->options - 1].to) > most) {
-    for (k = 0; k < REDIST_PRIV_LEVELS; k++) c->next.loop[k] = once;
-    c->next.from = from;
-    c->next.to = to;
-    c->next.offset = c->pool->offsets;
-    code = REDIST_PRIV_APPEND(c->option, c->options, c->room, c->next);
-    if (code != REDIST_OK) return code;
-  }
-  table = &c->option[c->options - 1];
-  table->offsets++;
-  return redist_priv_add_offset(c->pool, c->manner.element, from - table->from, to - table->to);
-}
-
-/* Adds the elements of a segment, from packed position `at` on, that lie in the window. */
+/* Adds the elements of a segment, from packed position `at` on, that lie in the window, to the last
+   table of the scattered axis, or to a new one where that began too far away. */
 REDIST_PRIV int redist_priv_extend_tables(redist_priv_compiler *c, const redist_priv_run *run,
                                           int64_t at, int64_t from, int64_t to) {
-  const int64_t end = redist_priv_min(run->n[0], c->end - at);
+  const int64_t most = INT32_MAX * redist_priv_least_element(&c->manner),
+                begin = redist_priv_max(c->begin - at, 0),
+                end = redist_priv_min(run->n[0], c->end - at);
+  redist_priv_option *table;
   int64_t k;
   int code = REDIST_OK;
-  for (k = redist_priv_max(c->begin - at, 0); k < end && code == REDIST_OK; k++)
-    code = redist_priv_extend_table(c, from + k * run->stride[0][c->manner.side[0]] * c->bytes[0],
-                                    to + k * run->stride[0][c->manner.side[1]] * c->bytes[1]);
+  for (k = begin; k < end && code == REDIST_OK; k++) {
+    const int64_t x = from + k * run->stride[0][c->manner.side[0]] * c->bytes[0],
+                  y = to + k * run->stride[0][c->manner.side[1]] * c->bytes[1];
+    if (c->options == c->first[c->scattered] ||
+        redist_priv_abs(x - c->option[c->options - 1].from) > most ||
+        redist_priv_abs(y - c->option[c->options - 1].to) > most) {
+      c->next.loop[0].n = c->next.loop[1].n = c->next.loop[2].n = 1;
+      c->next.from = x;
+      c->next.to = y;
+      c->next.offset = c->pool->offsets;
+      code = REDIST_PRIV_APPEND(c->option, c->options, c->room, c->next);
+      if (code != REDIST_OK) break;
+    }
+    table = &c->option[c->options - 1];
+    table->offsets++;
+    code = redist_priv_add_offset(c->pool, c->manner.element, x - table->from, y - table->to);
+  }
   return code;
 }
 
