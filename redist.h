@@ -5512,7 +5512,7 @@ REDIST_PRIV_APART int redist_priv_fastest(const redist_priv_message *m, int side
    part of the message that lies in a window of packed positions. Pieces of equal form share their
    steps. */
 typedef struct {
-  uint32_t from, to; /* unsigned: nothing is spent on extending signs */
+  uint32_t to, from; /* unsigned: no signs to extend; `to` is first: it sorts tables, as an int */
 } redist_priv_offset;
 
 typedef struct {
@@ -5647,12 +5647,6 @@ REDIST_PRIV_COLD int redist_priv_add_offsets(redist_priv_compiler *c, const redi
   return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_compare_offsets(const void *a, const void *b) {
-  const int32_t x = (int32_t)((const redist_priv_offset *)a)->to,
-                y = (int32_t)((const redist_priv_offset *)b)->to;
-  return (x > y) - (x < y);
-}
-
 /* How far from the first option's beginning, in bytes, options reach on either side. */
 REDIST_PRIV_COLD int64_t redist_priv_option_reach(const redist_priv_option *all, int64_t n) {
   int64_t k, reach = 0;
@@ -5712,7 +5706,7 @@ REDIST_PRIV_COLD int redist_priv_table_of(redist_priv_compiler *c, const redist_
   table->offset = first;
   table->offsets = p->offsets - first;
   offset = p->offset + first;
-  qsort(offset, (size_t)table->offsets, sizeof *offset, redist_priv_compare_offsets);
+  qsort(offset, (size_t)table->offsets, sizeof *offset, redist_priv_compare_ints);
   redist_priv_settle_table(p, element, table);
   gaps = table->loop[0].n > 1 && table->loop[0].to != table->offsets * element[1];
   for (k = 0; k < table->offsets; k++) gaps |= offset[k].to != k;
