@@ -6067,24 +6067,20 @@ REDIST_PRIV_COLD int redist_priv_share_steps(redist_priv_pool *pool,
   return 1;
 }
 
-/* A number below REDIST_PRIV_FORMS that steps of the same form have in common. */
-REDIST_PRIV_COLD int redist_priv_form_of(const redist_priv_step *s) {
-  const int64_t form[] = {s->unit,     s->outer.n, s->outer.from, s->outer.to,  s->inner.n,
-                          s->inner.to, s->loops,   s->offsets,    s->inner.from};
-  uint64_t mixed = 0;
-  size_t k;
-  for (k = 0; k < sizeof form / sizeof form[0]; k++)
-    mixed = (mixed ^ (uint64_t)form[k]) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
-  return (int)(mixed >> 32) & (REDIST_PRIV_FORMS - 1);
-}
-
 /* Adds a copy that was compiled last to a list; it shares the steps of one of the same form, if the
    pool remembers one, but not of one before list->copy[since]. */
 REDIST_PRIV_COLD int redist_priv_add_copy(redist_priv_pool *pool, redist_priv_copies *list,
                                           int64_t since, redist_priv_program *copy) {
+  uint64_t form = 0;
   int32_t *latest;
+  size_t k;
   if (copy->steps > 0) {
-    latest = &pool->latest[redist_priv_form_of(pool->step + copy->first)];
+    const redist_priv_step *s = pool->step + copy->first;
+    const int64_t number[] = {s->unit,     s->outer.n, s->outer.from, s->outer.to,  s->inner.n,
+                              s->inner.to, s->loops,   s->offsets,    s->inner.from};
+    for (k = 0; k < sizeof number / sizeof *number; k++)
+      form = (form ^ (uint64_t)number[k]) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+    latest = &pool->latest[form >> 32 & (REDIST_PRIV_FORMS - 1)];
     if (*latest < since || *latest >= list->n ||
         !redist_priv_share_steps(pool, &list->copy[*latest], copy))
       *latest = (int32_t)redist_priv_min(list->n, INT32_MAX);
