@@ -5139,14 +5139,14 @@ REDIST_PRIV_FAST int64_t redist_priv_case_of(const redist_priv_policy *a, int st
 #ifdef REDIST_SMALL
 #define REDIST_PRIV_CONVERSIONS(loops)
 #else
-#define REDIST_PRIV_CONVERSIONS(loops)                                                         \
-  case REDIST_PRIV_CONVERTED(REDIST_PRIV_NARROW, 1):                                           \
-    loops(, redist_priv_narrow_some, 1) case REDIST_PRIV_CONVERTED(REDIST_PRIV_NARROW, 2)      \
-        : loops(, redist_priv_narrow_some, 2) case REDIST_PRIV_CONVERTED(REDIST_PRIV_WIDEN, 1) \
-        : loops(, redist_priv_widen_some, 1) case REDIST_PRIV_CONVERTED(REDIST_PRIV_WIDEN, 2)  \
-        : loops(, redist_priv_widen_some, 2) case REDIST_PRIV_CONVERTED(REDIST_PRIV_ROUND, 1)  \
-        : loops(, redist_priv_round_some, 1) case REDIST_PRIV_CONVERTED(REDIST_PRIV_ROUND, 2)  \
-        : loops(, redist_priv_round_some, 2)
+#define REDIST_PRIV_CONVERSION(loops, conversion, copy)              \
+  case REDIST_PRIV_CONVERTED(conversion, 1): loops(, copy, 1) break; \
+  case REDIST_PRIV_CONVERTED(conversion, 2):                         \
+    loops(, copy, 2) break;
+#define REDIST_PRIV_CONVERSIONS(loops)                                       \
+  REDIST_PRIV_CONVERSION(loops, REDIST_PRIV_NARROW, redist_priv_narrow_some) \
+  REDIST_PRIV_CONVERSION(loops, REDIST_PRIV_WIDEN, redist_priv_widen_some)   \
+  REDIST_PRIV_CONVERSION(loops, REDIST_PRIV_ROUND, redist_priv_round_some)
 #endif
 
 /* Two loops around a unit; short units have a size that the compiler knows. */
@@ -5154,11 +5154,10 @@ REDIST_PRIV_FAST int64_t redist_priv_case_of(const redist_priv_policy *a, int st
   for (j = 0; j < p.outer.n; j++)                                                                  \
     unroll for (i = 0; i < p.inner.n; i++)                                                         \
         copy(p.to + j * p.outer.to + i * p.inner.to, p.from + j * p.outer.from + i * p.inner.from, \
-             unit);                                                                                \
-  break;
+             unit);
 
 #define REDIST_PRIV_COPY_UNITS(unroll, bytes) \
-  case bytes: REDIST_PRIV_COPY_LOOPS(unroll, memcpy, bytes)
+  case bytes: REDIST_PRIV_COPY_LOOPS(unroll, memcpy, bytes) break;
 
 REDIST_PRIV void redist_priv_copy_units(const redist_priv_policy *a, int stream, int64_t unit,
                                         const redist_priv_plane *plane) {
@@ -5177,7 +5176,7 @@ REDIST_PRIV void redist_priv_copy_units(const redist_priv_policy *a, int stream,
     REDIST_PRIV_COPY_UNITS(, 64)
     REDIST_PRIV_COPY_UNITS(, 128)
     REDIST_PRIV_CONVERSIONS(REDIST_PRIV_COPY_LOOPS)
-  case REDIST_PRIV_WRITTEN: REDIST_PRIV_COPY_LOOPS(, REDIST_PRIV_WRITE, unit)
+  case REDIST_PRIV_WRITTEN: REDIST_PRIV_COPY_LOOPS(, REDIST_PRIV_WRITE, unit) break;
   default: REDIST_PRIV_COPY_LOOPS(, redist_priv_copy_row, unit)
   }
 }
@@ -6098,11 +6097,10 @@ REDIST_PRIV_COLD int redist_priv_add_copy(redist_priv_pool *pool, redist_priv_co
       REDIST_PRIV_KEEP(from, to);                                                      \
       unroll for (k = 0; k < n; k++)                                                   \
           copy(to + (y) * (int64_t)at[k].to, from + (x) * (int64_t)at[k].from, bytes); \
-    }                                                                                  \
-  break;
+    }
 #define REDIST_PRIV_COPY_SOME(unroll, copy, bytes) REDIST_PRIV_COPY_TABLE(unroll, copy, bytes, x, y)
 #define REDIST_PRIV_COPY_ELEMENTS(bytes) \
-  case bytes: REDIST_PRIV_COPY_TABLE(REDIST_PRIV_UNROLL(4), memcpy, bytes, bytes, bytes)
+  case bytes: REDIST_PRIV_COPY_TABLE(REDIST_PRIV_UNROLL(4), memcpy, bytes, bytes, bytes) break;
 
 /* Copies a table of n units for each iteration of a plane. */
 REDIST_PRIV_APART void redist_priv_copy_table(const redist_priv_policy *a, int stream,
@@ -6118,7 +6116,7 @@ REDIST_PRIV_APART void redist_priv_copy_table(const redist_priv_policy *a, int s
     REDIST_PRIV_COPY_ELEMENTS(8)
     REDIST_PRIV_COPY_ELEMENTS(16)
     REDIST_PRIV_CONVERSIONS(REDIST_PRIV_COPY_SOME)
-  case REDIST_PRIV_WRITTEN: REDIST_PRIV_COPY_SOME(, REDIST_PRIV_WRITE, unit)
+  case REDIST_PRIV_WRITTEN: REDIST_PRIV_COPY_SOME(, REDIST_PRIV_WRITE, unit) break;
   default: REDIST_PRIV_COPY_SOME(REDIST_PRIV_UNROLL(4), redist_priv_copy_row, unit)
   }
 }
@@ -6369,28 +6367,27 @@ REDIST_PRIV_FAST int64_t redist_priv_uniform_copies(const redist_priv_pool *pool
   return uniform;
 }
 
-#define REDIST_PRIV_COPY_UNIFORM(copy, unit)                           \
-  for (; n > 0; n--, c++) {                                            \
-    const char *at = redist_priv_base_of(from, c) + c->from + s->from; \
-    char *there = redist_priv_base_of(to, c) + c->to + s->to;          \
-    for (j = 0; j < s->outer.n; j++)                                   \
-      for (i = 0; i < s->inner.n; i++)                                 \
-        copy(there + j * s->outer.to + i * s->inner.to,                \
-             at + j * s->outer.from + i * s->inner.from, unit);        \
-  }                                                                    \
+#define REDIST_PRIV_COPY_UNIFORM(copy, unit)                      \
+  for (; n > 0; n--, c++) {                                       \
+    p.from = redist_priv_base_of(from, c) + c->from + step->from; \
+    p.to = redist_priv_base_of(to, c) + c->to + step->to;         \
+    REDIST_PRIV_COPY_LOOPS(, copy, unit)                          \
+  }                                                               \
   break;
 
 /* Copies such copies: calls and tables would take longer than their bytes. */
 REDIST_PRIV_APART void redist_priv_copy_uniform(const redist_priv_pool *pool,
                                                 const redist_priv_program *c, int64_t n,
                                                 redist_priv_base from, redist_priv_base to) {
-  const redist_priv_step step = pool->step[c->first], *s = &step; /* a copy: no store changes it */
+  const redist_priv_step *step = &pool->step[c->first];
+  const int64_t unit = step->unit;
+  redist_priv_plane p = {step->outer, step->inner, NULL, NULL};
   int64_t i, j;
   REDIST_COPIED(n * c->bytes);
-  switch (s->unit) {
+  switch (unit) {
   case 4: REDIST_PRIV_COPY_UNIFORM(memcpy, 4)
   case 8: REDIST_PRIV_COPY_UNIFORM(memcpy, 8)
-  default: REDIST_PRIV_COPY_UNIFORM(redist_priv_copy_row, s->unit)
+  default: REDIST_PRIV_COPY_UNIFORM(redist_priv_copy_row, unit)
   }
 }
 
