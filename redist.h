@@ -2207,63 +2207,22 @@ REDIST_API redist_layout redist_section(redist_layout layout, int axis, int64_t 
   return layout;
 }
 
-/* Adds a digit to the last axis of a view; joins it to the last digit if it continues that. Counts
-   digits that do not fit. */
-REDIST_PRIV_COLD void redist_priv_add_digit(redist_priv_view *view, redist_priv_digit next) {
-  redist_priv_view_axis *a = &view->axis[view->axes - 1];
-  redist_priv_digit *last = a->digits == 0 ? NULL : &view->digit[a->first + a->digits - 1];
-  a->count = a->digits == 0 ? next.count : a->count * next.count;
-  if (a->first + a->digits > 2 * REDIST_MAX_DIMS) return;
-  if (last != NULL && last->dim == next.dim &&
-      (last->count == 1 || next.count == 1 || last->step == next.step * next.count)) {
-    last->step = next.count == 1 ? last->step : next.step;
-    last->count *= next.count;
-    return;
-  }
-  if (a->first + a->digits < 2 * REDIST_MAX_DIMS) view->digit[a->first + a->digits] = next;
-  a->digits++;
-}
-
-/* Adds digits begin <= k < end of a view to the last axis of another. */
-REDIST_PRIV_COLD void redist_priv_add_digits(redist_priv_view *to, const redist_priv_view *view,
-                                             int begin, int end) {
-  for (; begin < end; begin++) redist_priv_add_digit(to, view->digit[begin]);
-}
-
-/* Adds an axis without digits. */
-REDIST_PRIV_COLD redist_priv_view_axis *redist_priv_add_axis(redist_priv_view *view) {
-  redist_priv_view_axis *a = &view->axis[view->axes];
-  const redist_priv_view_axis *before = view->axes == 0 ? NULL : a - 1;
-  a->first = before == NULL ? 0 : before->first + before->digits;
-  a->digits = 0;
-  a->start = 0;
-  a->step = a->count = 1;
-  view->axes++;
-  return a;
-}
-
-/* Adds an axis of another view as it is. */
-REDIST_PRIV_COLD void redist_priv_keep_axis(redist_priv_view *to, const redist_priv_view *view,
-                                            int axis) {
-  const redist_priv_view_axis *a = &view->axis[axis];
-  redist_priv_view_axis *kept = redist_priv_add_axis(to);
-  redist_priv_add_digits(to, view, a->first, a->first + a->digits);
-  kept->start = a->start;
-  kept->step = a->step;
-  kept->count = a->count;
-}
-
-/* The view of a layout, reshaped or not. */
+/* The view of a layout, reshaped or not. Its digits lie in the order of its axes. */
 REDIST_PRIV_COLD redist_priv_view redist_priv_view_of(const redist_layout *layout) {
+  const int reshaped = redist_priv_is_reshaped(layout);
   redist_priv_view view;
-  redist_priv_digit digit;
-  if (redist_priv_is_reshaped(layout)) return layout->view;
+  int v, k, digits = 0;
   memset(&view, 0, sizeof view);
-  for (digit.dim = 0; digit.dim < layout->ndim; digit.dim++) {
-    digit.count = layout->dim[digit.dim].axis.count;
-    digit.step = layout->dim[digit.dim].axis.step;
-    redist_priv_add_axis(&view);
-    redist_priv_add_digit(&view, digit);
+  view.axes = redist_priv_axes(layout);
+  for (v = 0; v < view.axes; v++) {
+    const redist_axis *x = &layout->dim[v].axis;
+    const redist_priv_view_axis plain = {v, 1, 0, 1, x->count};
+    const redist_priv_digit only = {v, x->count, x->step};
+    view.axis[v] = reshaped ? layout->view.axis[v] : plain;
+    for (k = 0; k < view.axis[v].digits; k++)
+      view.digit[digits + k] = reshaped ? layout->view.digit[view.axis[v].first + k] : only;
+    view.axis[v].first = digits;
+    digits += view.axis[v].digits;
   }
   return view;
 }
@@ -2294,42 +2253,39 @@ REDIST_PRIV_COLD int redist_priv_may_reshape(redist_layout *layout, int axis,
   return layout->error.code == REDIST_OK;
 }
 
-/* Gives a layout another view, if that fits. */
-REDIST_PRIV_COLD redist_layout redist_priv_with_view(redist_layout layout,
-                                                     const redist_priv_view *view) {
-  const redist_priv_view_axis *last = &view->axis[view->axes - 1];
-  redist_priv_expect(&layout, -1, "the number of digits of a reshaped view",
-                     last->first + last->digits, 1, 2 * REDIST_MAX_DIMS);
-  if (layout.error.code == REDIST_OK) layout.view = *view;
-  return redist_priv_simplify(layout);
-}
-
-/* Adds an axis of a view as two, cut in digit k, of whose numbers `fast` go to the second. Each of
-   the two has a digit, if only one of a single number. */
-REDIST_PRIV_COLD void redist_priv_cut_axis(redist_priv_view *to, const redist_priv_view *view,
-                                           int axis, int k, int64_t fast) {
-  const redist_priv_view_axis *a = &view->axis[axis];
-  const int end = a->first + a->digits, slow = k == a->first || view->digit[k].count != fast;
-  redist_priv_digit half = view->digit[k];
-  half.count /= fast;
-  half.step *= fast;
-  redist_priv_add_axis(to);
-  redist_priv_add_digits(to, view, a->first, k);
-  if (slow) redist_priv_add_digit(to, half);
-  half.count = fast;
-  half.step = view->digit[k].step;
-  redist_priv_add_axis(to);
-  if (fast > 1 || k + 1 == end || !slow) redist_priv_add_digit(to, half);
-  redist_priv_add_digits(to, view, k + 1, end);
+/* Makes an axis of a view two, of which the second has `inner` indices, among them `fast` of the
+   numbers of digit k. Each of the two has a digit, if only one of a single number. Records an error
+   if there are too many. */
+REDIST_PRIV_COLD void redist_priv_cut_axis(redist_layout *layout, redist_priv_view *view, int axis,
+                                           int k, int64_t fast, int64_t inner) {
+  redist_priv_view_axis *a = &view->axis[axis], *last = &view->axis[view->axes - 1];
+  redist_priv_digit *digit = &view->digit[k];
+  const int slow = k == a->first || digit->count != fast, digits = last->first + last->digits;
+  const int cut = slow && (fast > 1 || k + 1 == a->first + a->digits);
+  redist_priv_expect(layout, -1, "the number of digits of a reshaped view", digits + cut, 1,
+                     2 * REDIST_MAX_DIMS);
+  if (layout->error.code != REDIST_OK) return;
+  if (cut) {
+    memmove(digit + 1, digit, (size_t)(digits - k) * sizeof *digit);
+    digit[0].count /= fast;
+    digit[0].step *= fast;
+    digit[1].count = fast;
+  }
+  for (; last > a; last--) last->first += cut;
+  memmove(a + 1, a, (size_t)(view->axes++ - axis) * sizeof *a);
+  a[0].digits = k + slow - a->first;
+  a[0].count /= inner;
+  a[1].first += a[0].digits;
+  a[1].digits += cut - a[0].digits;
+  a[1].count = inner;
 }
 
 #ifndef REDIST_NO_LISTS
 
 REDIST_API redist_layout redist_split(redist_layout layout, int axis, int64_t inner) {
-  redist_priv_view view, to;
+  redist_priv_view view;
   int64_t rest = inner, length = 1;
-  int v, k;
-  memset(&to, 0, sizeof to);
+  int k;
   if (!redist_priv_may_reshape(&layout, axis, &view)) return layout;
   redist_priv_expect(&layout, axis, "the inner length", inner, 1, INT64_MAX);
   redist_priv_expect(&layout, axis, "the number of axes", view.axes + 1, 1, REDIST_MAX_DIMS);
@@ -2346,28 +2302,38 @@ REDIST_API redist_layout redist_split(redist_layout layout, int axis, int64_t in
                           "the axis is merged by the length %" PRId64 " and split by %" PRId64
                           ": neither divides the other",
                           length * view.digit[k].count, inner);
-  for (v = 0; v < view.axes; v++)
-    if (v == axis && layout.error.code == REDIST_OK)
-      redist_priv_cut_axis(&to, &view, v, k, rest);
-    else
-      redist_priv_keep_axis(&to, &view, v);
-  return redist_priv_with_view(layout, &to);
+  redist_priv_cut_axis(&layout, &view, axis, k, rest, inner);
+  if (layout.error.code == REDIST_OK) layout.view = view;
+  return redist_priv_simplify(layout);
 }
 
 REDIST_API redist_layout redist_merged(redist_layout layout, int axis) {
-  redist_priv_view view, to;
-  int v;
-  memset(&to, 0, sizeof to);
+  redist_priv_view view;
+  redist_priv_view_axis *a, *last;
+  redist_priv_digit *slow, *fast;
+  int continued;
   if (!redist_priv_may_reshape(&layout, axis, &view) ||
       !redist_priv_may_reshape(&layout, axis + 1, &view))
     return layout;
-  for (v = 0; v < view.axes; v++)
-    if (v == axis + 1)
-      redist_priv_add_digits(&to, &view, view.axis[v].first,
-                             view.axis[v].first + view.axis[v].digits);
-    else
-      redist_priv_keep_axis(&to, &view, v);
-  return redist_priv_with_view(layout, &to);
+  a = &view.axis[axis];
+  last = &view.axis[--view.axes];
+  fast = &view.digit[a[1].first];
+  slow = fast - 1;
+  continued = slow->dim == fast->dim &&
+              (slow->count == 1 || fast->count == 1 || slow->step == fast->step * fast->count);
+  if (continued) {
+    slow->step = fast->count == 1 ? slow->step : fast->step;
+    slow->count *= fast->count;
+    memmove(fast, fast + 1, (size_t)(last->first + last->digits - a[1].first - 1) * sizeof *fast);
+  }
+  a->digits += a[1].digits - continued;
+  a->count *= a[1].count;
+  for (a++; a < last; a++) {
+    a[0] = a[1];
+    a->first -= continued;
+  }
+  layout.view = view;
+  return redist_priv_simplify(layout);
 }
 
 /* The view in other lengths, row by row: all axes merged, and split again. */
