@@ -2965,13 +2965,28 @@ REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_
    owns; 0 where distances differ. */
 REDIST_PRIV int64_t redist_priv_local_stride(const redist_axis *x, int coord);
 
-/* The shape of what a coordinate owns of axis d of a layout whose axes are sorted, which the view
-   shows as axis v. Returns whether its elements lie at equal distances. */
-REDIST_PRIV_COLD int redist_priv_axis_shape(const redist_layout *sorted, int d, int coord,
-                                            const redist_priv_storage *storage, int v,
+/* The shape of what a place owns along axis v of the view of a layout whose axes are sorted; view:
+   NULL, if it is not reshaped. Returns whether its elements lie at equal distances. */
+REDIST_PRIV_COLD int redist_priv_axis_shape(redist_layout *sorted, const redist_priv_view *view,
+                                            int v, const int *coords,
+                                            const redist_priv_storage *storage,
                                             redist_shape *shape) {
-  const redist_axis *x = &sorted->dim[d].axis;
-  const int64_t stride = redist_priv_local_stride(x, coord);
+  const redist_priv_digit *digit = view == NULL ? NULL : &view->digit[view->axis[v].first];
+  const int d = digit == NULL ? v : digit->dim, coord = coords[d];
+  redist_axis *x = &sorted->dim[d].axis;
+  int64_t stride;
+  if (digit != NULL && redist_priv_only_dim(view, v) < 0) {
+    if (view->axis[v].digits > 1 || x->procs > 1 || x->kind == REDIST_PRIV_INDICES) return 0;
+    shape->count[v] = shape->allocated[v] = digit->count;
+    shape->stride[v] = digit->step * storage->stride[d];
+    return 1;
+  }
+  if (digit != NULL) {
+    x->step = digit->step;
+    x->count = digit->count;
+    shape->origin -= x->start * storage->stride[d];
+  }
+  stride = redist_priv_local_stride(x, coord);
   shape->count[v] = redist_axis_count(x, coord);
   shape->stride[v] = stride * storage->stride[d];
   shape->allocated[v] = redist_priv_allocated(&sorted->dim[d], coord);
@@ -2982,32 +2997,12 @@ REDIST_PRIV_COLD int redist_priv_axis_shape(const redist_layout *sorted, int d, 
   return stride != 0 || shape->count[v] == 1;
 }
 
-/* The same of axis v of a reshaped view. */
-REDIST_PRIV_COLD int redist_priv_view_axis_shape(redist_layout *sorted,
-                                                 const redist_priv_view *view, int v,
-                                                 const int *coords,
-                                                 const redist_priv_storage *storage,
-                                                 redist_shape *shape) {
-  const redist_priv_digit *digit = &view->digit[view->axis[v].first];
-  const int d = digit->dim, alone = redist_priv_only_dim(view, v) >= 0;
-  redist_axis *x = &sorted->dim[d].axis;
-  if (alone) {
-    x->step = digit->step;
-    x->count = digit->count;
-    shape->origin -= x->start * storage->stride[d];
-    return redist_priv_axis_shape(sorted, d, coords[d], storage, v, shape);
-  }
-  if (view->axis[v].digits > 1 || x->procs > 1 || x->kind == REDIST_PRIV_INDICES) return 0;
-  shape->count[v] = shape->allocated[v] = digit->count;
-  shape->stride[v] = digit->step * storage->stride[d];
-  return 1;
-}
-
 REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
                                          redist_shape *shape) {
   redist_layout sorted;
   redist_priv_storage storage;
-  int d, reshaped, coords[REDIST_MAX_DIMS], even = 1;
+  const redist_priv_view *view;
+  int d, coords[REDIST_MAX_DIMS], even = 1;
   if (shape == NULL || place < 0 || place >= redist_layout_places(layout)) return 0;
   for (d = 0; d < layout->ndim; d++)
     if (redist_priv_is_scattered(&layout->dim[d].axis) && redist_layout_check(layout) != REDIST_OK)
@@ -3017,13 +3012,11 @@ REDIST_API int redist_layout_place_shape(const redist_layout *layout, int place,
   redist_priv_coords_of_place(&sorted, place, coords);
   memset(shape, 0, sizeof *shape);
   shape->origin = storage.origin;
-  reshaped = redist_priv_is_reshaped(layout);
-  for (d = 0; d < sorted.ndim && reshaped; d++)
+  view = redist_priv_is_reshaped(layout) ? &layout->view : NULL;
+  for (d = 0; d < sorted.ndim && view != NULL; d++)
     shape->origin += sorted.dim[d].axis.start * storage.stride[d];
   for (d = 0; d < redist_priv_axes(layout); d++)
-    even &= reshaped
-                ? redist_priv_view_axis_shape(&sorted, &layout->view, d, coords, &storage, shape)
-                : redist_priv_axis_shape(&sorted, d, coords[d], &storage, d, shape);
+    even &= redist_priv_axis_shape(&sorted, view, d, coords, &storage, shape);
   redist_priv_forget_sets(&sorted);
   return even ? 1 : -1;
 }
