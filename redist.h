@@ -2864,21 +2864,20 @@ REDIST_PRIV_COLD size_t redist_priv_layout_bytes(const redist_layout *layout) {
   return offsetof(redist_layout, dim) + (size_t)layout->ndim * sizeof layout->dim[0];
 }
 
-/* Makes ghost cells of a copy hold no elements: of a source that is not combined. */
-REDIST_PRIV_COLD redist_layout *redist_priv_drop_ghosts(redist_layout *copy) {
-  int d;
-  for (d = 0; d < copy->ndim; d++)
-    copy->dim[d].axis.ghosts = 0, copy->dim[d].axis.low = copy->dim[d].axis.high = 0;
-  copy->faces = 0;
-  return copy;
-}
-
-/* Copies a layout; ghosts 0: without its ghosts. */
+/* Copies a layout; ghosts 0: its ghost cells hold no elements, as in a source that is not
+   combined. */
 REDIST_PRIV_COLD redist_layout *redist_priv_copy_to(redist_layout *copy,
                                                     const redist_layout *layout, int ghosts) {
+  int d;
   memcpy((void *)copy, layout, redist_priv_layout_bytes(layout));
   copy->truncated = 1;
-  return ghosts ? copy : redist_priv_drop_ghosts(copy);
+  for (d = 0; d < copy->ndim && !ghosts; d++) {
+    redist_axis *x = &copy->dim[d].axis;
+    x->ghosts = 0;
+    x->low = x->high = 0;
+  }
+  if (!ghosts) copy->faces = 0;
+  return copy;
 }
 
 /* Frees what belongs to one of the library's own copies. */
