@@ -1292,15 +1292,9 @@ REDIST_PRIV_APART int64_t redist_priv_stretch_of(const redist_priv_sets *sets, i
                                                  int64_t near) {
   const redist_priv_stretch *stretch = sets->stretch;
   int64_t low = near, high = near + 1, k, width;
-  for (width = 1; stretch[low].start > g; width *= 2) {
-    high = low;
-    low = redist_priv_max(low - width, 0);
-  }
-  for (width = 1; stretch[high].start <= g; width *= 2) {
-    low = high;
+  for (width = 1; stretch[low].start > g; width *= 2) low = redist_priv_max(low - width, 0);
+  for (width = 1; stretch[high].start <= g; width *= 2)
     high = redist_priv_min(high + width, sets->stretches);
-  }
-  low++;
   REDIST_PRIV_BISECT(low, high, k, stretch[k].start > g)
   return low - 1;
 }
