@@ -1634,15 +1634,6 @@ REDIST_PRIV_COLD int redist_priv_lists_of(const redist_axis *x, redist_priv_axis
   return owners || (x->kind == REDIST_PRIV_LISTED && x->apart == 1) ? 1 : 2 * indices;
 }
 
-/* Makes an axis refer to other lists. */
-REDIST_PRIV_COLD void redist_priv_set_lists(redist_axis *x, const void *const *entry) {
-  if (x->kind == REDIST_PRIV_OWNERS) x->owner = (const int *)entry[0];
-  if (x->kind == REDIST_PRIV_INDICES) x->index = (const int64_t *)entry[1];
-  if (x->kind == REDIST_PRIV_OWNERS || entry[0] == NULL) return;
-  x->begin = (const int64_t *)entry[0];
-  x->end = x->begin + 1;
-}
-
 /* Checks that the lists of coordinates name every index once. */
 REDIST_PRIV_COLD void redist_priv_check_indices(const redist_axis *x, int axis,
                                                 redist_priv_error *error) {

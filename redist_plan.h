@@ -1821,21 +1821,17 @@ REDIST_PRIV_COLD size_t redist_priv_keep_lists(char *room, const redist_layout *
                                                redist_layout *copy) {
   const size_t places = (size_t)redist_layout_places(layout);
   size_t used = (redist_priv_layout_bytes(layout) + 7) / 8 * 8;
-  int d, k;
+  int d;
   copy->ranks = (const int *)redist_priv_keep_list(&room, &used, layout->ranks,
                                                    places * sizeof *layout->ranks);
   copy->offsets = (const int64_t *)redist_priv_keep_list(&room, &used, layout->offsets,
                                                          places * sizeof *layout->offsets);
   for (d = 0; d < layout->ndim; d++) {
-    redist_priv_axis_list list[2];
-    const void *kept[2] = {NULL, NULL};
-    const int lists = redist_priv_is_scattered(&layout->dim[d].axis)
-                          ? 0
-                          : redist_priv_lists_of(&layout->dim[d].axis, list);
-    for (k = 0; k < lists; k++)
-      kept[k] =
-          redist_priv_keep_list(&room, &used, list[k].entry, (size_t)list[k].n * list[k].bytes);
-    if (lists > 0) redist_priv_set_lists(&copy->dim[d].axis, kept);
+    redist_axis *x = &copy->dim[d].axis;
+    if (x->kind != REDIST_PRIV_LISTED || x->apart > 1) continue;
+    x->begin = (const int64_t *)redist_priv_keep_list(&room, &used, layout->dim[d].axis.begin,
+                                                      ((size_t)x->procs + 1) * sizeof *x->begin);
+    x->end = x->begin == NULL ? NULL : x->begin + 1;
   }
   copy->box =
       (const redist_box *)redist_priv_keep_list(&room, &used, layout->box,
