@@ -2449,23 +2449,18 @@ REDIST_PRIV_COLD int64_t redist_priv_in_none(const redist_layout *layout,
   return left;
 }
 
-/* The number, row by row of the array, of the first element that lies in no box. Bisection:
-   `region`, at first the whole array, contains it and is halved. */
+/* The number, row by row of the array, of the first element that lies in no box; region: the whole
+   array. */
 REDIST_PRIV_COLD int64_t redist_priv_find_hole(const redist_layout *layout, redist_box region) {
-  int64_t hole = 0, end;
+  int64_t hole = 0;
   int d;
   for (d = 0; d < layout->ndim; d++) {
-    int64_t *low = &region.low[d], *high = &region.high[d];
-    hole *= *high;
-    while (*high - *low > 1) {
-      end = *high;
-      *high = *low + (end - *low) / 2;
-      if (redist_priv_in_none(layout, &region) == 0) {
-        *low = *high;
-        *high = end;
-      }
-    }
-    hole += *low;
+    int64_t low = 1, high = region.high[d];
+    hole *= high;
+    REDIST_PRIV_BISECT(low, high, region.high[d], redist_priv_in_none(layout, &region) > 0)
+    region.high[d] = low;
+    region.low[d] = low - 1;
+    hole += low - 1;
   }
   return hole;
 }
