@@ -2653,8 +2653,7 @@ REDIST_API int redist_layout_coords(const redist_layout *layout, int rank, int *
 
 REDIST_API int redist_layout_on_rank(const redist_layout *layout, int rank, int most, int *places) {
   int n = 0, place = -1;
-  if (redist_layout_places(layout) == 0) return 0;
-  while ((place = redist_priv_next_place(layout, NULL, rank, place)) >= 0) {
+  while ((place = redist_layout_next_place(layout, rank, place)) >= 0) {
     if (n < most && places != NULL) places[n] = place;
     n++;
   }
