@@ -2092,18 +2092,17 @@ REDIST_PRIV_COLD int redist_priv_is_section(const redist_priv_view *view, int ax
 REDIST_PRIV_COLD redist_layout redist_priv_simplify(redist_layout layout) {
   redist_priv_dimension dim[REDIST_MAX_DIMS];
   const redist_priv_view *view = &layout.view;
-  int v, n = 0;
+  int v;
   if (!redist_priv_is_reshaped(&layout)) return layout;
   for (v = 0; v < view->axes; v++) {
     const redist_priv_digit *digit = &view->digit[view->axis[v].first];
     if (redist_priv_only_dim(view, v) < 0) return layout;
-    dim[n] = layout.dim[digit->dim];
-    if (digit->count == 0) dim[n].axis.start = 0;
-    dim[n].axis.step = digit->count <= 1 ? 1 : digit->step;
-    dim[n++].axis.count = digit->count;
+    dim[v] = layout.dim[digit->dim];
+    if (digit->count == 0) dim[v].axis.start = 0;
+    dim[v].axis.step = digit->count <= 1 ? 1 : digit->step;
+    dim[v].axis.count = digit->count;
   }
-  if (n < layout.ndim) return layout;
-  memcpy(layout.dim, dim, (size_t)n * sizeof *dim);
+  memcpy(layout.dim, dim, (size_t)layout.ndim * sizeof *dim);
   layout.view.axes = 0;
   return layout;
 }
