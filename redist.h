@@ -7087,14 +7087,12 @@ typedef struct {
 struct redist_schedule {
   int steps;
   int all;      /* all holders of a source contribute */
-  int together; /* the only factor is a table of all ranks, numbered as in rank[n] of each side */
+  int together; /* the only factor is a table of all ranks, numbered by their first places */
   int64_t rounds;
   redist_priv_factor factor[REDIST_MAX_DIMS];
   const redist_layout *layout[2];
   redist_layout kept[2];              /* of a schedule with layouts of its own */
   redist_priv_rank_place *by_rank[2]; /* of a layout with redist_on_ranks */
-  int *rank[2];
-  int64_t n[2];
 };
 
 /* Whether blocks of r meet blocks of K r, K <= P, on the same P processes. */
@@ -7280,38 +7278,20 @@ REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_flows *list, int si
   return REDIST_OK;
 }
 
-/* Numbers the ranks of a side of all flows, in ascending order: rank[n]. */
-REDIST_PRIV_COLD int redist_priv_number_ranks(redist_priv_flows *list, int side, int **rank,
-                                              int64_t *n) {
-  int *ranks = REDIST_PRIV_ALLOC(int, list->flows);
-  int64_t k;
-  *rank = ranks;
-  *n = 0;
-  if (ranks == NULL) return REDIST_ERR_MEMORY;
-  for (k = 0; k < list->flows; k++) ranks[k] = list->flow[k].rank[side];
-  if (list->flows > 0) qsort(ranks, (size_t)list->flows, sizeof *ranks, redist_priv_compare_ints);
-  for (k = 0; k < list->flows; k++)
-    if (*n == 0 || ranks[*n - 1] != ranks[k]) ranks[(*n)++] = ranks[k];
-  for (k = 0; k < list->flows; k++) {
-    int *own = &list->flow[k].rank[side];
-    *own = (int)((int *)redist_priv_find(ranks, *n, sizeof *ranks, *own) - ranks);
-  }
-  return REDIST_OK;
-}
-
 /* Counts the pairs of two layouts (an axis, whose places are its coordinates, or the whole), and
    colours them. */
 REDIST_PRIV_COLD int redist_priv_fill_table(redist_schedule *s, redist_priv_factor *f,
                                             const redist_layout *from, const redist_layout *to) {
+  const redist_layout *const layout[2] = {from, to};
   redist_priv_flows list;
-  int64_t k, most = 0, n[2];
+  int64_t k, most = 0;
   int side, code = redist_priv_list_flows(from, to, s->all, 0, NULL, &list);
-  n[0] = redist_layout_places(from);
-  n[1] = redist_layout_places(to);
   for (side = 0; side < 2 && code == REDIST_OK; side++) {
-    if (s->together) code = redist_priv_number_ranks(&list, side, &s->rank[side], &s->n[side]);
-    n[side] = s->together ? s->n[side] : n[side];
-    if (code == REDIST_OK) code = redist_priv_make_rows(&list, side, n[side], f, &most);
+    for (k = 0; k < list.flows; k++) {
+      int *own = &list.flow[k].rank[side];
+      *own = redist_priv_next_place(layout[side], s->by_rank[side], *own, -1);
+    }
+    code = redist_priv_make_rows(&list, side, redist_layout_places(layout[side]), f, &most);
   }
   if (s->together) f->base = most;
   for (k = 0; k < list.flows && code == REDIST_OK; k++) redist_priv_add_pair(f, list.flow[k].rank);
@@ -7391,15 +7371,11 @@ REDIST_PRIV_COLD int redist_priv_peer_in_step(const redist_schedule *s, int side
 
 REDIST_PRIV_COLD int redist_priv_schedule_peer(const redist_schedule *s, int side, int rank,
                                                int step) {
-  int place, peer;
-  if (s->together) {
-    const int *own = (const int *)redist_priv_find(s->rank[side], s->n[side], sizeof *own, rank);
-    peer =
-        own == NULL ? -1 : redist_priv_table_peer(&s->factor[0], side, own - s->rank[side], step);
-    return peer < 0 ? -1 : s->rank[!side][peer];
-  }
-  place = redist_priv_next_place(s->layout[side], s->by_rank[side], rank, -1);
-  peer = place < 0 ? -1 : redist_priv_peer_in_step(s, side, place, step);
+  const int place = redist_priv_next_place(s->layout[side], s->by_rank[side], rank, -1);
+  int peer = place;
+  if (place >= 0)
+    peer = s->together ? redist_priv_table_peer(&s->factor[0], side, place, step)
+                       : redist_priv_peer_in_step(s, side, place, step);
   return peer < 0 ? -1 : redist_priv_rank_at(s->layout[!side], peer);
 }
 
@@ -7467,7 +7443,6 @@ REDIST_PRIV_COLD void redist_priv_schedule_close(redist_schedule *s) {
       REDIST_FREE(rows);
     }
     REDIST_FREE(s->by_rank[side]);
-    REDIST_FREE(s->rank[side]);
     redist_priv_close_layout(&s->kept[side]);
   }
 }
