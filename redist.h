@@ -8058,39 +8058,31 @@ REDIST_PRIV_COLD int redist_priv_assign(int rows, int columns, const int64_t *fi
 
 /* A destination to be renumbered: its places choose among the ranks that either layout uses. */
 typedef struct {
+  const redist_layout *to;
   int places, ranks, each; /* each: ranks of a node */
   int *rank;               /* rank[ranks], ascending */
-  int *own;                /* by place: the number of its rank */
   int64_t *first, choices, room;
   redist_priv_choice *choice; /* of place t: choice[first[t]], ..., choice[first[t + 1] - 1] */
 } redist_priv_relabelling;
 
-REDIST_PRIV_COLD int redist_priv_number_of(const redist_priv_relabelling *r, int rank) {
-  const int *own = (const int *)redist_priv_find(r->rank, r->ranks, sizeof *r->rank, rank);
-  REDIST_ASSERT(own != NULL);
-  return (int)(own - r->rank);
-}
-
 /* Lists the ranks of both layouts. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_list_used(const redist_layout *from, const redist_layout *to,
-                                           redist_priv_relabelling *r) {
+REDIST_PRIV_COLD int redist_priv_list_used(const redist_layout *from, redist_priv_relabelling *r) {
   const int sources = redist_layout_places(from);
   int k, all = sources + r->places;
   r->rank = REDIST_PRIV_ALLOC(int, all);
-  r->own = REDIST_PRIV_ALLOC(int, r->places);
-  if (r->rank == NULL || r->own == NULL) return REDIST_ERR_MEMORY;
+  if (r->rank == NULL) return REDIST_ERR_MEMORY;
   for (k = 0; k < all; k++)
-    r->rank[k] = k < sources ? redist_priv_rank_at(from, k) : redist_priv_rank_at(to, k - sources);
+    r->rank[k] =
+        k < sources ? redist_priv_rank_at(from, k) : redist_priv_rank_at(r->to, k - sources);
   qsort(r->rank, (size_t)all, sizeof *r->rank, redist_priv_compare_ints);
   for (k = 0; k < all; k++)
     if (k == 0 || r->rank[k] != r->rank[r->ranks - 1]) r->rank[r->ranks++] = r->rank[k];
-  for (k = 0; k < r->places; k++) r->own[k] = redist_priv_number_of(r, redist_priv_rank_at(to, k));
   return REDIST_OK;
 }
 
-/* Adds the ranks of a node to the choices of a place. flow[n]: what the place receives from them,
-   ascending by rank[1]. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_add_choices(redist_priv_relabelling *r, int place, int node,
+/* Adds the ranks of a node to the choices of a place, whose rank now is `own`. flow[n]: what the
+   place receives from them, ascending by rank[1]. REDIST_ERR_MEMORY. */
+REDIST_PRIV_COLD int redist_priv_add_choices(redist_priv_relabelling *r, int own, int node,
                                              const redist_priv_flow *flow, int64_t n) {
   redist_priv_choice c;
   int64_t k;
@@ -8101,7 +8093,7 @@ REDIST_PRIV_COLD int redist_priv_add_choices(redist_priv_relabelling *r, int pla
   for (k = 0; low < r->ranks && r->rank[low] / r->each == node && code == REDIST_OK; low++) {
     c.column = low;
     c.weight.part[1] = k < n && flow[k].rank[1] == r->rank[low] ? flow[k++].elements : 0;
-    c.weight.part[2] = low == r->own[place];
+    c.weight.part[2] = r->rank[low] == own;
     if (c.weight.part[0] > 0 || c.weight.part[2] > 0)
       code = REDIST_PRIV_APPEND(r->choice, r->choices, r->room, c);
   }
@@ -8117,17 +8109,17 @@ REDIST_PRIV_COLD int redist_priv_list_choices(redist_priv_relabelling *r,
   r->first = REDIST_PRIV_ZEROED(int64_t, (int64_t)r->places + 1);
   if (r->first == NULL) return REDIST_ERR_MEMORY;
   for (t = 0; t < r->places && code == REDIST_OK; t++) {
-    own = r->rank[r->own[t]] / r->each;
+    own = redist_priv_rank_at(r->to, t);
     for (met = 0; code == REDIST_OK && at < list->flows && list->flow[at].rank[0] == t; at += n) {
       const redist_priv_flow *flow = &list->flow[at];
       node = flow->rank[1] / r->each;
       for (n = 1;
            at + n < list->flows && flow[n].rank[0] == t && flow[n].rank[1] / r->each == node;)
         n++;
-      met |= node == own;
-      code = redist_priv_add_choices(r, t, node, flow, n);
+      met |= node == own / r->each;
+      code = redist_priv_add_choices(r, own, node, flow, n);
     }
-    if (!met && code == REDIST_OK) code = redist_priv_add_choices(r, t, own, NULL, 0);
+    if (!met && code == REDIST_OK) code = redist_priv_add_choices(r, own, own / r->each, NULL, 0);
     r->first[t + 1] = r->choices;
   }
   REDIST_ASSERT(code != REDIST_OK || at == list->flows);
@@ -8144,19 +8136,19 @@ REDIST_PRIV_COLD int redist_priv_relabel(const redist_layout *from, const redist
   if (redist_priv_received(to) >= 0) code = redist_priv_check_single(to, to);
   if (code != REDIST_OK) return code;
   memset(&r, 0, sizeof r);
+  r.to = to;
   r.places = redist_layout_places(to);
   r.each = (int)redist_priv_max(node_ranks, 1);
   repeated = redist_priv_find_repeated(from, r.each);
   if (repeated == NULL) return REDIST_ERR_MEMORY;
   code = redist_priv_list_flows(from, to, 1, 1, repeated, &list);
   REDIST_FREE(repeated);
-  if (code == REDIST_OK) code = redist_priv_list_used(from, to, &r);
+  if (code == REDIST_OK) code = redist_priv_list_used(from, &r);
   if (code == REDIST_OK) code = redist_priv_list_choices(&r, &list);
   if (code == REDIST_OK) code = redist_priv_assign(r.places, r.ranks, r.first, r.choice, ranks);
   for (t = 0; t < r.places && code == REDIST_OK; t++) ranks[t] = r.rank[ranks[t]];
   REDIST_FREE(list.flow);
   REDIST_FREE(r.rank);
-  REDIST_FREE(r.own);
   REDIST_FREE(r.first);
   REDIST_FREE(r.choice);
   return code;
