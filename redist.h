@@ -7133,17 +7133,6 @@ REDIST_PRIV_COLD int64_t redist_priv_walker_peer(const redist_priv_walker *w, in
   return side == w->small ? block / w->ratio % w->procs : block % w->procs;
 }
 
-/* Takes as many colours as the lesser degree if that divides the other, else as the greater. */
-REDIST_PRIV_COLD void redist_priv_make_table(redist_priv_factor *f) {
-  const int64_t *n = f->degree, least = redist_priv_min(n[0], n[1]),
-                most = redist_priv_max(n[0], n[1]);
-  REDIST_ASSERT(least > 0);
-  f->form = REDIST_PRIV_TABLE;
-  f->base = most % least == 0 ? least : most;
-  f->radix[0] = redist_priv_ceil_div(n[0], f->base);
-  f->radix[1] = redist_priv_ceil_div(n[1], f->base);
-}
-
 /* The coordinates that own the view indices i to last, in whichever order; all coordinates where
    each may own several blocks. */
 REDIST_PRIV_COLD void redist_priv_find_numbers(const redist_axis *x, int64_t i, int64_t last,
@@ -7162,11 +7151,12 @@ REDIST_PRIV_COLD int redist_priv_numbered(const redist_axis *x, int64_t number) 
 /* Peers have consecutive numbers where each side has intervals and none between is empty. Other
    axes count as complete where their largest degrees are those of all, and it is cheap to ask
    whether two coordinates meet: one side has intervals, or the blocks together are longer than the
-   greatest common divisor of the cycles (all meet then, by the Chinese remainder theorem).
+   greatest common divisor of the cycles (all meet then, by the Chinese remainder theorem). A table
+   has as many colours as the lesser degree if that divides the other, else as the greater.
    REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_priv_factor *f) {
   const int intervals = redist_priv_is_interval(x[0]) + redist_priv_is_interval(x[1]);
-  int64_t n, low, high, common;
+  int64_t n, low, high, common, least, most;
   const int scattered = redist_priv_is_scattered(x[0]) || redist_priv_is_scattered(x[1]);
   int side, in_line = 1, complete = !scattered, code = redist_priv_most_peers(x, f->degree);
   if (code != REDIST_OK || x[0]->count == 0) return code;
@@ -7188,7 +7178,13 @@ REDIST_PRIV_COLD int redist_priv_factor_of(const redist_axis *const *x, redist_p
   }
   common = redist_priv_common_cycle(x[0], x[1]);
   if (intervals == 0) complete &= common > 0 && x[0]->block + x[1]->block > common;
-  if (intervals == 2 ? !in_line : !complete) redist_priv_make_table(f);
+  if (intervals == 2 ? in_line : complete) return REDIST_OK;
+  least = redist_priv_min(f->degree[0], f->degree[1]);
+  most = redist_priv_max(f->degree[0], f->degree[1]);
+  REDIST_ASSERT(least > 0);
+  f->form = REDIST_PRIV_TABLE;
+  f->base = most % least == 0 ? least : most;
+  for (side = 0; side < 2; side++) f->radix[side] = redist_priv_ceil_div(f->degree[side], f->base);
   return REDIST_OK;
 }
 
@@ -7256,9 +7252,13 @@ REDIST_PRIV_COLD void redist_priv_add_pair(redist_priv_factor *f, const int *num
   for (side = 0; side < 2; side++) f->table[side][number[side]].n++;
 }
 
-/* Makes a row for each of n numbers of a side, with room for its pairs. *most: the most of any. */
-REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_flows *list, int side, int64_t n,
-                                           redist_priv_factor *f, int64_t *most) {
+/* Makes a row for each place of a side, with room for its pairs, in which places stand for their
+   ranks then. *most: the most of any. */
+REDIST_PRIV_COLD int redist_priv_make_rows(const redist_layout *layout,
+                                           const redist_priv_rank_place *by_rank,
+                                           redist_priv_flows *list, int side, redist_priv_factor *f,
+                                           int64_t *most) {
+  const int64_t n = redist_layout_places(layout);
   redist_priv_row *rows = REDIST_PRIV_ZEROED(redist_priv_row, n);
   int64_t k, begin = 0, pairs;
   f->table[side] = rows;
@@ -7266,8 +7266,9 @@ REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_flows *list, int si
   rows->edge = REDIST_PRIV_ALLOC(redist_priv_edge, list->flows);
   if (rows->edge == NULL) return REDIST_ERR_MEMORY;
   for (k = 0; k < list->flows; k++) {
-    REDIST_ASSERT(list->flow[k].rank[side] < n);
-    rows[list->flow[k].rank[side]].n++;
+    int *own = &list->flow[k].rank[side];
+    *own = redist_priv_next_place(layout, by_rank, *own, -1);
+    rows[*own].n++;
   }
   for (k = 0; k < n; k++, begin += pairs) {
     pairs = rows[k].n;
@@ -7282,17 +7283,12 @@ REDIST_PRIV_COLD int redist_priv_make_rows(const redist_priv_flows *list, int si
    colours them. */
 REDIST_PRIV_COLD int redist_priv_fill_table(redist_schedule *s, redist_priv_factor *f,
                                             const redist_layout *from, const redist_layout *to) {
-  const redist_layout *const layout[2] = {from, to};
   redist_priv_flows list;
   int64_t k, most = 0;
   int side, code = redist_priv_list_flows(from, to, s->all, 0, NULL, &list);
-  for (side = 0; side < 2 && code == REDIST_OK; side++) {
-    for (k = 0; k < list.flows; k++) {
-      int *own = &list.flow[k].rank[side];
-      *own = redist_priv_next_place(layout[side], s->by_rank[side], *own, -1);
-    }
-    code = redist_priv_make_rows(&list, side, redist_layout_places(layout[side]), f, &most);
-  }
+  for (side = 0; side < 2 && code == REDIST_OK; side++)
+    code = redist_priv_make_rows(side == REDIST_PRIV_FROM ? from : to, s->by_rank[side], &list,
+                                 side, f, &most);
   if (s->together) f->base = most;
   for (k = 0; k < list.flows && code == REDIST_OK; k++) redist_priv_add_pair(f, list.flow[k].rank);
   REDIST_FREE(list.flow);
@@ -7402,36 +7398,31 @@ REDIST_PRIV_COLD int redist_priv_find_forms(redist_schedule *s) {
   return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_fill_tables(redist_schedule *s) {
-  redist_priv_factor *f = s->factor;
-  int d, code = REDIST_OK;
-  if (s->together) {
-    s->rounds = f->radix[0] = f->radix[1] = 1;
-    code = redist_priv_fill_table(s, f, s->layout[0], s->layout[1]);
-    s->steps = (int)f->base;
-    return code;
-  }
-  for (d = 0; d < s->layout[0]->ndim && code == REDIST_OK; d++) {
-    redist_layout from = redist_layout_nd(1, &s->layout[0]->dim[d].axis);
-    redist_layout to = redist_layout_nd(1, &s->layout[1]->dim[d].axis);
-    from.dim[0].axis.first = to.dim[0].axis.first = 0; /* so that places are numbers */
-    if (f[d].form == REDIST_PRIV_TABLE) code = redist_priv_fill_table(s, &f[d], &from, &to);
-  }
-  return code;
-}
-
 /* all: every holder of the source contributes; else the source has no ghosts. s: zeroed; free it
    even on failure. */
 REDIST_PRIV_COLD int redist_priv_arrange(redist_schedule *s, const redist_layout *from,
                                          const redist_layout *to, int all) {
-  int side, code = REDIST_OK;
+  redist_priv_factor *f = s->factor;
+  int d, side, code = REDIST_OK;
   s->all = all;
   s->layout[REDIST_PRIV_FROM] = from;
   s->layout[REDIST_PRIV_TO] = to;
   for (side = 0; side < 2 && code == REDIST_OK; side++)
     code = redist_priv_list_ranks(s->layout[side], &s->by_rank[side]);
   if (code == REDIST_OK) code = redist_priv_find_forms(s);
-  return code == REDIST_OK ? redist_priv_fill_tables(s) : code;
+  if (code == REDIST_OK && s->together) {
+    s->rounds = f->radix[0] = f->radix[1] = 1;
+    code = redist_priv_fill_table(s, f, from, to);
+    s->steps = (int)f->base;
+    return code;
+  }
+  for (d = 0; d < from->ndim && code == REDIST_OK; d++) {
+    redist_layout x = redist_layout_nd(1, &from->dim[d].axis);
+    redist_layout y = redist_layout_nd(1, &to->dim[d].axis);
+    x.dim[0].axis.first = y.dim[0].axis.first = 0; /* so that places are numbers */
+    if (f[d].form == REDIST_PRIV_TABLE) code = redist_priv_fill_table(s, &f[d], &x, &y);
+  }
+  return code;
 }
 
 REDIST_PRIV_COLD void redist_priv_schedule_close(redist_schedule *s) {
