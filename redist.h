@@ -8406,7 +8406,7 @@ typedef struct {
   int64_t last_cut;      /* of an axis; or how many owners it lists */
   int64_t counted[2];    /* ranks, and offsets, that are listed */
   const char *counted_at[2];
-  int box_axes, boxes, partial, faces;
+  int box_axes, boxes;
   const redist_box *box;
 } redist_priv_reader;
 
@@ -8737,16 +8737,6 @@ REDIST_PRIV_COLD redist_order redist_priv_parse_order(redist_priv_reader *r) {
   return REDIST_ROW_MAJOR;
 }
 
-REDIST_PRIV_COLD void redist_priv_parse_boxes(redist_priv_reader *r) {
-  r->box = (const redist_box *)redist_priv_parse_list(r, NULL, sizeof *r->box);
-  r->boxes = (int)r->listed;
-}
-
-REDIST_PRIV_COLD int redist_priv_parse_corners(redist_priv_reader *r) {
-  redist_priv_parse_expect(r, "corners", "'corners'");
-  return 1;
-}
-
 REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r) {
   redist_layout *layout = &r->layout;
   if (redist_priv_parse_begins(r, "axes", 1))
@@ -8774,15 +8764,14 @@ REDIST_PRIV_COLD void redist_priv_parse_option(redist_priv_reader *r) {
     *layout =
         redist_replicated(*layout, (int)redist_priv_parse_number(r, NULL, "the number of replicas",
                                                                  INT_MAX));
-  else if (redist_priv_parse_begins(r, "boxes", 32))
-    redist_priv_parse_boxes(r);
-  else if (redist_priv_parse_begins(r, "partial", 64))
-    r->partial = 1;
-  else if (redist_priv_parse_begins(r, "without", 512))
-    r->faces = redist_priv_parse_corners(r);
+  else if (redist_priv_parse_begins(r, "boxes", 32)) {
+    r->box = (const redist_box *)redist_priv_parse_list(r, NULL, sizeof *r->box);
+    r->boxes = (int)r->listed;
+  } else if (redist_priv_parse_begins(r, "without", 512))
+    redist_priv_parse_expect(r, "corners", "'corners'");
   else if (REDIST_PRIV_SCATTERS && redist_priv_parse_begins(r, "reshaped", 256))
     redist_priv_parse_lengths(r);
-  else
+  else if (!redist_priv_parse_begins(r, "partial", 64))
     redist_priv_parse_unexpected(r, "one of 'axes', 'transposed', 'grid', 'memory', 'from', "
                                     "'ranks', 'on', 'offsets', 'replicas', 'boxes', 'partial', "
                                     "'without', 'reshaped'");
@@ -8807,9 +8796,9 @@ REDIST_PRIV_COLD void redist_priv_parse_layout(redist_priv_reader *r) {
     redist_priv_set_boxes(&r->layout, r->boxes, r->box);
     r->layout = redist_replicated(r->layout, r->layout.copies); /* of as many places */
   }
-  if (r->partial) r->layout = redist_partial(r->layout);
+  if (r->subjects & 64) r->layout = redist_partial(r->layout);
   redist_priv_store_axes(r);
-  if (r->faces) r->layout = redist_without_corners(r->layout);
+  if (r->subjects & 512) r->layout = redist_without_corners(r->layout);
 #ifndef REDIST_NO_LISTS
   if (r->lengths > 0) r->layout = redist_priv_reshaped(r->layout, r->lengths, r->length);
 #endif
