@@ -7777,7 +7777,7 @@ REDIST_API int redist_phases(const redist_layout *from, const redist_layout *to,
 /* The best grid: every factorization is tried. */
 
 typedef struct {
-  int grid[REDIST_MAX_DIMS];
+  int grid[REDIST_MAX_DIMS], largest; /* of its factors */
   double seconds;
 } redist_priv_grid;
 
@@ -7806,19 +7806,11 @@ REDIST_PRIV_COLD int redist_priv_next_grid(int dims, int *grid) {
   return 0;
 }
 
-REDIST_PRIV_COLD int redist_priv_largest_factor(int dims, const int *grid) {
-  int d, largest = 1;
-  for (d = 0; d < dims; d++) largest = grid[d] > largest ? grid[d] : largest;
-  return largest;
-}
-
 /* Whether a try costs less, or as much, but for rounding, on a grid that is closer to a cube. */
-REDIST_PRIV_COLD int redist_priv_is_better(int dims, const redist_priv_grid *a,
-                                           const redist_priv_grid *b) {
+REDIST_PRIV_COLD int redist_priv_is_better(const redist_priv_grid *a, const redist_priv_grid *b) {
   const double rounding = 1e-9;
   return a->seconds < b->seconds * (1 - rounding) ||
-         (a->seconds <= b->seconds * (1 + rounding) &&
-          redist_priv_largest_factor(dims, a->grid) < redist_priv_largest_factor(dims, b->grid));
+         (a->seconds <= b->seconds * (1 + rounding) && a->largest < b->largest);
 }
 
 /* The seconds of a sequence of layouts. Errors as redist_cost_of. */
@@ -7839,7 +7831,7 @@ REDIST_PRIV_COLD int redist_priv_sequence_cost(const redist_layout *sequence, in
 REDIST_API int redist_best_grid(int procs, int dims, redist_layouts *layouts, void *context,
                                 size_t element_bytes, const redist_cost *cost, int *grid,
                                 double *seconds) {
-  redist_priv_grid now, best = {{0}, -1};
+  redist_priv_grid now, best = {{0}, 0, -1};
   redist_layout *sequence;
   int d, used, more, code;
   if (seconds != NULL) *seconds = -1;
@@ -7853,8 +7845,9 @@ REDIST_API int redist_best_grid(int procs, int dims, redist_layouts *layouts, vo
        more = code == REDIST_OK && redist_priv_next_grid(dims, now.grid)) {
     used = layouts(now.grid, sequence, REDIST_PRIV_SEQUENCE, context);
     code = redist_priv_sequence_cost(sequence, used, element_bytes, cost, &now.seconds);
-    if (code == REDIST_OK && used > 0 &&
-        (best.seconds < 0 || redist_priv_is_better(dims, &now, &best)))
+    for (now.largest = d = 0; d < dims; d++)
+      now.largest = now.grid[d] > now.largest ? now.grid[d] : now.largest;
+    if (code == REDIST_OK && used > 0 && (best.seconds < 0 || redist_priv_is_better(&now, &best)))
       best = now;
   }
   REDIST_FREE(sequence);
