@@ -6784,8 +6784,7 @@ REDIST_PRIV_COLD int64_t redist_priv_shared_by(const redist_layout *from, int fr
                                     {&to->dim[d].axis, coords[REDIST_PRIV_TO][d],
                                      REDIST_PRIV_ALL_IMAGES}};
     const int64_t held = redist_priv_shared_on(holder);
-    int64_t owned = 0;
-    if (faces && to->dim[d].axis.ghosts == 0) owned = held;
+    int64_t owned = held;
     holder[REDIST_PRIV_TO].images = REDIST_PRIV_OWNED;
     if (faces && to->dim[d].axis.ghosts != 0) owned = redist_priv_shared_on(holder);
     if (held < 0 || owned < 0) return -1;
