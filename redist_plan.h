@@ -2231,134 +2231,73 @@ REDIST_PRIV_COLD int redist_priv_add_moves(redist_plan *p, redist_priv_part *par
   return code;
 }
 
-/* Where an axis's elements lie on a side: on some of the offsets low, low + unit, ... and high.
-   unit 0: on one. */
+/* How much further on in the array an axis puts elements of the destination: by low, high, or what
+   lies between them, low + unit, ... unit 0: all by low. */
 typedef struct {
   int64_t low, high, unit;
-} redist_priv_axis_span;
+} redist_priv_distances;
 
-REDIST_PRIV_COLD redist_priv_axis_span redist_priv_axis_span_of(const redist_priv_message *m,
-                                                                int side, int axis) {
-  const redist_priv_runs *list = m->axis[axis];
-  const int64_t start = redist_priv_run_at(list, 0).at[side];
-  redist_priv_axis_span span = {start, start, 0};
-  int64_t r, first, last, reach;
+REDIST_PRIV_COLD redist_priv_distances redist_priv_distances_of(const redist_priv_message *m,
+                                                                int axis) {
+  const int64_t from = m->stride[REDIST_PRIV_FROM][axis], to = m->stride[REDIST_PRIV_TO][axis];
+  redist_priv_distances all = {INT64_MAX, INT64_MIN, 0};
+  int64_t r, low, high, step;
   int level;
-  for (r = 0; r < list->runs; r++) {
-    const redist_priv_run run = redist_priv_run_at(list, r);
-    first = last = run.at[side];
-    span.unit = redist_priv_gcd(first - start, span.unit);
+  for (r = 0; r < m->axis[axis]->runs; r++) {
+    const redist_priv_run run = redist_priv_run_at(m->axis[axis], r);
+    low = high = run.at[REDIST_PRIV_TO] * to - run.at[REDIST_PRIV_FROM] * from;
+    if (r > 0) all.unit = redist_priv_gcd(low - all.low, all.unit);
     for (level = 0; level < REDIST_PRIV_LEVELS; level++) {
-      reach = (run.n[level] - 1) * run.stride[level][side];
-      first += redist_priv_min(reach, 0);
-      last += redist_priv_max(reach, 0);
-      if (run.n[level] > 1) span.unit = redist_priv_gcd(run.stride[level][side], span.unit);
+      step = run.n[level] == 1 ? 0
+                               : run.stride[level][REDIST_PRIV_TO] * to -
+                                     run.stride[level][REDIST_PRIV_FROM] * from;
+      low += redist_priv_min((run.n[level] - 1) * step, 0);
+      high += redist_priv_max((run.n[level] - 1) * step, 0);
+      all.unit = redist_priv_gcd(step, all.unit);
     }
-    span.low = redist_priv_min(span.low, first);
-    span.high = redist_priv_max(span.high, last);
+    all.low = redist_priv_min(all.low, low);
+    all.high = redist_priv_max(all.high, high);
   }
-  span.low *= m->stride[side][axis];
-  span.high *= m->stride[side][axis];
-  span.unit = redist_priv_abs(span.unit) * m->stride[side][axis];
-  return span;
+  all.unit = redist_priv_abs(all.unit);
+  return all;
 }
 
-/* How a rank's array is seen on a side of a message to itself: as rows of the length of the
-   place's, where an axis's elements lie its span's unit or a multiple of it apart; base[axis] is
-   the number of those in a row before local position 0. */
-typedef struct {
-  redist_priv_axis_span span[REDIST_MAX_DIMS];
-  int64_t base[REDIST_MAX_DIMS];
-  int64_t rest;      /* of the offset of local positions 0, after all axes */
-  int64_t low, high; /* the lowest and the highest offset of any element */
-} redist_priv_rows;
+/* Which elements of a message of this rank to itself are their own destinations: none; those of
+   which each axis has a distance of its own; or others. */
+enum { REDIST_PRIV_NO_OWN, REDIST_PRIV_OWN_BY_AXES, REDIST_PRIV_OWN_ANYHOW };
 
-/* Widens the spans, lowest[axis] to highest[axis], by where the message's elements lie. Returns 0
-   where a span is longer than a row: then numbers in it do not say where elements are. */
-REDIST_PRIV_COLD int redist_priv_see_rows(const redist_priv_message *m, int side,
-                                          const redist_layout *layout, redist_priv_rows *rows,
-                                          int64_t *lowest, int64_t *highest) {
-  int64_t row = REDIST_PRIV_MAX_ELEMENTS;
-  int axes[REDIST_MAX_DIMS], k, fits = 1;
-  redist_priv_slow_to_fast(layout, layout->memory_order, axes);
-  rows->low = rows->high = rows->rest = m->origin[side];
+/* An element is its own destination where the distances of all axes and of the two origins add up
+   to 0. From the slowest axis on, that leaves one distance of an axis, if those of the faster ones
+   do not reach from one to the next. shift[axis]: by how much local positions of the destination
+   are then less than those of the source. */
+REDIST_PRIV_COLD int redist_priv_find_own(const redist_priv_message *m, const redist_layout *to,
+                                          int64_t *shift) {
+  redist_priv_distances distances[REDIST_MAX_DIMS];
+  int64_t low = m->origin[REDIST_PRIV_TO] - m->origin[REDIST_PRIV_FROM], high = low, one, unit;
+  int axes[REDIST_MAX_DIMS], d, k;
+  for (d = 0; d < m->ndim; d++) {
+    distances[d] = redist_priv_distances_of(m, d);
+    low += distances[d].low;
+    high += distances[d].high;
+  }
+  if (low > 0 || high < 0) return REDIST_PRIV_NO_OWN;
+  redist_priv_slow_to_fast(to, to->memory_order, axes);
   for (k = 0; k < m->ndim; k++) {
-    const int a = axes[k];
-    const int64_t low = rows->span[a].low, high = rows->span[a].high, unit = rows->span[a].unit;
-    rows->low += low;
-    rows->high += high;
-    rows->base[a] = 0;
-    if (unit == 0) continue;
-    rows->base[a] = rows->rest / unit;
-    rows->rest %= unit;
-    lowest[a] = redist_priv_min(lowest[a], rows->base[a] + low / unit);
-    highest[a] = redist_priv_max(highest[a], rows->base[a] + high / unit);
-    fits &= highest[a] - lowest[a] < row / unit;
-    row = unit;
+    d = axes[k];
+    if (m->stride[REDIST_PRIV_FROM][d] != m->stride[REDIST_PRIV_TO][d])
+      return REDIST_PRIV_OWN_ANYHOW;
+    low -= distances[d].low; /* of the faster axes, and of what has been chosen */
+    high -= distances[d].high;
+    unit = redist_priv_max(distances[d].unit, 1);
+    one = distances[d].low +
+          redist_priv_ceil_div(redist_priv_max(-high - distances[d].low, 0), unit) * unit;
+    if (one + unit <= redist_priv_min(-low, distances[d].high)) return REDIST_PRIV_OWN_ANYHOW;
+    shift[d] = -one / m->stride[REDIST_PRIV_TO][d];
+    low += one;
+    high += one;
   }
-  return fits;
-}
-
-/* Sees both sides of a message of this rank to itself as rows. Returns whether their numbers say
-   where elements are, and shift[axis]: by how much local positions of the destination are greater
-   than those of the source that mean the same number. */
-REDIST_PRIV_COLD int redist_priv_compare_rows(const redist_priv_message *m,
-                                              const redist_layout *const *layout,
-                                              redist_priv_rows *rows, int64_t *shift) {
-  int64_t lowest[REDIST_MAX_DIMS], highest[REDIST_MAX_DIMS]; /* of both sides */
-  int64_t unit;
-  int d, side, same = 1;
-  for (d = 0; d < m->ndim; d++) {
-    const int joined = layout[0]->dim[d].axis.kind == REDIST_PRIV_JOINED ||
-                       layout[1]->dim[d].axis.kind == REDIST_PRIV_JOINED;
-    redist_priv_axis_span *from = &rows[REDIST_PRIV_FROM].span[d],
-                          *to = &rows[REDIST_PRIV_TO].span[d];
-    *from = redist_priv_axis_span_of(m, REDIST_PRIV_FROM, d);
-    *to = redist_priv_axis_span_of(m, REDIST_PRIV_TO, d);
-    unit = redist_priv_gcd(redist_priv_gcd(from->unit, to->unit),
-                           redist_priv_abs(from->low - to->low));
-    from->unit = joined ? unit : m->stride[REDIST_PRIV_FROM][d];
-    to->unit = joined ? unit : m->stride[REDIST_PRIV_TO][d];
-    same &= m->stride[REDIST_PRIV_FROM][d] == m->stride[REDIST_PRIV_TO][d];
-    lowest[d] = INT64_MAX;
-    highest[d] = INT64_MIN;
-  }
-  for (side = 0; side < 2; side++)
-    same &= redist_priv_see_rows(m, side, layout[side], &rows[side], lowest, highest);
-  for (d = 0; d < m->ndim; d++)
-    shift[d] = (rows[1].base[d] - rows[0].base[d]) * (rows[0].span[d].unit / m->stride[0][d]);
-  return same && rows[0].rest == rows[1].rest;
-}
-
-/* Whether all elements of a message of this rank to itself are as far from their destinations as
-   the first one, but for the runs of one axis. Then those that are their own, if any, are where
-   local positions differ by shift[axis], as of redist_priv_split_runs; *distance is not 0 if none
-   is. */
-REDIST_PRIV_COLD int redist_priv_is_translated(const redist_priv_message *m, int64_t *shift,
-                                               int64_t *distance) {
-  enum { FROM = REDIST_PRIV_FROM, TO = REDIST_PRIV_TO };
-  const int64_t *stride = m->stride[FROM];
-  int64_t r;
-  int d, varies, varying = -1;
-  *distance = m->origin[TO] - m->origin[FROM];
-  for (d = 0; d < m->ndim; d++) {
-    const redist_priv_run first = redist_priv_run_at(m->axis[d], 0);
-    shift[d] = first.at[FROM] - first.at[TO];
-    for (varies = 0, r = 0; r < m->axis[d]->runs; r++) {
-      const redist_priv_run run = redist_priv_run_at(m->axis[d], r);
-      varies |= run.at[FROM] != run.at[TO] + shift[d];
-      if (!redist_priv_run_has_same_strides(&run, FROM, 1, TO, 1)) return 0;
-    }
-    if (stride[d] != m->stride[TO][d] || (varies && varying >= 0)) return 0;
-    if (varies)
-      varying = d;
-    else
-      *distance -= shift[d] * stride[d];
-  }
-  if (varying < 0) return 1;
-  shift[varying] = *distance / stride[varying];
-  *distance -= shift[varying] * stride[varying];
-  return 1;
+  if (low != 0) shift[0] = REDIST_PRIV_MAX_ELEMENTS; /* no element has it */
+  return REDIST_PRIV_OWN_BY_AXES;
 }
 
 /* Adds a message of this rank to itself, with the storage of both sides, and what of it must be
@@ -2366,21 +2305,13 @@ REDIST_PRIV_COLD int redist_priv_is_translated(const redist_priv_message *m, int
    own destinations cannot be separated from others. */
 REDIST_PRIV_APART int redist_priv_keep(redist_plan *p, redist_priv_part *part,
                                        redist_priv_message m) {
-  const redist_layout *const layout[2] = {part->from, part->to};
-  redist_priv_rows rows[2];
-  int64_t shift[REDIST_MAX_DIMS], distance;
-  int apart, same, code;
+  int64_t shift[REDIST_MAX_DIMS];
+  int own, code;
   part->local += m.elements;
   if (!p->options.in_place) return redist_priv_add_local(p, part, &m, REDIST_PRIV_APART_ONLY);
-  same = redist_priv_compare_rows(&m, layout, rows, shift);
-  apart = rows[0].low > rows[1].high || rows[1].low > rows[0].high;
-  if (REDIST_PRIV_SCATTERS && part->from->joined != NULL && !apart && !same &&
-      redist_priv_is_translated(&m, shift, &distance)) {
-    apart = distance != 0;
-    same = !apart;
-  }
-  if (!apart && !same && part->policy.function != NULL) return REDIST_ERR_ARGUMENT;
-  if (apart || !same) return redist_priv_add_local(p, part, &m, REDIST_PRIV_ALWAYS);
+  own = redist_priv_find_own(&m, part->to, shift);
+  if (own == REDIST_PRIV_OWN_ANYHOW && part->policy.function != NULL) return REDIST_ERR_ARGUMENT;
+  if (own != REDIST_PRIV_OWN_BY_AXES) return redist_priv_add_local(p, part, &m, REDIST_PRIV_ALWAYS);
   code = redist_priv_add_local(p, part, &m, REDIST_PRIV_APART_ONLY);
   if (code == REDIST_OK) code = redist_priv_add_moves(p, part, m, shift);
   REDIST_ASSERT(part->rest <= part->local);
