@@ -2112,33 +2112,46 @@ REDIST_PRIV redist_priv_message redist_priv_product_message(const redist_plan *p
   return m;
 }
 
-/* Whether a run has the same strides in memory on two sides, whose axis strides are given. */
-REDIST_PRIV_COLD int redist_priv_run_has_same_strides(const redist_priv_run *run, int a,
-                                                      int64_t a_stride, int b, int64_t b_stride) {
-  int level, same_strides = 1;
-  for (level = 0; level < REDIST_PRIV_LEVELS; level++)
-    same_strides &=
-        run->n[level] == 1 || run->stride[level][a] * a_stride == run->stride[level][b] * b_stride;
-  return same_strides;
+/* How much further on an axis puts elements on one side than on another: by low, high, or what lies
+   between them, low + unit, ... unit 0: all by low. */
+typedef struct {
+  int64_t low, high, unit;
+} redist_priv_distances;
+
+REDIST_PRIV_COLD redist_priv_distances redist_priv_distances_of(const redist_priv_message *m,
+                                                                int from, int to, int axis) {
+  redist_priv_distances all = {INT64_MAX, INT64_MIN, 0};
+  int64_t r, low, high, step;
+  int level;
+  for (r = 0; r < m->axis[axis]->runs; r++) {
+    const redist_priv_run run = redist_priv_run_at(m->axis[axis], r);
+    low = high = run.at[to] * m->stride[to][axis] - run.at[from] * m->stride[from][axis];
+    if (r > 0) all.unit = redist_priv_gcd(low - all.low, all.unit);
+    for (level = 0; level < REDIST_PRIV_LEVELS; level++) {
+      if (run.n[level] == 1) continue;
+      step = run.stride[level][to] * m->stride[to][axis] -
+             run.stride[level][from] * m->stride[from][axis];
+      low += redist_priv_min((run.n[level] - 1) * step, 0);
+      high += redist_priv_max((run.n[level] - 1) * step, 0);
+      all.unit = redist_priv_gcd(step, all.unit);
+    }
+    all.low = redist_priv_min(all.low, low);
+    all.high = redist_priv_max(all.high, high);
+  }
+  all.unit = redist_priv_abs(all.unit);
+  return all;
 }
 
 /* The offset of a message that lies in the array in packed order, in elements; -1 when it does
    not. */
 REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, int side) {
+  redist_priv_distances distances;
   int64_t begin = m->origin[side];
   int d;
   for (d = 0; d < m->ndim; d++) {
-    const int64_t stride = m->stride[side][d], packed = m->stride[REDIST_PRIV_PACKED][d];
-    int64_t first = 0, r;
-    for (r = 0; r < m->axis[d]->runs; r++) {
-      const redist_priv_run run = redist_priv_run_at(m->axis[d], r);
-      const int64_t at = run.at[side] * stride - run.at[REDIST_PRIV_PACKED] * packed;
-      first = r == 0 ? at : first;
-      if (at != first ||
-          !redist_priv_run_has_same_strides(&run, side, stride, REDIST_PRIV_PACKED, packed))
-        return -1;
-    }
-    begin += first;
+    distances = redist_priv_distances_of(m, REDIST_PRIV_PACKED, side, d);
+    if (distances.low != distances.high) return -1;
+    begin += distances.low;
   }
   return begin;
 }
@@ -2147,14 +2160,15 @@ REDIST_PRIV_COLD int64_t redist_priv_contiguous(const redist_priv_message *m, in
    much further on in the array local position 0 of the destination lies. */
 REDIST_PRIV_COLD int redist_priv_split_runs(const redist_priv_runs *list, int64_t shift,
                                             int combined, redist_priv_runs *halves) {
+  redist_priv_runs *half;
   int64_t r;
-  int code = REDIST_OK;
+  int level, same_strides, code = REDIST_OK;
   for (r = 0; r < list->runs && code == REDIST_OK; r++) {
     redist_priv_run run = redist_priv_run_at(list, r);
-    const int same_strides =
-        redist_priv_run_has_same_strides(&run, REDIST_PRIV_FROM, 1, REDIST_PRIV_TO, 1);
-    redist_priv_runs *half =
-        &halves[!same_strides || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO] + shift];
+    for (level = 0, same_strides = 1; level < REDIST_PRIV_LEVELS; level++)
+      same_strides &= run.n[level] == 1 ||
+                      run.stride[level][REDIST_PRIV_FROM] == run.stride[level][REDIST_PRIV_TO];
+    half = &halves[!same_strides || run.at[REDIST_PRIV_FROM] != run.at[REDIST_PRIV_TO] + shift];
     /* packed one after the other, without the other half's */
     run.at[REDIST_PRIV_PACKED] = half->elements;
     run.stride[1][REDIST_PRIV_PACKED] = run.n[0];
@@ -2231,37 +2245,6 @@ REDIST_PRIV_COLD int redist_priv_add_moves(redist_plan *p, redist_priv_part *par
   return code;
 }
 
-/* How much further on in the array an axis puts elements of the destination: by low, high, or what
-   lies between them, low + unit, ... unit 0: all by low. */
-typedef struct {
-  int64_t low, high, unit;
-} redist_priv_distances;
-
-REDIST_PRIV_COLD redist_priv_distances redist_priv_distances_of(const redist_priv_message *m,
-                                                                int axis) {
-  const int64_t from = m->stride[REDIST_PRIV_FROM][axis], to = m->stride[REDIST_PRIV_TO][axis];
-  redist_priv_distances all = {INT64_MAX, INT64_MIN, 0};
-  int64_t r, low, high, step;
-  int level;
-  for (r = 0; r < m->axis[axis]->runs; r++) {
-    const redist_priv_run run = redist_priv_run_at(m->axis[axis], r);
-    low = high = run.at[REDIST_PRIV_TO] * to - run.at[REDIST_PRIV_FROM] * from;
-    if (r > 0) all.unit = redist_priv_gcd(low - all.low, all.unit);
-    for (level = 0; level < REDIST_PRIV_LEVELS; level++) {
-      step = run.n[level] == 1 ? 0
-                               : run.stride[level][REDIST_PRIV_TO] * to -
-                                     run.stride[level][REDIST_PRIV_FROM] * from;
-      low += redist_priv_min((run.n[level] - 1) * step, 0);
-      high += redist_priv_max((run.n[level] - 1) * step, 0);
-      all.unit = redist_priv_gcd(step, all.unit);
-    }
-    all.low = redist_priv_min(all.low, low);
-    all.high = redist_priv_max(all.high, high);
-  }
-  all.unit = redist_priv_abs(all.unit);
-  return all;
-}
-
 /* Which elements of a message of this rank to itself are their own destinations: none; those of
    which each axis has a distance of its own; or others. */
 enum { REDIST_PRIV_NO_OWN, REDIST_PRIV_OWN_BY_AXES, REDIST_PRIV_OWN_ANYHOW };
@@ -2276,7 +2259,7 @@ REDIST_PRIV_COLD int redist_priv_find_own(const redist_priv_message *m, const re
   int64_t low = m->origin[REDIST_PRIV_TO] - m->origin[REDIST_PRIV_FROM], high = low, one, unit;
   int axes[REDIST_MAX_DIMS], d, k;
   for (d = 0; d < m->ndim; d++) {
-    distances[d] = redist_priv_distances_of(m, d);
+    distances[d] = redist_priv_distances_of(m, REDIST_PRIV_FROM, REDIST_PRIV_TO, d);
     low += distances[d].low;
     high += distances[d].high;
   }
