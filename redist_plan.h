@@ -4619,27 +4619,16 @@ REDIST_PRIV_COLD int64_t redist_priv_most_waste(const redist_plan *p,
   return most;
 }
 
-/* The groups of the plan's communicator and of its home's. Those made must be freed even on
-   failure. */
-REDIST_PRIV_COLD int redist_priv_groups(const redist_plan *p, MPI_Group *group) {
-  int code = MPI_Comm_group(p->comm, &group[0]);
-  if (code == MPI_SUCCESS) code = MPI_Comm_group(p->rings->home->comm, &group[1]);
-  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
-}
-
-REDIST_PRIV_COLD void redist_priv_groups_free(MPI_Group *group) {
-  int k;
-  for (k = 0; k < 2; k++)
-    if (group[k] != MPI_GROUP_NULL) MPI_Group_free(&group[k]);
-}
-
 /* *number: a rank's number among the home's members; -1: it shares no memory with this one. */
-REDIST_PRIV_COLD int redist_priv_member_of(const redist_plan *p, const MPI_Group *group, int rank,
-                                           int *number) {
+REDIST_PRIV_COLD int redist_priv_member_of(const redist_plan *p, int rank, int *number) {
   const redist_priv_home *home = p->rings->home;
   const redist_priv_member *m = NULL;
-  int there = -1;
-  const int code = MPI_Group_translate_ranks(group[0], 1, &rank, group[1], &there);
+  MPI_Group group[2] = {MPI_GROUP_NULL, MPI_GROUP_NULL};
+  int k, there = -1, code = MPI_Comm_group(p->comm, &group[0]);
+  if (code == MPI_SUCCESS) code = MPI_Comm_group(home->comm, &group[1]);
+  if (code == MPI_SUCCESS) code = MPI_Group_translate_ranks(group[0], 1, &rank, group[1], &there);
+  for (k = 0; k < 2; k++)
+    if (group[k] != MPI_GROUP_NULL) MPI_Group_free(&group[k]);
   if (code == MPI_SUCCESS && there >= 0)
     m = (const redist_priv_member *)redist_priv_find(home->member, home->size, sizeof *m, there);
   *number = m != NULL && m->shares ? (int)(m - home->member) : -1;
@@ -4650,20 +4639,18 @@ REDIST_PRIV_COLD int redist_priv_member_of(const redist_plan *p, const MPI_Group
 REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p) {
   redist_priv_rings *r = p->rings;
   const int64_t own = redist_priv_node_number(p, p->rank);
-  MPI_Group group[2] = {MPI_GROUP_NULL, MPI_GROUP_NULL};
   int64_t k;
-  int code = redist_priv_groups(p, group), there;
+  int code = REDIST_OK, there;
   for (k = 0; k < p->peers && code == REDIST_OK; k++) {
     redist_priv_peer *peer = &p->peer[k];
     if (redist_priv_node_number(p, peer->rank) != own) continue;
-    code = redist_priv_member_of(p, group, peer->rank, &there);
+    code = redist_priv_member_of(p, peer->rank, &there);
     peer->near = there >= 0;
     if (there < 0) continue;
     r->channel[r->channels].peer = peer;
     r->channel[r->channels++].there = there;
     r->receives += peer->own == REDIST_PRIV_TO;
   }
-  redist_priv_groups_free(group);
   return code;
 }
 
@@ -5683,9 +5670,8 @@ REDIST_PRIV_COLD int redist_priv_share_buffer(redist_plan *p) {
   redist_priv_rings *r = p->rings;
   char *segment = redist_priv_own_segment(r->home);
   redist_priv_board *board = (redist_priv_board *)(void *)(segment + r->begin);
-  MPI_Group group[2] = {MPI_GROUP_NULL, MPI_GROUP_NULL};
   redist_priv_portion *portion;
-  int k, code = redist_priv_groups(p, group);
+  int k, code = REDIST_OK;
   board->buffer = r->bytes - c->bytes;
   redist_priv_write_buffer(p, (char *)board + board->buffer);
   r->buffer = c->buffer;
@@ -5695,10 +5681,9 @@ REDIST_PRIV_COLD int redist_priv_share_buffer(redist_plan *p) {
   for (portion = c->portion; portion < c->portion + c->portions && code == REDIST_OK; portion++) {
     portion->there = r->home->rank;
     if (portion->carrier == p->rank) continue;
-    code = redist_priv_member_of(p, group, portion->carrier, &portion->there);
+    code = redist_priv_member_of(p, portion->carrier, &portion->there);
     if (code == REDIST_OK && portion->there < 0) code = REDIST_ERR_MEMORY;
   }
-  redist_priv_groups_free(group);
   return code;
 }
 
