@@ -4157,16 +4157,13 @@ REDIST_PRIV_COLD void redist_priv_decode_runs(const redist_priv_joined *j, int a
    high. */
 typedef struct {
   uint64_t key;
-  int box;
-  int64_t region; /* its number */
+  int box, image;
 } redist_priv_leaf;
 
 typedef struct {
   int ndim;
   int64_t leaves, room, first; /* first: the number of the first leaf's node, a power of 2 */
   redist_priv_leaf *leaf;
-  int64_t numbers, number_room;
-  int64_t *number; /* regions of the leaves */
   int64_t *bounds; /* regions of the nodes */
   int *rank;       /* of all boxes below a node; -1: of several, or of none */
 } redist_priv_tree;
@@ -4189,10 +4186,26 @@ REDIST_PRIV_COLD uint64_t redist_priv_morton(const redist_layout *layout, const 
   return key;
 }
 
+/* Finds the region of an image of a box, if there is this image. Returns how many there are. */
+REDIST_PRIV_COLD int redist_priv_region_of(const redist_layout *layout, int box, int image,
+                                           int64_t *region) {
+  redist_priv_track track[REDIST_PRIV_IMAGES], *t;
+  int d, tracks, images = 1;
+  for (d = 0; d < layout->ndim; d++) {
+    tracks = redist_priv_holdings(&layout->dim[d].axis, box, REDIST_PRIV_ALL_IMAGES, track);
+    if (tracks == 0) return 0;
+    t = &track[image / images % tracks];
+    images *= tracks;
+    region[d] = t->start;
+    region[layout->ndim + d] = t->start + t->length;
+  }
+  return images;
+}
+
 /* Sorts the leaves, and finds the regions of all nodes. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_grow_tree(const redist_layout *layout, redist_priv_tree *tree) {
   const int n = tree->ndim;
-  int64_t k, *here;
+  int64_t k;
   int d;
   for (tree->first = 1; tree->first < tree->leaves; tree->first *= 2) continue;
   tree->bounds = REDIST_PRIV_ALLOC(int64_t, 4 * n * tree->first);
@@ -4202,20 +4215,18 @@ REDIST_PRIV_COLD int redist_priv_grow_tree(const redist_layout *layout, redist_p
     qsort(tree->leaf, (size_t)tree->leaves, sizeof *tree->leaf, redist_priv_compare_leaves);
   for (k = 2 * tree->first - 1; k > 0; k--) {
     const int64_t leaf = k - tree->first;
-    const int64_t *own =
-        leaf >= 0 && leaf < tree->leaves ? tree->number + 2 * n * tree->leaf[leaf].region : NULL;
     const int64_t *halves = tree->bounds + 4 * n * k;
-    here = tree->bounds + 2 * n * k;
-    tree->rank[k] = own != NULL ? redist_priv_rank_at(layout, tree->leaf[leaf].box)
-                    : leaf >= 0 || tree->rank[2 * k] != tree->rank[2 * k + 1] ? -1
-                                                                              : tree->rank[2 * k];
+    int64_t *here = tree->bounds + 2 * n * k;
+    if (leaf >= 0 && leaf < tree->leaves) {
+      tree->rank[k] = redist_priv_rank_at(layout, tree->leaf[leaf].box);
+      redist_priv_region_of(layout, tree->leaf[leaf].box, tree->leaf[leaf].image, here);
+      continue;
+    }
+    tree->rank[k] =
+        leaf >= 0 || tree->rank[2 * k] != tree->rank[2 * k + 1] ? -1 : tree->rank[2 * k];
     for (d = 0; d < n; d++) {
-      here[d] = own != NULL ? own[d]
-                : leaf >= 0 ? INT64_MAX
-                            : redist_priv_min(halves[d], halves[2 * n + d]);
-      here[n + d] = own != NULL ? own[n + d]
-                    : leaf >= 0 ? INT64_MIN
-                                : redist_priv_max(halves[n + d], halves[3 * n + d]);
+      here[d] = leaf >= 0 ? INT64_MAX : redist_priv_min(halves[d], halves[2 * n + d]);
+      here[n + d] = leaf >= 0 ? INT64_MIN : redist_priv_max(halves[n + d], halves[3 * n + d]);
     }
   }
   return REDIST_OK;
@@ -4223,44 +4234,25 @@ REDIST_PRIV_COLD int redist_priv_grow_tree(const redist_layout *layout, redist_p
 
 REDIST_PRIV_COLD void redist_priv_tree_free(redist_priv_tree *tree) {
   REDIST_FREE(tree->leaf);
-  REDIST_FREE(tree->number);
   REDIST_FREE(tree->bounds);
   REDIST_FREE(tree->rank);
 }
 
-/* Adds the leaves of a box, one for each image. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_add_leaves(const redist_layout *layout, int box,
-                                            redist_priv_tree *tree) {
-  redist_priv_track track[REDIST_MAX_DIMS][REDIST_PRIV_IMAGES];
-  int64_t region[2 * REDIST_MAX_DIMS];
-  redist_priv_leaf leaf;
-  int d, image, rest, images = 1, tracks[REDIST_MAX_DIMS] = {0}, code = REDIST_OK;
-  memset(&leaf, 0, sizeof leaf);
-  leaf.box = box;
-  for (d = 0; d < layout->ndim; images *= tracks[d++])
-    tracks[d] = redist_priv_holdings(&layout->dim[d].axis, box, REDIST_PRIV_ALL_IMAGES, track[d]);
-  for (image = 0; image < images && code == REDIST_OK; image++) {
-    for (d = 0, rest = image; d < layout->ndim; rest /= tracks[d++]) {
-      const redist_priv_track *t = &track[d][rest % tracks[d]];
-      region[d] = t->start;
-      region[layout->ndim + d] = t->start + t->length;
-    }
-    leaf.key = redist_priv_morton(layout, region);
-    leaf.region = tree->leaves;
-    code = REDIST_PRIV_APPEND(tree->leaf, tree->leaves, tree->room, leaf);
-    for (d = 0; d < 2 * layout->ndim && code == REDIST_OK; d++)
-      code = REDIST_PRIV_APPEND(tree->number, tree->numbers, tree->number_room, region[d]);
-  }
-  return code;
-}
-
 /* REDIST_ERR_MEMORY; free the tree even on failure. */
 REDIST_PRIV_COLD int redist_priv_plant(const redist_layout *layout, redist_priv_tree *tree) {
-  int k, code = REDIST_OK;
+  redist_priv_leaf leaf;
+  int64_t region[2 * REDIST_MAX_DIMS];
+  int code = REDIST_OK;
   memset(tree, 0, sizeof *tree);
+  memset(&leaf, 0, sizeof leaf);
   tree->ndim = layout->ndim;
-  for (k = 0; k < layout->boxes && code == REDIST_OK; k++)
-    code = redist_priv_add_leaves(layout, k, tree);
+  for (; leaf.box < layout->boxes && code == REDIST_OK; leaf.box++)
+    for (leaf.image = 0; leaf.image < redist_priv_region_of(layout, leaf.box, leaf.image, region) &&
+                         code == REDIST_OK;
+         leaf.image++) {
+      leaf.key = redist_priv_morton(layout, region);
+      code = REDIST_PRIV_APPEND(tree->leaf, tree->leaves, tree->room, leaf);
+    }
   return code == REDIST_OK ? redist_priv_grow_tree(layout, tree) : code;
 }
 
@@ -4299,8 +4291,8 @@ REDIST_PRIV_COLD int redist_priv_find_overlap(const redist_layout *layout, int *
   for (k = 0; k < tree.leaves && code == REDIST_OK && pair[0] < 0; k++) {
     const int box = tree.leaf[k].box;
     list.n = 0;
-    code = redist_priv_find_boxes(&tree, 1, tree.number + 2 * tree.ndim * tree.leaf[k].region, -1,
-                                  &list);
+    code =
+        redist_priv_find_boxes(&tree, 1, tree.bounds + 2 * tree.ndim * (tree.first + k), -1, &list);
     REDIST_ASSERT(code != REDIST_OK || list.n > 0); /* at least itself */
     for (i = 0; i < list.n && code == REDIST_OK; i++)
       if (list.coord[i] != box) {
