@@ -4350,9 +4350,9 @@ REDIST_PRIV int redist_priv_place_after(const redist_priv_directory *x, int rank
 /* The peers of a coordinate on the other side of its axis, and the runs shared with each. */
 typedef struct {
   int64_t peers;
-  int *coord;             /* ascending */
-  int images;             /* choices of images of the source and of the destination */
-  unsigned char kind[2];  /* redist_priv_image_kind_of both sides */
+  int *coord; /* ascending */
+  int images; /* choices of images of the source and of the destination: image[images] */
+  unsigned char image[2 * REDIST_PRIV_IMAGES][2];
   redist_priv_runs *runs; /* runs[k * images + i]: what is shared with coord[k] in choice i */
 } redist_priv_axis_peers;
 
@@ -4380,33 +4380,25 @@ typedef struct {
   redist_priv_runs *decoded; /* decoded[ndim]: of joined axes; NULL: none */
 } redist_priv_message;
 
-/* How the images of an axis are distinguished: each has blocks of its own. */
-typedef struct {
-  unsigned char n, image[REDIST_PRIV_IMAGES];
-} redist_priv_image_kind;
-
-REDIST_PRIV const redist_priv_image_kind *redist_priv_image_kind_at(int kind) {
-  static const redist_priv_image_kind kinds[4] = {
-      {1, {REDIST_PRIV_ALL_IMAGES, 0, 0, 0}},
-      {3, {REDIST_PRIV_OWNED | REDIST_PRIV_INSIDE, REDIST_PRIV_PAST_LOW, REDIST_PRIV_PAST_HIGH, 0}},
-      {2, {REDIST_PRIV_OWNED, REDIST_PRIV_ALL_IMAGES - REDIST_PRIV_OWNED, 0, 0}},
-      {4, {REDIST_PRIV_OWNED, REDIST_PRIV_INSIDE, REDIST_PRIV_PAST_LOW, REDIST_PRIV_PAST_HIGH}}};
-  return &kinds[kind];
-}
-
-/* Those of a source's periodic axis may show an element several times (1); without corners, what is
-   owned is apart from ghost cells (2). */
-REDIST_PRIV unsigned char redist_priv_image_kind_of(const redist_axis *x, int side, int faces) {
-  const int around = side == REDIST_PRIV_FROM && x->ghosts == 1 + (int)REDIST_PERIODIC;
-  return (unsigned char)(around + (faces && x->ghosts != 0 ? 2 : 0));
-}
-
-/* The images of a side in one of an axis's choices. */
-REDIST_PRIV int redist_priv_images_in(const redist_priv_axis_peers *p, int choice, int side) {
-  const redist_priv_image_kind *from = redist_priv_image_kind_at(p->kind[REDIST_PRIV_FROM]);
-  return side == REDIST_PRIV_FROM
-             ? from->image[choice % from->n]
-             : redist_priv_image_kind_at(p->kind[REDIST_PRIV_TO])->image[choice / from->n];
+/* Chooses which images of both sides of an axis are distinguished: each choice has blocks of its
+   own. Those of a source's periodic axis may show an element several times; without corners (faces:
+   bit 1 << side), what is owned is apart from ghost cells. */
+REDIST_PRIV void redist_priv_choose_images(const redist_axis *const *x, int faces,
+                                           redist_priv_axis_peers *p) {
+  static const unsigned char kinds[4][REDIST_PRIV_IMAGES + 1] = {
+      {REDIST_PRIV_ALL_IMAGES},
+      {REDIST_PRIV_OWNED | REDIST_PRIV_INSIDE, REDIST_PRIV_PAST_LOW, REDIST_PRIV_PAST_HIGH},
+      {REDIST_PRIV_OWNED, REDIST_PRIV_ALL_IMAGES - REDIST_PRIV_OWNED},
+      {REDIST_PRIV_OWNED, REDIST_PRIV_INSIDE, REDIST_PRIV_PAST_LOW, REDIST_PRIV_PAST_HIGH}};
+  const unsigned char *a, *from, *to;
+  from = kinds[(x[0]->ghosts == 1 + (int)REDIST_PERIODIC) +
+               ((faces & 1) && x[0]->ghosts != 0 ? 2 : 0)];
+  to = kinds[(faces & 2) && x[1]->ghosts != 0 ? 2 : 0];
+  for (p->images = 0; *to != 0; to++)
+    for (a = from; *a != 0; a++, p->images++) {
+      p->image[p->images][REDIST_PRIV_FROM] = *a;
+      p->image[p->images][REDIST_PRIV_TO] = *to;
+    }
 }
 
 /* A coordinate of an axis, in some images. */
@@ -4463,7 +4455,7 @@ REDIST_PRIV int redist_priv_sweep_peers(const redist_axis *x, int coord, int own
   int image, code = redist_priv_open_slots(there, other->procs);
   sink.slot = there->slot;
   for (image = 0; image < p->images && code == REDIST_OK; image++) {
-    code = redist_priv_pattern_of(x, coord, redist_priv_images_in(p, image, own), &mine);
+    code = redist_priv_pattern_of(x, coord, p->image[image][own], &mine);
     if (code == REDIST_OK) code = redist_priv_sweep(&mine, own, other, image, &sink);
     redist_priv_pattern_free(&mine);
   }
@@ -4503,8 +4495,7 @@ REDIST_PRIV int redist_priv_meet_peers(const redist_axis *x, int coord, int own,
   for (k = 0; code == REDIST_OK && k < p->peers * p->images; k++) {
     const int64_t before = k - p->images;
     holder[!own].coord = p->coord[k / p->images];
-    for (side = 0; side < 2; side++)
-      holder[side].images = redist_priv_images_in(p, (int)(k % p->images), side);
+    for (side = 0; side < 2; side++) holder[side].images = p->image[k % p->images][side];
     if (before >= 0 && p->runs[before].room == 0 &&
         redist_priv_is_level(other, p->coord[before / p->images], holder[!own].coord)) {
       p->runs[k] = p->runs[before];
@@ -4633,8 +4624,7 @@ REDIST_PRIV int redist_priv_is_block(const redist_priv_place_peers *n, int block
   for (d = 0; d < n->ndim && n->faces != 0; block /= n->axis[d++].images)
     for (side = 0; side < 2; side++)
       ghosts[side] += (n->faces >> side & 1) &&
-                      !(redist_priv_images_in(&n->axis[d], block % n->axis[d].images, side) &
-                        REDIST_PRIV_OWNED);
+                      !(n->axis[d].image[block % n->axis[d].images][side] & REDIST_PRIV_OWNED);
   return ghosts[0] <= 1 && ghosts[1] <= 1;
 }
 
@@ -4671,7 +4661,7 @@ REDIST_PRIV_COLD int redist_priv_drop_corners(redist_priv_place_peers *n) {
 REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coords, int own,
                                        redist_priv_directory *other, int runs, int except,
                                        redist_priv_place_peers *n) {
-  int d, side, code = REDIST_OK;
+  int d, code = REDIST_OK;
   memset(n, 0, sizeof *n);
   n->own = own;
   n->ndim = mine->ndim;
@@ -4682,17 +4672,15 @@ REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coo
   runs |= n->faces;
   if (n->boxes) code = redist_priv_find_box_peers(mine, coords, other, except, n);
   for (d = 0; d < n->ndim && code == REDIST_OK; d++) {
-    const redist_axis *x = &mine->dim[d].axis, *y = &other->layout->dim[d].axis;
     redist_priv_axis_peers *p = &n->axis[d];
-    p->images = 1;
-    for (side = 0; side < 2; side++) {
-      p->kind[side] = redist_priv_image_kind_of(side == own ? x : y, side, n->faces >> side & 1);
-      p->images *= redist_priv_image_kind_at(p->kind[side])->n;
-    }
+    const redist_axis *x[2];
+    x[own] = &mine->dim[d].axis;
+    x[!own] = &other->layout->dim[d].axis;
+    redist_priv_choose_images(x, n->faces, p);
     if (!n->boxes)
-      code = redist_priv_find_axis_peers(x, coords[d], own, other, d, runs, p);
+      code = redist_priv_find_axis_peers(x[own], coords[d], own, other, d, runs, p);
     else if (runs)
-      code = redist_priv_meet_peers(x, coords[d], own, y, p);
+      code = redist_priv_meet_peers(x[own], coords[d], own, x[!own], p);
     n->messages *= n->boxes ? 1 : p->peers;
   }
   if (n->faces != 0 && code == REDIST_OK) code = redist_priv_drop_corners(n);
