@@ -4371,6 +4371,7 @@ typedef struct {
    source array, the destination array, and a dense buffer of just these elements. Strides and
    origins in elements. */
 typedef struct {
+  int own; /* the side whose place's peers it is of */
   int ndim;
   const int *order; /* of the axes in the buffer, slow to fast */
   int64_t elements;
@@ -4719,6 +4720,7 @@ REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_place_p
   int d, rest = block;
   REDIST_ASSERT(block >= 0 && block < redist_priv_blocks_of(n));
   memset(&m, 0, sizeof m);
+  m.own = n->own;
   m.ndim = n->ndim;
   redist_priv_peers_at(n, k, peer);
   for (d = 0; d < n->ndim; d++) {
@@ -4732,30 +4734,22 @@ REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_place_p
   return m;
 }
 
-/* Sets how a side stores a message, the one whose place's peers it is of. */
-REDIST_PRIV void redist_priv_store(redist_priv_message *m, int side, const redist_layout *layout,
-                                   const redist_priv_storage *storage) {
-  int d;
+/* Sets how a side stores a message. REDIST_ERR_MEMORY, but not of the side whose place's peers it is
+   of, whose runs are decoded; close the message even on failure. */
+REDIST_PRIV int redist_priv_store(redist_priv_message *m, int side, const redist_layout *layout,
+                                  const redist_priv_storage *storage) {
+  int d, code = REDIST_OK;
   memcpy(m->stride[side], storage->stride, sizeof storage->stride);
   m->origin[side] = storage->origin;
-  if (!REDIST_PRIV_SCATTERS || layout->joined == NULL) return;
+  if (!REDIST_PRIV_SCATTERS || layout->joined == NULL) return REDIST_OK;
   for (d = 0; d < layout->joined->base.ndim; d++)
     m->stride[side][layout->joined->axis[d]] = storage->stride[d];
-  for (d = 0; d < layout->ndim; d++)
-    if (layout->dim[d].axis.kind == REDIST_PRIV_JOINED) m->stride[side][d] = 1;
-}
-
-/* The same of the other side. REDIST_ERR_MEMORY; close the message even on failure. */
-REDIST_PRIV int redist_priv_store_there(redist_priv_message *m, int side,
-                                        const redist_layout *layout,
-                                        const redist_priv_storage *storage) {
-  int d, code = REDIST_OK;
-  redist_priv_store(m, side, layout, storage);
-  if (!REDIST_PRIV_SCATTERS || layout->joined == NULL) return REDIST_OK;
-  m->decoded = REDIST_PRIV_ZEROED(redist_priv_runs, m->ndim);
-  if (m->decoded == NULL) return REDIST_ERR_MEMORY;
+  if (side != m->own) m->decoded = REDIST_PRIV_ZEROED(redist_priv_runs, m->ndim);
+  if (side != m->own && m->decoded == NULL) return REDIST_ERR_MEMORY;
   for (d = 0; d < m->ndim && code == REDIST_OK; d++) {
     if (layout->dim[d].axis.kind != REDIST_PRIV_JOINED) continue;
+    m->stride[side][d] = 1;
+    if (side == m->own) continue;
     code = redist_priv_copy_runs(m->axis[d], &m->decoded[d]);
     if (code == REDIST_OK)
       redist_priv_decode_runs(layout->joined, d, storage, side, &m->decoded[d]);
@@ -6545,10 +6539,8 @@ REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m,
   for (side = REDIST_PRIV_FROM; side <= REDIST_PRIV_TO; side++) {
     redist_priv_coords_of_place(pair->side[side]->layout, pair->place[side], coords);
     storage = redist_priv_storage_at(pair->side[side]->layout, coords);
-    if (side == pair->n->own)
-      redist_priv_store(&message, side, pair->side[side]->layout, &storage);
-    else
-      code = redist_priv_store_there(&message, side, pair->side[side]->layout, &storage);
+    if (code == REDIST_OK)
+      code = redist_priv_store(&message, side, pair->side[side]->layout, &storage);
   }
   manner.element[0] = manner.element[1] = m->policy.element;
   manner.combine = m->policy.function != NULL;

@@ -2316,7 +2316,7 @@ REDIST_PRIV_COLD int redist_priv_keep_product(redist_plan *p, redist_priv_part *
                                                        product->place[REDIST_PRIV_TO]);
   int code;
   REDIST_ASSERT(there != NULL);
-  code = redist_priv_store_there(&m, REDIST_PRIV_TO, part->to, &there->storage);
+  code = redist_priv_store(&m, REDIST_PRIV_TO, part->to, &there->storage);
   if (code == REDIST_OK) code = redist_priv_keep(p, part, m);
   redist_priv_message_close(&m);
   p->local.bytes += redist_priv_round_up(product->bytes, REDIST_PRIV_LINE);
@@ -4864,8 +4864,7 @@ REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_chan
     const redist_priv_part *part = &p->part[product->part];
     const redist_priv_storage *there = redist_priv_storage_there(p, channel->board, product);
     redist_priv_message m = redist_priv_product_message(p, product);
-    code =
-        redist_priv_store_there(&m, !own, own == REDIST_PRIV_FROM ? part->to : part->from, there);
+    code = redist_priv_store(&m, !own, own == REDIST_PRIV_FROM ? part->to : part->from, there);
     bytes += there->size * part->element_bytes;
     if (code == REDIST_OK)
       code = redist_priv_compile(&p->pool, &m, NULL, NULL,
@@ -8260,7 +8259,7 @@ REDIST_PRIV_COLD int redist_priv_add_place(redist_priv_spans *list, const redist
     m = redist_priv_message_of(&n, 0, 0, order);
     redist_priv_store(&m, REDIST_PRIV_FROM, from, &held->storage);
     storage = redist_priv_storage_of(file->layout, 0);
-    code = redist_priv_store_there(&m, REDIST_PRIV_TO, file->layout, &storage);
+    code = redist_priv_store(&m, REDIST_PRIV_TO, file->layout, &storage);
     for (d = 0; d < m.ndim; d++)
       if (m.stride[REDIST_PRIV_TO][d] <= m.stride[REDIST_PRIV_TO][fast]) fast = d;
     if (code == REDIST_OK) code = redist_priv_add_spans(list, &m, 0, fast, m.origin);
