@@ -4334,11 +4334,6 @@ REDIST_PRIV_COLD int redist_priv_open_slots(redist_priv_directory *x, int procs)
   return REDIST_OK;
 }
 
-/* The first place after `place` that a rank holds; -1: none. */
-REDIST_PRIV int redist_priv_place_after(const redist_priv_directory *x, int rank, int place) {
-  return redist_priv_next_place(x->layout, x->by_rank, rank, place);
-}
-
 /* -------------------------------------------------------------- messages: products of run lists */
 
 /* The peers of a coordinate on the other side of its axis, and the runs shared with each. */
@@ -6369,7 +6364,7 @@ REDIST_PRIV_COLD int redist_priv_sender_of(redist_priv_pairs *p, int place, int 
   const int grid = p->grid[REDIST_PRIV_FROM],
             rank = redist_priv_rank_at(p->side[REDIST_PRIV_TO]->layout, receiver);
   int held = -1;
-  do held = redist_priv_place_after(from, rank, held);
+  do held = redist_priv_next_place(from->layout, from->by_rank, rank, held);
   while (held >= 0 && held % grid != place);
   if (held >= 0) return held;
   number = number < 0 ? redist_priv_receiver_number(p, place, receiver) : number;
@@ -6774,12 +6769,12 @@ REDIST_PRIV_COLD int64_t redist_priv_sent_between(redist_priv_pairs *pairs, int 
 REDIST_PRIV_COLD int64_t redist_priv_sent_to(redist_priv_pairs *pairs, int place, int rank) {
   redist_priv_directory *to = pairs->side[REDIST_PRIV_TO];
   const redist_layout *from = pairs->side[REDIST_PRIV_FROM]->layout;
-  const int first = redist_priv_place_after(to, rank, -1);
+  const int first = redist_priv_next_place(to->layout, to->by_rank, rank, -1);
   redist_priv_place_peers n;
   int64_t elements = 0;
   int coords[REDIST_MAX_DIMS];
   if (first < 0) return 0;
-  if (redist_priv_place_after(to, rank, first) < 0)
+  if (redist_priv_next_place(to->layout, to->by_rank, rank, first) < 0)
     return redist_priv_sent_between(pairs, place, first);
   redist_priv_coords_of_place(from, place, coords);
   pairs->code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, to, 1, -1, &n);
@@ -6805,7 +6800,7 @@ REDIST_API int redist_volume(const redist_layout *from, int rank_from, const red
   if (redist_priv_directory_open(&side[0], &pair[0]) != REDIST_OK) all = -1;
   if (redist_priv_directory_open(&side[1], &pair[1]) != REDIST_OK) all = -1;
   pairs = redist_priv_pairs_between(&side[0], &side[1], 0);
-  while (all >= 0 && (i = redist_priv_place_after(&side[0], rank_from, i)) >= 0) {
+  while (all >= 0 && (i = redist_priv_next_place(&pair[0], side[0].by_rank, rank_from, i)) >= 0) {
     one = redist_priv_sent_to(&pairs, i, rank_to);
     all = one < 0 ? -1 : all + one;
   }
