@@ -3164,22 +3164,17 @@ REDIST_PRIV redist_priv_track redist_priv_block_at(const redist_axis *x, int64_t
                                     k / x->procs * x->block, 1);
 }
 
-/* redist_priv_distance of a sorted scattered axis: goes through the stretches from that of i on. */
-REDIST_PRIV int64_t redist_priv_scattered_distance(const redist_axis *x, int coord, int64_t i) {
-  redist_priv_cursor cursor = {0, 0};
-  int64_t at = i;
-  while (at < x->count) {
-    const redist_priv_track track = redist_priv_block_at(x, at, &cursor);
-    if (cursor.coord == coord) return at - i;
-    at = track.start + track.length;
-  }
-  return -1;
-}
-
 REDIST_PRIV int64_t redist_priv_distance(const redist_axis *x, int coord, int64_t i) {
   const int64_t g = x->start + i * x->step, step = redist_priv_abs(x->step);
-  int64_t low, first, last, cycle, distance; /* first, last: of the block, as distances from g */
-  if (redist_priv_is_scattered(x)) return redist_priv_scattered_distance(x, coord, i);
+  /* first, last: of the block, as distances from g */
+  int64_t at = i, low, first, last, cycle, distance;
+  redist_priv_cursor cursor = {0, 0};
+  redist_priv_track track;
+  for (; redist_priv_is_scattered(x) && at < x->count; at = track.start + track.length) {
+    track = redist_priv_block_at(x, at, &cursor);
+    if (cursor.coord == coord) return at - i;
+  }
+  if (redist_priv_is_scattered(x)) return -1;
   if (redist_priv_is_interval(x)) {
     const redist_priv_track owned = redist_priv_only_track(x, coord);
     const int64_t next = redist_priv_max(owned.start, i);
