@@ -6471,32 +6471,30 @@ REDIST_PRIV_COLD int redist_priv_note_flow(void *context, const redist_priv_pair
                            : REDIST_OK;
 }
 
-/* Sorts flows, and adds up those between the same ranks. */
-REDIST_PRIV_COLD void redist_priv_merge_flows(redist_priv_flows *list) {
-  int64_t k, n = 0;
-  if (list->flows == 0) return;
-  qsort(list->flow, (size_t)list->flows, sizeof *list->flow, redist_priv_compare_pairs);
-  for (k = 1; k < list->flows; k++)
-    if (redist_priv_compare_pairs(&list->flow[n], &list->flow[k]) == 0) {
-      list->flow[n].elements = redist_priv_add(list->flow[n].elements, list->flow[k].elements);
-      list->flow[n].distinct = redist_priv_add(list->flow[n].distinct, list->flow[k].distinct);
-    } else {
-      list->flow[++n] = list->flow[k];
-    }
-  list->flows = n + 1;
-}
-
-/* counted 0: a message may count as one element. repeated: as in redist_priv_flows.
-   REDIST_ERR_MEMORY; free list->flow even on failure. */
+/* Lists the flows of all pairs, those between the same ranks added up. counted 0: a message may count
+   as one element. repeated: as in redist_priv_flows. REDIST_ERR_MEMORY; free list->flow even on
+   failure. */
 REDIST_PRIV_COLD int redist_priv_list_flows(const redist_layout *from, const redist_layout *to,
                                             int all, int counted, const char *repeated,
                                             redist_priv_flows *list) {
+  redist_priv_flow *last;
+  int64_t k;
   int code;
   memset(list, 0, sizeof *list);
   list->repeated = repeated;
   code = redist_priv_visit_pairs(from, to, all, counted, redist_priv_note_flow, list);
-  if (code == REDIST_OK) redist_priv_merge_flows(list);
-  return code;
+  if (code != REDIST_OK || list->flows == 0) return code;
+  last = list->flow;
+  qsort(last, (size_t)list->flows, sizeof *last, redist_priv_compare_pairs);
+  for (k = 1; k < list->flows; k++)
+    if (redist_priv_compare_pairs(last, &list->flow[k]) == 0) {
+      last->elements = redist_priv_add(last->elements, list->flow[k].elements);
+      last->distinct = redist_priv_add(last->distinct, list->flow[k].distinct);
+    } else {
+      *++last = list->flow[k];
+    }
+  list->flows = last + 1 - list->flow;
+  return REDIST_OK;
 }
 
 /* --------------------------------------------------------------- moving on one process (bodies) */
