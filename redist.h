@@ -4318,17 +4318,6 @@ REDIST_PRIV_COLD void redist_priv_directory_close(redist_priv_directory *x) {
   REDIST_FREE(x->slot);
 }
 
-/* Makes slots for so many coordinates: once, for all sweeps. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_open_slots(redist_priv_directory *x, int procs) {
-  if (procs <= x->slots) return REDIST_OK;
-  REDIST_FREE(x->slot);
-  x->slot = REDIST_PRIV_ALLOC(int, procs);
-  x->slots = x->slot == NULL ? 0 : procs;
-  if (x->slot == NULL) return REDIST_ERR_MEMORY;
-  memset(x->slot, -1, (size_t)procs * sizeof *x->slot);
-  return REDIST_OK;
-}
-
 /* -------------------------------------------------------------- messages: products of run lists */
 
 /* The peers of a coordinate on the other side of its axis, and the runs shared with each. */
@@ -4437,7 +4426,14 @@ REDIST_PRIV int redist_priv_sweep_peers(const redist_axis *x, int coord, int own
   redist_priv_sink sink = {NULL, 0, runs ? p->images : 0, {NULL, 0, 0}, 0, 0, NULL};
   redist_priv_pattern mine;
   int64_t k;
-  int image, code = redist_priv_open_slots(there, other->procs);
+  int image, code = REDIST_OK;
+  if (other->procs > there->slots) {
+    REDIST_FREE(there->slot);
+    there->slot = REDIST_PRIV_ALLOC(int, other->procs);
+    there->slots = there->slot == NULL ? 0 : other->procs;
+    if (there->slot == NULL) return REDIST_ERR_MEMORY;
+    memset(there->slot, -1, (size_t)other->procs * sizeof *there->slot);
+  }
   sink.slot = there->slot;
   for (image = 0; image < p->images && code == REDIST_OK; image++) {
     code = redist_priv_pattern_of(x, coord, p->image[image][own], &mine);
