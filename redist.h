@@ -3498,15 +3498,6 @@ REDIST_PRIV int redist_priv_is_equal(const redist_priv_runs *list, int64_t a, in
   return x->n == y->n && x->stride[0] == y->stride[0] && x->stride[1] == y->stride[1];
 }
 
-/* Whether segment k + n continues segment k and those between, equally long at equal distances. */
-REDIST_PRIV int redist_priv_continues(const redist_priv_runs *list, int64_t k, int64_t n) {
-  const redist_priv_segment *a = &list->segment[k], *b = a + n;
-  int side, continues = redist_priv_is_equal(list, k, k + n);
-  for (side = 0; side < 2; side++)
-    continues &= b->at[side] - a->at[side] == n * (a[1].at[side] - a->at[side]);
-  return continues;
-}
-
 /* Returns how many segments, from `first` on, the list repeats up to its end, and *times how often;
    once, if not so. What repeats its first p segments begins as it ends without them. The longest
    beginning that also ends at segment k, border[k], is found from the earlier ones (Knuth, Morris
@@ -3543,7 +3534,9 @@ REDIST_PRIV_COLD int redist_priv_add_repeated(const redist_priv_runs *list, int6
   for (k = begin; k < end && to->runs <= most && code == REDIST_OK; k += n) {
     const redist_priv_segment *s = &list->segment[k];
     redist_priv_run run = redist_priv_run_at(list, k);
-    for (n = 1; k + n < end && redist_priv_continues(list, k, n);) n++;
+    for (n = 1; k + n < end && redist_priv_is_equal(list, k, k + n) &&
+                redist_priv_is_uniform(list, k, k + n - 1);)
+      n++;
     run.n[1] = n;
     run.n[2] = times;
     run.stride[2][REDIST_PRIV_PACKED] *= n;
