@@ -3101,19 +3101,17 @@ REDIST_PRIV_COLD int redist_priv_copy_runs(const redist_priv_runs *list, redist_
 
 /* Adds a run. REDIST_ERR_MEMORY: the list is empty. */
 REDIST_PRIV int redist_priv_append_run(redist_priv_runs *list, const redist_priv_run *run) {
-  int code = REDIST_OK;
-  if (list->runs == 0 && list->room == 0) {
-    list->one = *run;
-    list->run = &list->one;
-    list->runs = 1;
-    return REDIST_OK;
-  }
   if (list->run == &list->one) {
     list->run = NULL;
     list->runs = 0;
-    code = REDIST_PRIV_APPEND(list->run, list->runs, list->room, list->one);
+    if (REDIST_PRIV_APPEND(list->run, list->runs, list->room, list->one) != REDIST_OK)
+      return REDIST_ERR_MEMORY;
   }
-  return code == REDIST_OK ? REDIST_PRIV_APPEND(list->run, list->runs, list->room, *run) : code;
+  if (list->room > 0) return REDIST_PRIV_APPEND(list->run, list->runs, list->room, *run);
+  list->one = *run;
+  list->run = &list->one;
+  list->runs = 1;
+  return REDIST_OK;
 }
 
 /* Adds `length` elements, from positions at[2] on, in strides[2], as a segment, or to the last one
