@@ -4328,6 +4328,10 @@ typedef struct {
   int faces;        /* bit 1 << side: that side is without corners */
   int64_t messages; /* places of one replica that it shares elements with */
   int64_t *meeting; /* without corners: which of the products of peers these are; else NULL */
+  /* of a message: one for each choice of images of all axes. An element that several images of the
+     source show comes once in each block, so the order of blocks is the order of its contributions:
+     first the owned element, then its images along axis 0, ... Blocks may be empty. */
+  int blocks;
   redist_priv_axis_peers axis[REDIST_MAX_DIMS];
 } redist_priv_place_peers;
 
@@ -4580,15 +4584,6 @@ REDIST_PRIV void redist_priv_peers_at(const redist_priv_place_peers *n, int64_t 
   }
 }
 
-/* How many blocks a message has: one for each choice of images of all axes. An element that several
-   images of the source show comes once in each block, so the order of blocks is the order of its
-   contributions: first the owned element, then its images along axis 0, ... Blocks may be empty. */
-REDIST_PRIV int redist_priv_blocks_of(const redist_priv_place_peers *n) {
-  int d, blocks = 1;
-  for (d = 0; d < n->ndim; d++) blocks *= n->axis[d].images;
-  return blocks;
-}
-
 /* Whether a block may have elements: on a side without corners, at most one axis is in its ghost
    cells. */
 REDIST_PRIV int redist_priv_is_block(const redist_priv_place_peers *n, int block) {
@@ -4602,11 +4597,10 @@ REDIST_PRIV int redist_priv_is_block(const redist_priv_place_peers *n, int block
 
 /* The elements of the k-th message, whose runs are known. */
 REDIST_PRIV int64_t redist_priv_elements_of(const redist_priv_place_peers *n, int64_t k) {
-  const int blocks = redist_priv_blocks_of(n);
   int64_t peer[REDIST_MAX_DIMS], elements = 0, product;
   int block, rest, d;
   redist_priv_peers_at(n, k, peer);
-  for (block = 0; block < blocks; block++, elements += product) {
+  for (block = 0; block < n->blocks; block++, elements += product) {
     product = redist_priv_is_block(n, block);
     for (d = 0, rest = block; d < n->ndim; rest /= n->axis[d++].images) {
       const int images = n->axis[d].images;
@@ -4638,7 +4632,7 @@ REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coo
   n->own = own;
   n->ndim = mine->ndim;
   n->boxes = other->layout->boxes > 0;
-  n->messages = 1;
+  n->messages = n->blocks = 1;
   n->faces = redist_priv_is_without_corners(mine) << own |
              redist_priv_is_without_corners(other->layout) << !own;
   runs |= n->faces;
@@ -4649,6 +4643,7 @@ REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coo
     x[own] = &mine->dim[d].axis;
     x[!own] = &other->layout->dim[d].axis;
     redist_priv_choose_images(x, n->faces, p);
+    n->blocks *= p->images;
     if (!n->boxes)
       code = redist_priv_find_axis_peers(x[own], coords[d], own, other, d, runs, p);
     else if (runs)
@@ -4689,7 +4684,7 @@ REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_place_p
   redist_priv_message m;
   int64_t peer[REDIST_MAX_DIMS];
   int d, rest = block;
-  REDIST_ASSERT(block >= 0 && block < redist_priv_blocks_of(n));
+  REDIST_ASSERT(block >= 0 && block < n->blocks);
   memset(&m, 0, sizeof m);
   m.own = n->own;
   m.ndim = n->ndim;
@@ -6527,7 +6522,7 @@ REDIST_PRIV_COLD int redist_priv_move_block(const redist_priv_mover *m,
 
 REDIST_PRIV_COLD int redist_priv_move_pair(void *context, const redist_priv_pairs *pair) {
   int block, code = REDIST_OK;
-  for (block = 0; block < redist_priv_blocks_of(pair->n) && code == REDIST_OK; block++)
+  for (block = 0; block < pair->n->blocks && code == REDIST_OK; block++)
     code = redist_priv_move_block((const redist_priv_mover *)context, pair, block);
   return code;
 }

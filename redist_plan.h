@@ -870,7 +870,7 @@ typedef struct {
 
 /* A message is a list of blocks, one after the other, each at a multiple of the plan's alignment.
    A block is a product of runs, of one array. Blocks are in the order of parts, of a part's arrays,
-   of the source's places, of the destination's, and of redist_priv_blocks_of. */
+   of the source's places, of the destination's, and of blocks. */
 typedef struct {
   int64_t product; /* shared by several arrays */
   int64_t at, bytes;
@@ -880,7 +880,7 @@ typedef struct {
 /* A product of runs that a message has once per array of a part. */
 typedef struct {
   /* sort keys: the rank of the other end, the part, the places of the source and the destination,
-     the number of the message's redist_priv_blocks_of */
+     the number of the block of the message */
   int rank, part, place[2], number;
   int own;
   int held; /* which of the places is this rank's, in its redist_priv_half */
@@ -2327,7 +2327,7 @@ REDIST_PRIV_COLD int redist_priv_keep_product(redist_plan *p, redist_priv_part *
    of images, or their local copies. */
 REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, redist_priv_part *part,
                                               redist_priv_product *product) {
-  const int images = redist_priv_blocks_of(&part->half[product->own].peers[product->held]);
+  const int images = part->half[product->own].peers[product->held].blocks;
   int code = REDIST_OK;
   for (; product->number < images && code == REDIST_OK; product->number++) {
     const redist_priv_message m = redist_priv_product_message(p, product);
