@@ -4483,39 +4483,6 @@ REDIST_PRIV int redist_priv_meet_peers(const redist_axis *x, int coord, int own,
   return code;
 }
 
-/* Lists the boxes of `other` that share elements with a place of these patterns, one for each axis,
-   without those on rank `except`. */
-REDIST_PRIV_COLD int redist_priv_list_boxes(const redist_priv_pattern *mine,
-                                            const redist_priv_directory *other, int except,
-                                            redist_priv_place_peers *n) {
-  redist_priv_coords list = {NULL, 0, 0};
-  int64_t region[2 * REDIST_MAX_DIMS], t, k;
-  int d, code;
-  for (d = 0; d < n->ndim; d++) {
-    int64_t *low = &region[d], *high = &region[n->ndim + d];
-    *low = mine[d].count;
-    *high = mine[d].period < mine[d].count ? mine[d].count : 0;
-    for (t = 0; t < mine[d].tracks; t++) {
-      *low = redist_priv_min(*low, mine[d].track[t].start);
-      *high = redist_priv_max(*high, mine[d].track[t].start + mine[d].track[t].length);
-    }
-  }
-  code = redist_priv_find_boxes(&other->tree, 1, region, except, &list);
-  if (list.n > 0) qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
-  for (k = n->messages = 0; k < list.n && code == REDIST_OK; k++) {
-    const int box = list.coord[k];
-    if (n->messages > 0 && box == list.coord[n->messages - 1]) continue;
-    for (d = 0; d < n->ndim; d++)
-      if (!redist_priv_holds_any(&other->layout->dim[d].axis, box, &mine[d])) break;
-    if (d == n->ndim) list.coord[n->messages++] = box;
-  }
-  for (d = 0; d < n->ndim; d++) {
-    n->axis[d].coord = list.coord;
-    n->axis[d].peers = n->messages;
-  }
-  return code;
-}
-
 REDIST_PRIV void redist_priv_place_peers_free(redist_priv_place_peers *n) {
   int64_t k;
   int d;
@@ -4535,13 +4502,36 @@ REDIST_PRIV_COLD int redist_priv_find_box_peers(const redist_layout *mine, const
                                                 const redist_priv_directory *other, int except,
                                                 redist_priv_place_peers *n) {
   redist_priv_pattern pattern[REDIST_MAX_DIMS];
+  redist_priv_coords list = {NULL, 0, 0};
+  int64_t region[2 * REDIST_MAX_DIMS], t, k;
   int d, code = REDIST_OK;
-  for (d = 0; d < n->ndim; d++) pattern[d].track = NULL;
-  for (d = 0; d < n->ndim && code == REDIST_OK; d++)
+  memset(pattern, 0, sizeof pattern);
+  for (d = 0; d < n->ndim && code == REDIST_OK; d++) {
+    const redist_priv_pattern *p = &pattern[d];
+    int64_t *low = &region[d], *high = &region[n->ndim + d];
     code =
         redist_priv_pattern_of(&mine->dim[d].axis, coords[d], REDIST_PRIV_ALL_IMAGES, &pattern[d]);
-  if (code == REDIST_OK) code = redist_priv_list_boxes(pattern, other, except, n);
-  for (d = 0; d < n->ndim; d++) redist_priv_pattern_free(&pattern[d]);
+    *low = p->count;
+    *high = p->period < p->count ? p->count : 0;
+    for (t = 0; t < p->tracks; t++) {
+      *low = redist_priv_min(*low, p->track[t].start);
+      *high = redist_priv_max(*high, p->track[t].start + p->track[t].length);
+    }
+  }
+  if (code == REDIST_OK) code = redist_priv_find_boxes(&other->tree, 1, region, except, &list);
+  if (list.n > 0) qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
+  for (k = n->messages = 0; k < list.n && code == REDIST_OK; k++) {
+    const int box = list.coord[k];
+    if (n->messages > 0 && box == list.coord[n->messages - 1]) continue;
+    for (d = 0; d < n->ndim; d++)
+      if (!redist_priv_holds_any(&other->layout->dim[d].axis, box, &pattern[d])) break;
+    if (d == n->ndim) list.coord[n->messages++] = box;
+  }
+  for (d = 0; d < n->ndim; d++) {
+    n->axis[d].coord = list.coord;
+    n->axis[d].peers = n->messages;
+    redist_priv_pattern_free(&pattern[d]);
+  }
   return code;
 }
 
