@@ -4376,31 +4376,28 @@ typedef struct {
   int coord, images;
 } redist_priv_holder;
 
-/* The same where an axis is scattered: sweeps the side that is not, or has ghosts. */
-REDIST_PRIV int redist_priv_sweep_coords(const redist_priv_holder *holder, redist_priv_runs *list) {
+/* What two coordinates, holder[FROM] and holder[TO], share. Where an axis is scattered: by a sweep of
+   the side that is not, or has ghosts. REDIST_ERR_MEMORY. */
+REDIST_PRIV int redist_priv_meet_coords(const redist_priv_holder *holder, redist_priv_runs *list) {
   const int own = redist_priv_is_scattered(holder[REDIST_PRIV_FROM].axis) &&
                   !redist_priv_is_scattered(holder[REDIST_PRIV_TO].axis);
-  const redist_priv_holder *x = &holder[own], *other = &holder[!own];
+  const redist_priv_holder *other = &holder[!own];
+  const int swept = redist_priv_is_scattered(other->axis);
   redist_priv_sink sink = {NULL, other->coord, 1, {NULL, 0, 0}, 0, 0, list};
-  redist_priv_pattern mine;
-  int code = redist_priv_pattern_of(x->axis, x->coord, x->images, &mine);
-  if (code == REDIST_OK) code = redist_priv_sweep(&mine, own, other->axis, 0, &sink);
-  redist_priv_pattern_free(&mine);
-  return code == REDIST_OK ? redist_priv_compress(list) : code;
-}
-
-/* What two coordinates, holder[FROM] and holder[TO], share. REDIST_ERR_MEMORY. */
-REDIST_PRIV int redist_priv_meet_coords(const redist_priv_holder *holder, redist_priv_runs *list) {
   redist_priv_pattern pattern[2];
   int side, code = REDIST_OK;
   memset(list, 0, sizeof *list);
-  if (redist_priv_is_scattered(holder[0].axis) || redist_priv_is_scattered(holder[1].axis))
-    return redist_priv_sweep_coords(holder, list);
-  for (side = 0; side < 2; side++) pattern[side].track = NULL;
+  pattern[!own].track = pattern[own].track = NULL;
   for (side = 0; side < 2 && code == REDIST_OK; side++)
-    code = redist_priv_pattern_of(holder[side].axis, holder[side].coord, holder[side].images,
-                                  &pattern[side]);
-  if (code == REDIST_OK) code = redist_priv_meet(&pattern[0], &pattern[1], list);
+    if (side == own || !swept)
+      code = redist_priv_pattern_of(holder[side].axis, holder[side].coord, holder[side].images,
+                                    &pattern[side]);
+  if (code == REDIST_OK && swept) {
+    code = redist_priv_sweep(&pattern[own], own, other->axis, 0, &sink);
+    if (code == REDIST_OK) code = redist_priv_compress(list);
+  } else if (code == REDIST_OK) {
+    code = redist_priv_meet(&pattern[0], &pattern[1], list);
+  }
   for (side = 0; side < 2; side++) redist_priv_pattern_free(&pattern[side]);
   return code;
 }

@@ -870,7 +870,7 @@ typedef struct {
 
 /* A message is a list of blocks, one after the other, each at a multiple of the plan's alignment.
    A block is a product of runs, of one array. Blocks are in the order of parts, of a part's arrays,
-   of the source's places, of the destination's, and of blocks. */
+   of the source's places, of the destination's, and of choices of images. */
 typedef struct {
   int64_t product; /* shared by several arrays */
   int64_t at, bytes;
@@ -880,7 +880,7 @@ typedef struct {
 /* A product of runs that a message has once per array of a part. */
 typedef struct {
   /* sort keys: the rank of the other end, the part, the places of the source and the destination,
-     the number of the block of the message */
+     the number of the choice of images */
   int rank, part, place[2], number;
   int own;
   int held; /* which of the places is this rank's, in its redist_priv_half */
