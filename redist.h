@@ -3196,19 +3196,6 @@ REDIST_PRIV int64_t redist_priv_period(const redist_axis *x) {
   return redist_priv_min(cycle / redist_priv_gcd(cycle, redist_priv_abs(x->step)), x->count);
 }
 
-/* Joins the halves of a segment cut by the end of the period; it then starts before index 0. */
-REDIST_PRIV void redist_priv_join_ends(redist_priv_pattern *p) {
-  redist_priv_track *head = &p->track[0], *last = &p->track[p->tracks - 1];
-  if (p->tracks < 2 || p->period == p->count || head->start != 0 ||
-      last->start + last->length != p->period ||
-      last->local + last->length * last->step != head->local + p->advance)
-    return;
-  head->start = last->start - p->period;
-  head->local = last->local - p->advance;
-  head->length += last->length;
-  p->tracks--;
-}
-
 /* The images of an interval with its ghost cells, as bits: what it owns, what ghost cells show
    inside the axis, and what they show past the low and the high end of a periodic axis. */
 enum {
@@ -3275,6 +3262,7 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int imag
                                        redist_priv_pattern *p) {
   int64_t i = 0, skip;
   redist_priv_cursor cursor = {0, 0};
+  redist_priv_track *head, *last;
   memset(p, 0, sizeof *p);
   p->count = x->count;
   p->period = redist_priv_period(x);
@@ -3294,7 +3282,17 @@ REDIST_PRIV int redist_priv_pattern_of(const redist_axis *x, int coord, int imag
     if (REDIST_PRIV_APPEND(p->track, p->tracks, p->room, next) != REDIST_OK)
       return REDIST_ERR_MEMORY;
   }
-  if (p->tracks > 0) redist_priv_join_ends(p);
+  if (p->tracks < 2 || p->period == p->count) return REDIST_OK;
+  head = &p->track[0];
+  last = &p->track[p->tracks - 1];
+  /* Joins the halves of a segment cut by the end of the period; it then starts before index 0. */
+  if (head->start == 0 && last->start + last->length == p->period &&
+      last->local + last->length * last->step == head->local + p->advance) {
+    head->start = last->start - p->period;
+    head->local = last->local - p->advance;
+    head->length += last->length;
+    p->tracks--;
+  }
   return REDIST_OK;
 }
 
@@ -4402,15 +4400,8 @@ REDIST_PRIV int redist_priv_meet_coords(const redist_priv_holder *holder, redist
   return code;
 }
 
-/* Whether the peers of a coordinate of x are found by a sweep: where x or `other` is scattered, and
-   each index of `other` has one owner. */
-REDIST_PRIV int redist_priv_is_swept(const redist_axis *x, const redist_axis *other) {
-  return (redist_priv_is_scattered(x) || redist_priv_is_scattered(other)) && other->ghosts == 0 &&
-         (other->kind != REDIST_PRIV_LISTED || other->apart == 1);
-}
-
-/* Finds the peers of a coordinate of x on axis d of `there` so, with or without the runs that it
-   shares with them. REDIST_ERR_MEMORY. */
+/* Finds the peers of a coordinate of x on axis d of `there` by a sweep, with or without the runs that
+   it shares with them. REDIST_ERR_MEMORY. */
 REDIST_PRIV int redist_priv_sweep_peers(const redist_axis *x, int coord, int own,
                                         redist_priv_directory *there, int d, int runs,
                                         redist_priv_axis_peers *p) {
@@ -4540,12 +4531,14 @@ REDIST_PRIV int redist_priv_find_axis_peers(const redist_axis *x, int coord, int
   const redist_axis *other = &there->layout->dim[d].axis;
   redist_priv_pattern pattern;
   int code;
-  if (redist_priv_is_swept(x, other))
+  /* by a sweep where an axis is scattered, and each index of `other` has one owner */
+  if ((redist_priv_is_scattered(x) || redist_priv_is_scattered(other)) && other->ghosts == 0 &&
+      (other->kind != REDIST_PRIV_LISTED || other->apart == 1))
     return redist_priv_sweep_peers(x, coord, own, there, d, runs, p);
   code = redist_priv_pattern_of(x, coord, REDIST_PRIV_ALL_IMAGES, &pattern);
   if (code == REDIST_OK) code = redist_priv_peers(&pattern, other, &p->coord, &p->peers);
   redist_priv_pattern_free(&pattern);
-  return code == REDIST_OK && runs ? redist_priv_meet_peers(x, coord, own, other, p) : code;
+  return code;
 }
 
 /* Decodes this place's positions of joined axes. */
@@ -4631,9 +4624,8 @@ REDIST_PRIV int redist_priv_find_peers(const redist_layout *mine, const int *coo
     x[!own] = &other->layout->dim[d].axis;
     redist_priv_choose_images(x, n->faces, p);
     n->blocks *= p->images;
-    if (!n->boxes)
-      code = redist_priv_find_axis_peers(x[own], coords[d], own, other, d, runs, p);
-    else if (runs)
+    if (!n->boxes) code = redist_priv_find_axis_peers(x[own], coords[d], own, other, d, runs, p);
+    if (code == REDIST_OK && runs && p->runs == NULL)
       code = redist_priv_meet_peers(x[own], coords[d], own, x[!own], p);
     n->messages *= n->boxes ? 1 : p->peers;
   }
@@ -6368,8 +6360,7 @@ REDIST_PRIV_COLD int redist_priv_visit_pairs(const redist_layout *from, const re
   redist_priv_place_peers n;
   redist_priv_pairs pairs;
   int place, coords[REDIST_MAX_DIMS], code = redist_priv_directory_open(&here, from);
-  const int opened = redist_priv_directory_open(&there, to);
-  code = code == REDIST_OK ? opened : code;
+  if (redist_priv_directory_open(&there, to) != REDIST_OK) code = REDIST_ERR_MEMORY;
   pairs = redist_priv_pairs_between(&here, &there, all);
   for (place = 0; place < places && code == REDIST_OK; place++) {
     redist_priv_coords_of_place(from, place, coords);
