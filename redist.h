@@ -6293,20 +6293,17 @@ REDIST_PRIV_COLD int64_t redist_priv_receiver_number(redist_priv_pairs *p, int p
   const redist_layout *from = p->side[REDIST_PRIV_FROM]->layout,
                       *to = p->side[REDIST_PRIV_TO]->layout;
   redist_priv_place_peers receivers;
-  int64_t number = 0, at;
-  int d, coords[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
+  int64_t number = 0, high, at;
+  int coords[REDIST_MAX_DIMS], own[REDIST_MAX_DIMS];
   redist_priv_coords_of_place(from, place, coords);
   redist_priv_coords_of_place(to, receiver, own);
   p->code = redist_priv_find_peers(from, coords, REDIST_PRIV_FROM, p->side[REDIST_PRIV_TO], 0, -1,
                                    &receivers);
-  for (d = 0; p->code == REDIST_OK && d < (receivers.boxes ? 1 : receivers.ndim); d++) {
-    for (at = 0; at < receivers.axis[d].peers && receivers.axis[d].coord[at] < own[d]; at++)
-      continue;
-    REDIST_ASSERT(at < receivers.axis[d].peers && receivers.axis[d].coord[at] == own[d]);
-    number = number * receivers.axis[d].peers + at;
-  }
-  for (at = 0; receivers.meeting != NULL && receivers.meeting[at] != number;) at++;
-  number = receivers.meeting == NULL ? number : at;
+  high = p->code == REDIST_OK ? receivers.messages : 0;
+  REDIST_PRIV_BISECT(number, high, at,
+                     (redist_priv_peer_coords(&receivers, at, coords),
+                      redist_priv_compare_keys(coords, own, receivers.ndim) >= 0))
+  REDIST_ASSERT(p->code != REDIST_OK || number < receivers.messages);
   number += receiver / p->grid[REDIST_PRIV_TO] * receivers.messages;
   redist_priv_place_peers_free(&receivers);
   return number;
