@@ -4374,8 +4374,8 @@ typedef struct {
   int coord, images;
 } redist_priv_holder;
 
-/* What two coordinates, holder[FROM] and holder[TO], share. Where an axis is scattered: by a sweep of
-   the side that is not, or has ghosts. REDIST_ERR_MEMORY. */
+/* What two coordinates, holder[FROM] and holder[TO], share. Where an axis is scattered: by a sweep
+   of the side that is not, or has ghosts. REDIST_ERR_MEMORY. */
 REDIST_PRIV int redist_priv_meet_coords(const redist_priv_holder *holder, redist_priv_runs *list) {
   const int own = redist_priv_is_scattered(holder[REDIST_PRIV_FROM].axis) &&
                   !redist_priv_is_scattered(holder[REDIST_PRIV_TO].axis);
@@ -4400,8 +4400,8 @@ REDIST_PRIV int redist_priv_meet_coords(const redist_priv_holder *holder, redist
   return code;
 }
 
-/* Finds the peers of a coordinate of x on axis d of `there` by a sweep, with or without the runs that
-   it shares with them. REDIST_ERR_MEMORY. */
+/* Finds the peers of a coordinate of x on axis d of `there` by a sweep, with or without the runs
+   that it shares with them. REDIST_ERR_MEMORY. */
 REDIST_PRIV int redist_priv_sweep_peers(const redist_axis *x, int coord, int own,
                                         redist_priv_directory *there, int d, int runs,
                                         redist_priv_axis_peers *p) {
@@ -4679,8 +4679,8 @@ REDIST_PRIV redist_priv_message redist_priv_message_of(const redist_priv_place_p
   return m;
 }
 
-/* Sets how a side stores a message. REDIST_ERR_MEMORY, but not of the side whose place's peers it is
-   of, whose runs are decoded; close the message even on failure. */
+/* Sets how a side stores a message. REDIST_ERR_MEMORY, but not of the side whose place's peers it
+   is of, whose runs are decoded; close the message even on failure. */
 REDIST_PRIV int redist_priv_store(redist_priv_message *m, int side, const redist_layout *layout,
                                   const redist_priv_storage *storage) {
   int d, code = REDIST_OK;
@@ -6428,9 +6428,9 @@ REDIST_PRIV_COLD int redist_priv_note_flow(void *context, const redist_priv_pair
                            : REDIST_OK;
 }
 
-/* Lists the flows of all pairs, those between the same ranks added up. counted 0: a message may count
-   as one element. repeated: as in redist_priv_flows. REDIST_ERR_MEMORY; free list->flow even on
-   failure. */
+/* Lists the flows of all pairs, those between the same ranks added up. counted 0: a message may
+   count as one element. repeated: as in redist_priv_flows. REDIST_ERR_MEMORY; free list->flow even
+   on failure. */
 REDIST_PRIV_COLD int redist_priv_list_flows(const redist_layout *from, const redist_layout *to,
                                             int all, int counted, const char *repeated,
                                             redist_priv_flows *list) {
