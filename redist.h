@@ -3044,9 +3044,9 @@ typedef struct {
   int64_t stride[REDIST_PRIV_LEVELS][REDIST_PRIV_SIDES];
 } redist_priv_run;
 
-/* A short form of runs without repetitions. */
+/* A short form of runs without repetitions, which ends where the next begins in a dense array. */
 typedef struct {
-  int64_t n, at[REDIST_PRIV_SIDES], stride[2];
+  int64_t at[REDIST_PRIV_SIDES], stride[2];
 } redist_priv_segment;
 
 /* The elements that two coordinates share: run[runs], of which a single one lies in `one`; or,
@@ -3068,6 +3068,13 @@ REDIST_PRIV_FAST int redist_priv_has_segments(const redist_priv_runs *list) {
   return REDIST_PRIV_SCATTERS && list->segment != NULL;
 }
 
+/* How many elements a segment has. */
+REDIST_PRIV_FAST int64_t redist_priv_length_of(const redist_priv_runs *list, int64_t r) {
+  const int64_t end =
+      r + 1 < list->runs ? list->segment[r + 1].at[REDIST_PRIV_PACKED] : list->elements;
+  return end - list->segment[r].at[REDIST_PRIV_PACKED];
+}
+
 /* The r-th run, of whichever form. */
 REDIST_PRIV redist_priv_run redist_priv_run_at(const redist_priv_runs *list, int64_t r) {
   redist_priv_run run;
@@ -3076,7 +3083,7 @@ REDIST_PRIV redist_priv_run redist_priv_run_at(const redist_priv_runs *list, int
   if (!redist_priv_has_segments(list)) return list->run[r];
   segment = &list->segment[r];
   memset(&run, 0, sizeof run);
-  run.n[0] = segment->n;
+  run.n[0] = redist_priv_length_of(list, r);
   run.n[1] = run.n[2] = 1;
   memcpy(run.at, segment->at, sizeof run.at);
   for (side = 0; side < 2; side++) run.stride[0][side] = segment->stride[side];
@@ -3118,21 +3125,19 @@ REDIST_PRIV int redist_priv_append_run(redist_priv_runs *list, const redist_priv
    if they continue it. REDIST_ERR_MEMORY. */
 REDIST_PRIV int redist_priv_append_segment(redist_priv_runs *list, const int64_t *at,
                                            int64_t length, const int64_t *strides) {
-  redist_priv_segment *last = list->runs > 0 ? &list->segment[list->runs - 1] : NULL;
+  const redist_priv_segment *last = list->runs > 0 ? &list->segment[list->runs - 1] : NULL;
+  const int64_t before = last == NULL ? 0 : redist_priv_length_of(list, list->runs - 1);
   redist_priv_segment next;
   int side, joined = last != NULL;
-  next.n = length;
   for (side = 0; side < 2; side++) {
     next.at[side] = at[side];
     next.stride[side] = length == 1 ? 1 : strides[side];
-    joined = joined && at[side] == last->at[side] + last->n * last->stride[side] &&
+    joined = joined && at[side] == last->at[side] + before * last->stride[side] &&
              (length == 1 || strides[side] == last->stride[side]);
   }
   next.at[REDIST_PRIV_PACKED] = list->elements;
   list->elements += length;
-  if (!joined) return REDIST_PRIV_APPEND(list->segment, list->runs, list->room, next);
-  last->n += length;
-  return REDIST_OK;
+  return joined ? REDIST_OK : REDIST_PRIV_APPEND(list->segment, list->runs, list->room, next);
 }
 
 /* Where a walk along a view is: at a block, of this coordinate; of a sorted scattered axis, at this
@@ -3491,7 +3496,8 @@ REDIST_PRIV int redist_priv_is_uniform(const redist_priv_runs *list, int64_t a, 
 /* Whether two segments have one length and one stride. */
 REDIST_PRIV int redist_priv_is_equal(const redist_priv_runs *list, int64_t a, int64_t b) {
   const redist_priv_segment *x = &list->segment[a], *y = &list->segment[b];
-  return x->n == y->n && x->stride[0] == y->stride[0] && x->stride[1] == y->stride[1];
+  return redist_priv_length_of(list, a) == redist_priv_length_of(list, b) &&
+         x->stride[0] == y->stride[0] && x->stride[1] == y->stride[1];
 }
 
 /* Returns how many segments, from `first` on, the list repeats up to its end, and *times how often;
