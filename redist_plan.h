@@ -8137,17 +8137,18 @@ typedef struct {
   int64_t kind;
 } redist_priv_span;
 
-/* A kind: spans of equal length and stride in the array have equal types. */
+/* A kind: spans of equal length and stride in the array have equal types, there and in the file. */
 typedef struct {
   int64_t length, stride;
+  redist_priv_typed typed[2];
 } redist_priv_span_kind;
 
 typedef struct {
+  MPI_Datatype element;
   int64_t bytes; /* of an element */
   int64_t spans, room, kinds, kind_room;
   redist_priv_span *span;
   redist_priv_span_kind *kind;
-  redist_priv_typed *type; /* type[2 * kinds]: of a kind in the array and in the file */
 } redist_priv_spans;
 
 REDIST_PRIV_COLD int redist_priv_compare_spans(const void *a, const void *b) {
@@ -8156,90 +8157,68 @@ REDIST_PRIV_COLD int redist_priv_compare_spans(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The kind of spans of so many elements, with this stride in the array. REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_kind_of(redist_priv_spans *list, int64_t length, int64_t stride,
-                                         int64_t *kind) {
-  redist_priv_span_kind next;
-  for (*kind = list->kinds - 1; *kind >= 0; --*kind)
-    if (list->kind[*kind].length == length && list->kind[*kind].stride == stride) return REDIST_OK;
-  *kind = list->kinds;
-  next.length = length;
-  next.stride = stride;
-  return REDIST_PRIV_APPEND(list->kind, list->kinds, list->kind_room, next);
-}
-
-/* Makes the types of all kinds. REDIST_ERR_MEMORY, _MPI. */
-REDIST_PRIV_COLD int redist_priv_type_kinds(redist_priv_spans *list, MPI_Datatype element) {
+/* Adds a kind of spans. REDIST_ERR_MEMORY, _MPI. */
+REDIST_PRIV_COLD int redist_priv_add_kind(redist_priv_spans *list, int64_t length, int64_t stride) {
+  const redist_priv_span_kind next = {length, stride, {{MPI_BYTE, 0}, {MPI_BYTE, 0}}};
   redist_priv_run run;
-  int64_t k;
-  int code = REDIST_OK;
-  list->type = redist_priv_typed_open(2 * list->kinds);
+  int side, code = REDIST_PRIV_APPEND(list->kind, list->kinds, list->kind_room, next);
   memset(&run, 0, sizeof run);
+  run.n[0] = length;
   run.n[1] = run.n[2] = 1;
+  run.stride[0][REDIST_PRIV_FROM] = stride;
   run.stride[0][REDIST_PRIV_TO] = 1;
-  for (k = 0; list->type != NULL && k < 2 * list->kinds && code == REDIST_OK; k++) {
-    run.n[0] = list->kind[k / 2].length;
-    run.stride[0][REDIST_PRIV_FROM] = list->kind[k / 2].stride;
-    code = redist_priv_retype(&list->type[k], element, 0);
-    if (code == REDIST_OK)
-      code = redist_priv_follow_run(&list->type[k], &run, (int)(k % 2), list->bytes);
-  }
-  return list->type == NULL ? REDIST_ERR_MEMORY : code;
-}
-
-/* A file of a layout's view, row by row: on one process. */
-REDIST_PRIV_COLD redist_layout redist_priv_file_of(const redist_layout *layout) {
-  redist_axis axes[REDIST_MAX_DIMS];
-  int d;
-  for (d = 0; d < redist_priv_axes(layout); d++)
-    axes[d] = redist_whole(redist_priv_length(layout, d));
-  return redist_layout_nd(redist_priv_axes(layout), axes);
-}
-
-REDIST_PRIV_COLD int redist_priv_add_span(redist_priv_spans *list, const int64_t *at,
-                                          int64_t length, int64_t stride) {
-  redist_priv_span next;
-  int code;
-  memcpy(next.at, at, sizeof next.at);
-  code = redist_priv_kind_of(list, length, length == 1 ? 1 : stride, &next.kind);
-  return code == REDIST_OK ? REDIST_PRIV_APPEND(list->span, list->spans, list->room, next) : code;
-}
-
-REDIST_PRIV_COLD int redist_priv_add_spans(redist_priv_spans *list, const redist_priv_message *m,
-                                           int d, int fast, const int64_t *at);
-
-/* Adds the spans of a level of a run of axis d and those below, and of the axes after d. */
-REDIST_PRIV_COLD int redist_priv_add_level(redist_priv_spans *list, const redist_priv_message *m,
-                                           int d, int fast, const redist_priv_run *run, int level,
-                                           const int64_t *at) {
-  const int64_t from = run->stride[level][REDIST_PRIV_FROM] * m->stride[REDIST_PRIV_FROM][d],
-                to = run->stride[level][REDIST_PRIV_TO] * m->stride[REDIST_PRIV_TO][d];
-  int64_t k;
-  int code = REDIST_OK;
-  if (level == 0 && d == fast && to == 1) return redist_priv_add_span(list, at, run->n[0], from);
-  for (k = 0; k < run->n[level] && code == REDIST_OK; k++) {
-    const int64_t next[2] = {at[0] + k * from, at[1] + k * to};
-    code = level > 0   ? redist_priv_add_level(list, m, d, fast, run, level - 1, next)
-           : d == fast ? redist_priv_add_span(list, next, 1, 1)
-                       : redist_priv_add_spans(list, m, d + 1, fast, next);
+  for (side = 0; side < 2 && code == REDIST_OK; side++) {
+    redist_priv_typed *x = &list->kind[list->kinds - 1].typed[side];
+    code = redist_priv_retype(x, list->element, 0);
+    if (code == REDIST_OK) code = redist_priv_follow_run(x, &run, side, list->bytes);
   }
   return code;
 }
 
-/* Adds the spans of axis d of a message and of those after it; axis `fast` is the last. */
+/* Adds a span of so many elements, with this stride in the array. REDIST_ERR_MEMORY, _MPI. */
+REDIST_PRIV_COLD int redist_priv_add_span(redist_priv_spans *list, const int64_t *at,
+                                          int64_t length, int64_t stride) {
+  redist_priv_span next;
+  int code = REDIST_OK;
+  memcpy(next.at, at, sizeof next.at);
+  next.kind = list->kinds - 1;
+  while (next.kind >= 0 &&
+         (list->kind[next.kind].length != length || list->kind[next.kind].stride != stride))
+    next.kind--;
+  if (next.kind < 0) code = redist_priv_add_kind(list, length, stride);
+  if (next.kind < 0) next.kind = list->kinds - 1;
+  return code == REDIST_OK ? REDIST_PRIV_APPEND(list->span, list->spans, list->room, next) : code;
+}
+
+/* The position of element i of a run on a side. */
+REDIST_PRIV_COLD int64_t redist_priv_position_in(const redist_priv_run *run, int64_t i, int side) {
+  int64_t at = run->at[side];
+  int level;
+  for (level = 0; level < REDIST_PRIV_LEVELS; i /= run->n[level++])
+    at += i % run->n[level] * run->stride[level][side];
+  return at;
+}
+
+/* Adds the spans of axis d of a message and of those after it; axis `fast` is the last. A span is
+   what lies together in the file: so many elements of a run of that axis. */
 REDIST_PRIV_COLD int redist_priv_add_spans(redist_priv_spans *list, const redist_priv_message *m,
                                            int d, int fast, const int64_t *at) {
   const redist_priv_runs *runs;
-  int64_t r;
-  int code = REDIST_OK;
+  int64_t r, i, next[2];
+  int side, code = REDIST_OK;
   d += d == fast;
   d = d >= m->ndim ? fast : d;
   for (runs = m->axis[d], r = 0; r < runs->runs && code == REDIST_OK; r++) {
     const redist_priv_run run = redist_priv_run_at(runs, r);
-    int64_t next[2];
-    int side;
-    for (side = 0; side < 2; side++) next[side] = at[side] + run.at[side] * m->stride[side][d];
-    code = redist_priv_add_level(list, m, d, fast, &run, REDIST_PRIV_LEVELS - 1, next);
+    const int together = run.stride[0][REDIST_PRIV_TO] * m->stride[REDIST_PRIV_TO][d] == 1;
+    const int64_t length = d == fast && together ? run.n[0] : 1,
+                  stride = run.stride[0][REDIST_PRIV_FROM] * m->stride[REDIST_PRIV_FROM][d];
+    for (i = 0; i < run.n[0] * run.n[1] * run.n[2] && code == REDIST_OK; i += length) {
+      for (side = 0; side < 2; side++)
+        next[side] = at[side] + redist_priv_position_in(&run, i, side) * m->stride[side][d];
+      code = d == fast ? redist_priv_add_span(list, next, length, length == 1 ? 1 : stride)
+                       : redist_priv_add_spans(list, m, d + 1, fast, next);
+    }
   }
   return code;
 }
@@ -8269,14 +8248,19 @@ REDIST_PRIV_COLD int redist_priv_add_place(redist_priv_spans *list, const redist
   return code;
 }
 
-/* Adds the spans of all places of a rank in replica 0. */
+/* Adds the spans of all places of a rank in replica 0. The file holds the view row by row: it is on
+   one process. */
 REDIST_PRIV_COLD int redist_priv_list_spans(redist_priv_spans *list, const redist_layout *layout,
                                             int rank) {
-  const redist_layout file = redist_priv_file_of(layout);
+  redist_axis whole[REDIST_MAX_DIMS];
   redist_priv_held_place held = redist_priv_before_first();
   redist_priv_directory directory;
-  redist_layout pair[2];
-  int code = redist_priv_open_pair(layout, &file, 0, pair);
+  redist_layout file, pair[2];
+  int d, code;
+  for (d = 0; d < redist_priv_axes(layout); d++)
+    whole[d] = redist_whole(redist_priv_length(layout, d));
+  file = redist_layout_nd(d, whole);
+  code = redist_priv_open_pair(layout, &file, 0, pair);
   if (code != REDIST_OK) return code;
   code = redist_priv_directory_open(&directory, &pair[1]);
   while (code == REDIST_OK && redist_priv_next_held(&pair[0], rank, &held) &&
@@ -8298,7 +8282,7 @@ REDIST_PRIV_COLD int redist_priv_join_spans(const redist_priv_spans *list, int s
   int k, code = typed == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   for (k = 0; k < n && code == REDIST_OK; k++) {
     REDIST_ASSERT(k == 0 || list->span[k - 1].at[1] < list->span[k].at[1]);
-    typed[k].type = list->type[2 * list->span[k].kind + side].type;
+    typed[k].type = list->kind[list->span[k].kind].typed[side].type;
     typed[k].at = (MPI_Aint)(list->span[k].at[side] * list->bytes);
   }
   code = redist_priv_compose(x, typed, n, code);
@@ -8311,14 +8295,17 @@ REDIST_PRIV_COLD int redist_priv_types_of_places(const redist_layout *layout, in
                                                  MPI_Datatype element, int64_t bytes,
                                                  redist_priv_typed *typed) {
   redist_priv_spans list;
+  int64_t k;
   int side, code;
   memset((void *)&list, 0, sizeof list);
+  list.element = element;
   list.bytes = bytes;
   code = redist_priv_list_spans(&list, layout, rank);
-  if (code == REDIST_OK) code = redist_priv_type_kinds(&list, element);
   for (side = 0; side < 2 && code == REDIST_OK; side++)
     code = redist_priv_join_spans(&list, side, &typed[side]);
-  redist_priv_typed_close(list.type, 2 * list.kinds);
+  for (k = 0; k < 2 * list.kinds; k++)
+    if (list.kind[k / 2].typed[k % 2].type != MPI_BYTE)
+      MPI_Type_free(&list.kind[k / 2].typed[k % 2].type);
   REDIST_FREE(list.kind);
   REDIST_FREE(list.span);
   return code;
