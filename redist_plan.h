@@ -8044,27 +8044,34 @@ REDIST_API int redist_arena_free(redist_arena **arena) {
 
    where one type is repeated for the whole periods, which are equal. */
 
+/* A run of n elements from position 0 on, in these strides. */
+REDIST_PRIV_COLD redist_priv_run redist_priv_run_of(int64_t n, int64_t from, int64_t to) {
+  redist_priv_run run;
+  memset(&run, 0, sizeof run);
+  run.n[0] = n;
+  run.n[1] = run.n[2] = 1;
+  run.stride[0][REDIST_PRIV_FROM] = from;
+  run.stride[0][REDIST_PRIV_TO] = to;
+  return run;
+}
+
 /* The runs of period k of a pattern, in ascending order: local positions are their source, view
    indices their destination. REDIST_ERR_MEMORY; free them, even on failure. */
 REDIST_PRIV_COLD int redist_priv_runs_of_period(const redist_priv_pattern *p, int64_t k,
                                                 redist_priv_runs *list) {
-  redist_priv_run run;
   int64_t t;
   int code = REDIST_OK;
   memset(list, 0, sizeof *list);
-  memset(&run, 0, sizeof run);
   for (t = 0; t < p->tracks && code == REDIST_OK; t++) {
-    const int64_t start = p->track[t].start + k * p->period, begin = redist_priv_max(start, 0);
-    run.n[0] = redist_priv_min(start + p->track[t].length, p->count) - begin;
-    run.n[1] = run.n[2] = 1;
-    run.at[REDIST_PRIV_FROM] =
-        p->track[t].local + k * p->advance + (begin - start) * p->track[t].step;
+    const redist_priv_track *track = &p->track[t];
+    const int64_t start = track->start + k * p->period, begin = redist_priv_max(start, 0),
+                  length = redist_priv_min(start + track->length, p->count) - begin;
+    redist_priv_run run = redist_priv_run_of(length, track->step, 1);
+    run.at[REDIST_PRIV_FROM] = track->local + k * p->advance + (begin - start) * track->step;
     run.at[REDIST_PRIV_TO] = begin;
-    run.stride[0][REDIST_PRIV_FROM] = p->track[t].step;
-    run.stride[0][REDIST_PRIV_TO] = 1;
-    if (run.n[0] <= 0) continue;
+    if (length <= 0) continue;
     code = REDIST_PRIV_SCATTERS && p->scattered
-               ? redist_priv_append_segment(list, run.at, run.n[0], run.stride[0])
+               ? redist_priv_append_segment(list, run.at, length, run.stride[0])
                : redist_priv_append_run(list, &run);
   }
   return code;
@@ -8075,13 +8082,8 @@ REDIST_PRIV_COLD int redist_priv_follow_periods(redist_priv_typed *x, const redi
                                                 int64_t k, int64_t periods, int side,
                                                 int64_t stride) {
   redist_priv_runs list;
-  redist_priv_run again;
+  const redist_priv_run again = redist_priv_run_of(periods, p->advance, p->period);
   int code = redist_priv_runs_of_period(p, k, &list);
-  memset(&again, 0, sizeof again);
-  again.n[0] = periods;
-  again.n[1] = again.n[2] = 1;
-  again.stride[0][REDIST_PRIV_FROM] = p->advance;
-  again.stride[0][REDIST_PRIV_TO] = p->period;
   if (code == REDIST_OK) code = redist_priv_follow_runs(x, &list, side, stride);
   if (code == REDIST_OK) code = redist_priv_follow_run(x, &again, side, stride);
   redist_priv_runs_free(&list);
@@ -8094,11 +8096,11 @@ REDIST_PRIV_COLD int redist_priv_follow_pattern(redist_priv_typed *x, const redi
   const redist_priv_track *head = &p->track[0], *last = &p->track[p->tracks - 1];
   const int64_t first = head->start < 0;
   const int64_t end = (p->count - last->start - last->length) / p->period + 1;
-  const int64_t begin[] = {0, first, end}, periods[] = {first, end - first, 1};
-  const int pieces = head->start + end * p->period < p->count ? 3 : 2;
-  redist_priv_typed *typed = redist_priv_typed_open(pieces);
+  const int64_t begin[] = {0, first, end},
+                periods[] = {first, end - first, head->start + end * p->period < p->count};
+  redist_priv_typed *typed = redist_priv_typed_open(3);
   int k, n = 0, code = REDIST_OK;
-  for (k = 0; typed != NULL && k < pieces && code == REDIST_OK; k++)
+  for (k = 0; typed != NULL && k < 3 && code == REDIST_OK; k++)
     if (periods[k] > 0) {
       code = redist_priv_retype(&typed[n], x->type, x->at);
       if (code == REDIST_OK)
@@ -8160,13 +8162,8 @@ REDIST_PRIV_COLD int redist_priv_compare_spans(const void *a, const void *b) {
 /* Adds a kind of spans. REDIST_ERR_MEMORY, _MPI. */
 REDIST_PRIV_COLD int redist_priv_add_kind(redist_priv_spans *list, int64_t length, int64_t stride) {
   const redist_priv_span_kind next = {length, stride, {{MPI_BYTE, 0}, {MPI_BYTE, 0}}};
-  redist_priv_run run;
+  const redist_priv_run run = redist_priv_run_of(length, stride, 1);
   int side, code = REDIST_PRIV_APPEND(list->kind, list->kinds, list->kind_room, next);
-  memset(&run, 0, sizeof run);
-  run.n[0] = length;
-  run.n[1] = run.n[2] = 1;
-  run.stride[0][REDIST_PRIV_FROM] = stride;
-  run.stride[0][REDIST_PRIV_TO] = 1;
   for (side = 0; side < 2 && code == REDIST_OK; side++) {
     redist_priv_typed *x = &list->kind[list->kinds - 1].typed[side];
     code = redist_priv_retype(x, list->element, 0);
@@ -8274,64 +8271,53 @@ REDIST_PRIV_COLD int redist_priv_list_spans(redist_priv_spans *list, const redis
   return code;
 }
 
-/* *x: all spans, in their order in the file. */
-REDIST_PRIV_COLD int redist_priv_join_spans(const redist_priv_spans *list, int side,
-                                            redist_priv_typed *x) {
-  const int n = (int)list->spans;
-  redist_priv_typed *typed = REDIST_PRIV_ALLOC(redist_priv_typed, n);
-  int k, code = typed == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
-  for (k = 0; k < n && code == REDIST_OK; k++) {
-    REDIST_ASSERT(k == 0 || list->span[k - 1].at[1] < list->span[k].at[1]);
-    typed[k].type = list->kind[list->span[k].kind].typed[side].type;
-    typed[k].at = (MPI_Aint)(list->span[k].at[side] * list->bytes);
-  }
-  code = redist_priv_compose(x, typed, n, code);
-  REDIST_FREE(typed);
-  return code;
-}
-
-/* The types of a rank with several places, or with a reshaped view. layout: the caller's. */
+/* The types of a rank with several places, or with a reshaped view: all spans, in their order in the
+   file. layout: the caller's. */
 REDIST_PRIV_COLD int redist_priv_types_of_places(const redist_layout *layout, int rank,
                                                  MPI_Datatype element, int64_t bytes,
                                                  redist_priv_typed *typed) {
   redist_priv_spans list;
+  redist_priv_typed *part;
   int64_t k;
   int side, code;
   memset((void *)&list, 0, sizeof list);
   list.element = element;
   list.bytes = bytes;
   code = redist_priv_list_spans(&list, layout, rank);
-  for (side = 0; side < 2 && code == REDIST_OK; side++)
-    code = redist_priv_join_spans(&list, side, &typed[side]);
+  part = REDIST_PRIV_ALLOC(redist_priv_typed, list.spans);
+  if (code == REDIST_OK && part == NULL) code = REDIST_ERR_MEMORY;
+  for (side = 0; side < 2 && code == REDIST_OK; side++) {
+    for (k = 0; k < list.spans; k++) {
+      REDIST_ASSERT(k == 0 || list.span[k - 1].at[1] < list.span[k].at[1]);
+      part[k].type = list.kind[list.span[k].kind].typed[side].type;
+      part[k].at = (MPI_Aint)(list.span[k].at[side] * bytes);
+    }
+    code = redist_priv_compose(&typed[side], part, (int)list.spans, REDIST_OK);
+  }
   for (k = 0; k < 2 * list.kinds; k++)
     if (list.kind[k / 2].typed[k % 2].type != MPI_BYTE)
       MPI_Type_free(&list.kind[k / 2].typed[k % 2].type);
+  REDIST_FREE(part);
   REDIST_FREE(list.kind);
   REDIST_FREE(list.span);
   return code;
 }
 
-/* The number of a rank's places in replica 0 that own elements; *place: the last of them. */
-REDIST_PRIV_COLD int redist_priv_writers_on(const redist_layout *layout, int rank, int *place) {
-  int coords[REDIST_MAX_DIMS], k = -1, n = 0;
-  while ((k = redist_priv_next_place(layout, NULL, rank, k)) >= 0) {
-    redist_priv_coords_of_place(layout, k, coords);
-    if (k >= redist_priv_grid_places(layout) || redist_priv_held_at(layout, coords) == 0) continue;
-    *place = k;
-    n++;
-  }
-  return n;
-}
-
 /* typed[2]: what a rank owns in its array and in the file. given: the caller's layout; layout: its
-   copy. */
+   copy. n: the rank's places in replica 0 that own elements; the last is `place`. */
 REDIST_PRIV_COLD int redist_priv_types_of_rank(const redist_layout *given,
                                                const redist_layout *layout, int rank,
                                                MPI_Datatype element, int64_t bytes,
                                                redist_priv_typed *typed) {
-  int place = -1, side, code = REDIST_OK;
-  if (redist_priv_is_reshaped(given) || redist_priv_writers_on(layout, rank, &place) != 1)
-    return redist_priv_types_of_places(given, rank, element, bytes, typed);
+  int coords[REDIST_MAX_DIMS], place = -1, k = -1, n = 0, side, code = REDIST_OK;
+  while (!redist_priv_is_reshaped(given) &&
+         (k = redist_priv_next_place(layout, NULL, rank, k)) >= 0) {
+    redist_priv_coords_of_place(layout, k, coords);
+    if (k >= redist_priv_grid_places(layout) || redist_priv_held_at(layout, coords) == 0) continue;
+    place = k;
+    n++;
+  }
+  if (n != 1) return redist_priv_types_of_places(given, rank, element, bytes, typed);
   for (side = 0; side < 2 && code == REDIST_OK; side++) {
     code = redist_priv_retype(&typed[side], element, 0);
     if (code == REDIST_OK)
