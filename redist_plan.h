@@ -6587,23 +6587,23 @@ REDIST_PRIV_COLD int redist_priv_settle(redist_plan *p, MPI_Comm comm, redist_pr
 
 #ifdef REDIST_PRIV_CHOOSES
 
-/* Counts what this rank exchanges inside its node and with others. */
+/* Counts what this rank exchanges inside its node and with others, on the side with more. */
 REDIST_PRIV_COLD void redist_priv_measure_spread(redist_plan *p) {
   const int *node = p->nodes->node;
-  redist_priv_outcome one, *own = &p->outcome;
+  redist_priv_outcome *own = &p->outcome;
   const redist_priv_peer *peer;
-  int side, far;
-  for (side = 0; side < 2; side++) {
-    memset(&one, 0, sizeof one);
-    for (peer = p->side[side].peer; peer < p->side[side].peer + p->side[side].peers; peer++) {
-      far = node[peer->rank] != node[p->rank];
-      one.peers[far]++;
-      one.bytes[far] += peer->bytes;
+  int k;
+  for (k = 0; k < 4; k++) {
+    const redist_priv_side *s = &p->side[k / 2];
+    const int far = k % 2;
+    int64_t peers = 0, bytes = 0;
+    for (peer = s->peer; peer < s->peer + s->peers; peer++) {
+      if ((node[peer->rank] != node[p->rank]) != far) continue;
+      peers++;
+      bytes += peer->bytes;
     }
-    for (far = 0; far < 2; far++) {
-      own->peers[far] = redist_priv_max(own->peers[far], one.peers[far]);
-      own->bytes[far] = redist_priv_max(own->bytes[far], one.bytes[far]);
-    }
+    own->peers[far] = redist_priv_max(own->peers[far], peers);
+    own->bytes[far] = redist_priv_max(own->bytes[far], bytes);
   }
 }
 
@@ -6631,29 +6631,14 @@ REDIST_PRIV_COLD int redist_priv_find_nodes(redist_plan *p, MPI_Comm comm, redis
   return redist_priv_opens_first(p) ? (int)REDIST_OK : redist_priv_settle(p, comm, v);
 }
 
-/* The seconds in which a rank sends messages whole: they crowd the network unless they are short in
-   all. Links idle while some are prepared. */
-REDIST_PRIV_COLD double redist_priv_send_whole(const redist_priv_network *n, double messages,
-                                               double bytes) {
-  const double crowding = bytes > REDIST_EAGER_BYTES ? n->crowding : 1;
-  return redist_priv_transfer(n, messages, bytes * crowding) +
+/* The seconds in which a rank sends messages whole, or in a schedule's pieces. Whole ones crowd the
+   network unless they are short in all. Links idle while some are prepared. */
+REDIST_PRIV_COLD double redist_priv_sending(const redist_priv_network *n, double messages,
+                                            double bytes, int in_pieces) {
+  const double crowding = !in_pieces && bytes > REDIST_EAGER_BYTES ? n->crowding : 1,
+               more = in_pieces ? bytes / REDIST_EAGER_BYTES : 0;
+  return redist_priv_transfer(n, messages + more, bytes * crowding) +
          REDIST_PRIV_IDLE * messages * n->cost.per_message;
-}
-
-/* The same in a schedule's pieces. */
-REDIST_PRIV_COLD double redist_priv_send_pieces(const redist_priv_network *n, double messages,
-                                                double bytes) {
-  return redist_priv_transfer(n, messages + bytes / REDIST_EAGER_BYTES, bytes) +
-         REDIST_PRIV_IDLE * messages * n->cost.per_message;
-}
-
-/* The seconds of messages between nodes, whole or in pieces, whichever is faster. */
-REDIST_PRIV_COLD double redist_priv_messages_between(const redist_priv_network *n, double messages,
-                                                     double bytes) {
-  const double whole = redist_priv_send_whole(n, messages, bytes),
-               pieces = redist_priv_send_pieces(n, messages, bytes);
-  if (messages <= 0) return 0;
-  return redist_priv_transport_of(REDIST_SCHEDULED) != NULL && pieces < whole ? pieces : whole;
 }
 
 #ifndef REDIST_NO_NODES
@@ -6668,7 +6653,7 @@ REDIST_PRIV_COLD double redist_priv_predict_nodes(const redist_plan *p,
                 messages = redist_priv_min(others, s->peers[1] * least) * redist_priv_per_pair(p);
   const double bytes = (double)s->bytes[1], near_bytes = (double)s->bytes[0],
                between =
-                   redist_priv_send_whole(n, (double)redist_priv_ceil_div(messages, least), bytes);
+                   redist_priv_sending(n, (double)redist_priv_ceil_div(messages, least), bytes, 0);
   redist_priv_network inside = *n;
   if (redist_priv_transport_of(REDIST_SHARED) != NULL)
     return between + redist_priv_transfer(rings, (double)s->peers[0], near_bytes) +
@@ -6689,23 +6674,25 @@ REDIST_PRIV_COLD void redist_priv_predict(redist_plan *p, double creation) {
   const redist_priv_facts *facts = &p->agreed;
   const redist_priv_outcome *spread = &p->outcome;
   const int64_t peers = facts->peers, most = (int64_t)p->options.max_buffer;
-  const double messages = (double)peers,
-               bytes = (double)(spread->bytes[1] > 0 ? spread->bytes[1] : facts->bytes);
+  const double messages = (double)peers, far_bytes = (double)spread->bytes[1],
+               bytes = far_bytes > 0 ? far_bytes : (double)facts->bytes,
+               far = (double)spread->peers[1], pieces = redist_priv_sending(n, far, far_bytes, 1);
+  double between = far > 0 ? redist_priv_sending(n, far, far_bytes, 0) : 0;
   double *s = p->predicted;
   int k;
-  s[REDIST_POINT_TO_POINT] = redist_priv_send_whole(n, messages, bytes);
+  s[REDIST_POINT_TO_POINT] = redist_priv_sending(n, messages, bytes, 0);
   if (p->node > 0) {
     s[REDIST_ALLTOALLV] = s[REDIST_POINT_TO_POINT] + n->cost.per_message * (p->size - messages);
     s[REDIST_ALLTOALLW] = s[REDIST_ALLTOALLV];
-    s[REDIST_SCHEDULED] = redist_priv_send_pieces(n, messages, bytes);
+    s[REDIST_SCHEDULED] = redist_priv_sending(n, messages, bytes, 1);
   }
   for (k = 0; k < REDIST_PRIV_METHODS; k++)
     if (redist_priv_transport_of(k) == NULL) s[k] = 0; /* left out */
+  if (s[REDIST_SCHEDULED] > 0 && pieces < between) between = pieces;
   if (redist_priv_transport_of(REDIST_SHARED) != NULL && peers > 0 &&
       (most == 0 || 2 * peers * REDIST_PRIV_SLOTS * REDIST_PRIV_LEAST_PIECE <= most))
     s[REDIST_SHARED] =
-        redist_priv_transfer(&rings, (double)spread->peers[0], (double)spread->bytes[0]) +
-        redist_priv_messages_between(n, (double)spread->peers[1], (double)spread->bytes[1]) +
+        redist_priv_transfer(&rings, (double)spread->peers[0], (double)spread->bytes[0]) + between +
         REDIST_PRIV_SETUP * creation;
 #ifndef REDIST_NO_NODES
   if (p->nodes != NULL && spread->peers[1] > 0 && (most == 0 || s[REDIST_SHARED] > 0))
