@@ -6526,29 +6526,22 @@ REDIST_PRIV_COLD redist_method redist_priv_by_messages(const redist_plan *p) {
              : REDIST_POINT_TO_POINT;
 }
 
-/* Whether an arena has a communicator of these ranks, and a tag, for one more plan. Local: if MPI
-   fails on a rank, the answer is no for all. */
-REDIST_PRIV_COLD int redist_priv_lends_comm(const redist_arena *arena, MPI_Comm comm) {
-  int same = MPI_UNEQUAL;
-  return arena != NULL && arena->tags < arena->most_tags &&
-         MPI_Comm_compare(comm, arena->comm, &same) == MPI_SUCCESS &&
-         (same == MPI_IDENT || same == MPI_CONGRUENT);
-}
-
 REDIST_PRIV_COLD void redist_priv_gather_facts(const redist_plan *p, MPI_Comm comm,
                                                redist_priv_facts *own) {
-  const redist_options *o = &p->options;
+  const redist_arena *arena = p->options.arena;
   redist_priv_words words = {0, 0, 0, 0, NULL, 0, NULL};
   int64_t k;
-  int side;
+  int side, same = MPI_UNEQUAL;
   redist_priv_list_plan(&words, p);
   own->words = words.n;
   own->hash = (int64_t)(words.hash >> 2);
   own->not_hash = -own->hash;
   own->node = redist_priv_node_number(p, p->rank);
   own->not_node = -own->node;
-  own->tag = o->arena != NULL ? o->arena->tags : 0;
-  own->own_comm = !redist_priv_lends_comm(o->arena, comm);
+  own->tag = arena != NULL ? arena->tags : 0;
+  own->own_comm = arena == NULL || arena->tags >= arena->most_tags ||
+                  MPI_Comm_compare(comm, arena->comm, &same) != MPI_SUCCESS ||
+                  (same != MPI_IDENT && same != MPI_CONGRUENT);
   own->overwrites = p->overwritten;
   for (k = 0; REDIST_PRIV_SCATTERS && k < 2 * p->parts; k++) {
     const redist_priv_part *part = &p->part[k / 2];
@@ -6871,20 +6864,12 @@ REDIST_PRIV_COLD const redist_priv_transport *redist_priv_fallback(const redist_
   return (p->tried >> next->method & 1) || !redist_priv_is_sound(p, next->method) ? NULL : next;
 }
 
-/* Compiles the copies of messages that are packed whole. */
-REDIST_PRIV_COLD int redist_priv_compile_copies(redist_plan *p) {
-  const redist_priv_cutting uncut = {INT64_MAX, 0};
-  redist_priv_peer *peer;
-  int code = REDIST_OK;
-  for (peer = p->peer; peer < p->peer + p->peers && code == REDIST_OK; peer++)
-    if (!peer->near && peer->staged >= 0)
-      code = redist_priv_list_pieces(p, peer, uncut, 1, &peer->whole);
-  return code;
-}
-
-/* Decides what is staged, and allocates it. Local. */
+/* Decides what is staged, allocates it, and compiles the copies of messages that are packed whole.
+   Local. */
 REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_error *v) {
+  const redist_priv_cutting uncut = {INT64_MAX, 0};
   redist_priv_staging *s = p->staging;
+  redist_priv_peer *peer;
   int side, code = REDIST_OK;
   for (side = 0; side < 2 && p->transport->plan_staging != NULL && code == REDIST_OK; side++)
     code = p->transport->plan_staging(p, side);
@@ -6903,8 +6888,11 @@ REDIST_PRIV_COLD void redist_priv_stage(redist_plan *p, redist_priv_error *v) {
       redist_priv_fail(v, REDIST_ERR_MEMORY, "no memory for %" PRId64 " bytes of staging",
                        s[side].bytes);
   }
-  if (p->transport->method != REDIST_MULTIPHASE && v->code == REDIST_OK)
-    redist_priv_fail(v, redist_priv_compile_copies(p), "no memory for the plan's copies");
+  if (p->transport->method == REDIST_MULTIPHASE || v->code != REDIST_OK) return;
+  for (peer = p->peer; peer < p->peer + p->peers && code == REDIST_OK; peer++)
+    if (!peer->near && peer->staged >= 0)
+      code = redist_priv_list_pieces(p, peer, uncut, 1, &peer->whole);
+  redist_priv_fail(v, code, "no memory for the plan's copies");
 }
 
 /* Closes all links, and forgets all copies but those of what is local. */
@@ -7178,19 +7166,29 @@ REDIST_PRIV_COLD void redist_priv_prepare(redist_plan *p, MPI_Comm comm, const r
   redist_priv_gather_facts(p, comm, own);
 }
 
-/* Chooses the method and opens it. Collective over comm, the caller's. */
+/* Chooses the method and opens it; then clears what is valid during creation only. Collective over
+   comm, the caller's. */
 REDIST_PRIV_COLD void redist_priv_plan_make(redist_plan *p, MPI_Comm comm,
                                             const redist_priv_facts *agreed, redist_priv_error *v) {
+  int k;
   p->agreed = *agreed;
   if (p->agreed.hash != -p->agreed.not_hash) redist_priv_explain_mismatch(p, comm, v);
   if (v->code != REDIST_OK) return;
   redist_priv_take_comm(p, comm, v);
   redist_priv_choose_transport(p, comm, v);
   redist_priv_open_transport(p, comm, v);
+  if (v->code != REDIST_OK) return;
 #ifdef REDIST_PRIV_CHOOSES
-  if (v->code == REDIST_OK && redist_priv_opens_first(p)) (void)redist_priv_estimate(p);
+  if (redist_priv_opens_first(p)) (void)redist_priv_estimate(p);
 #endif
   if (p->rings == NULL) redist_priv_forget_members(&p->home);
+  p->given = NULL;
+  REDIST_FREE(p->nodes);
+  p->nodes = NULL;
+  for (k = 0; k < p->parts; k++) redist_priv_forget_part(&p->part[k]);
+  p->clock = p->options.timed ? &p->times : NULL;
+  for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < p->state.chain.phases; k++)
+    p->state.chain.phase[k]->clock = p->clock;
 }
 
 /* An empty plan, for this rank of so many; NULL when memory is exhausted. */
@@ -7207,18 +7205,6 @@ REDIST_PRIV_COLD redist_plan *redist_priv_plan_new(int rank, int size, int parts
   if (options != NULL) p->options = *options;
   if (p->options.arena != NULL) p->options.arena->plans++;
   return p;
-}
-
-/* Starts the counters of a new plan, and clears what was valid during creation only. */
-REDIST_PRIV_COLD void redist_priv_created(redist_plan *p) {
-  int k;
-  p->given = NULL;
-  REDIST_FREE(p->nodes);
-  p->nodes = NULL;
-  for (k = 0; k < p->parts; k++) redist_priv_forget_part(&p->part[k]);
-  p->clock = p->options.timed ? &p->times : NULL;
-  for (k = 0; p->transport->method == REDIST_MULTIPHASE && k < p->state.chain.phases; k++)
-    p->state.chain.phase[k]->clock = p->clock;
 }
 
 /* A rank without memory for a plan takes part in the agreement without one. */
@@ -7253,10 +7239,7 @@ REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, const redist_plan *chain,
     if (redist_priv_agree(comm, &v, &facts.words, sizeof facts / sizeof facts.words) == REDIST_OK)
       redist_priv_plan_make(p, comm, &facts, &v);
   }
-  if (v.code != REDIST_OK && p != NULL)
-    redist_priv_plan_destroy(p);
-  else if (p != NULL)
-    redist_priv_created(p);
+  if (v.code != REDIST_OK && p != NULL) redist_priv_plan_destroy(p);
   if (plan != NULL) *plan = v.code == REDIST_OK ? p : NULL;
   if (options != NULL) redist_priv_tell(&v, options->message, options->message_size);
   return v.code;
@@ -7355,24 +7338,19 @@ REDIST_API int redist_wait_all(int plans, redist_plan *const *plan) {
   return code;
 }
 
-/* Whether a layout's cells may interleave with another's: then ranges of memory say nothing. */
-REDIST_PRIV_COLD int redist_priv_is_padded(const redist_layout *layout) {
-  int d, padded = layout->offsets != NULL;
-  layout = redist_priv_unjoined(layout, NULL, NULL);
-  for (d = 0; d < layout->ndim; d++) padded |= layout->dim[d].allocated > 0;
-  return padded;
-}
-
-/* The memory of array i of an execution, the sources first; end = at: it may interleave. */
+/* The memory of array i of an execution, the sources first; end = at where its cells may interleave
+   with another's: then ranges of memory say nothing. */
 REDIST_PRIV_COLD redist_priv_extent redist_priv_extent_of(const redist_plan *p, int i) {
   const redist_priv_part *part = redist_priv_part_of(p, i % p->arrays);
   const int own = i >= p->arrays;
+  const redist_layout *layout = own ? part->to : part->from;
+  int d, padded = layout->offsets != NULL;
   redist_priv_extent extent;
+  layout = redist_priv_unjoined(layout, NULL, NULL);
+  for (d = 0; d < layout->ndim; d++) padded |= layout->dim[d].allocated > 0;
   extent.at = (uintptr_t)p->pointers[i];
-  extent.end = extent.at;
+  extent.end = extent.at + (padded ? 0 : (uintptr_t)part->half[own].array_bytes);
   extent.array = i;
-  if (!redist_priv_is_padded(own ? part->to : part->from))
-    extent.end += (uintptr_t)part->half[own].array_bytes;
   return extent;
 }
 
@@ -7444,18 +7422,17 @@ REDIST_PRIV_COLD int redist_priv_check_given(redist_plan *p) {
   return REDIST_OK;
 }
 
-/* The bytes to which C aligns elements of a type; 1 where they are not C's floats or integers. */
-REDIST_PRIV_COLD int redist_priv_alignment_of(MPI_Datatype element) {
-  if (element == MPI_FLOAT || element == MPI_INT) return (int)sizeof(int);
-  return element == MPI_DOUBLE || element == MPI_INT64_T ? REDIST_PRIV_ALIGNED : 1;
-}
-
-/* Refuses an array that is not aligned as its elements are. */
+/* Refuses an array that is not aligned as C aligns its elements, if they are C's floats or
+   integers. */
 REDIST_PRIV_COLD int redist_priv_check_alignment(redist_plan *p) {
   int i;
   for (i = 0; i < 2 * p->arrays; i++) {
     const redist_priv_part *part = redist_priv_part_of(p, i % p->arrays);
-    const int bytes = redist_priv_alignment_of(part->element), own = i >= p->arrays;
+    const MPI_Datatype x = part->element;
+    const int bytes = x == MPI_FLOAT || x == MPI_INT        ? (int)sizeof(int)
+                      : x == MPI_DOUBLE || x == MPI_INT64_T ? (int)REDIST_PRIV_ALIGNED
+                                                            : 1;
+    const int own = i >= p->arrays;
     if (part->half[own].owned > 0 && (uintptr_t)p->pointers[i] % (uintptr_t)bytes != 0)
       return redist_priv_refuse(p, REDIST_ERR_ARGUMENT,
                                 "%s %d is not aligned to %d bytes, as its elements must be",
@@ -7897,16 +7874,6 @@ REDIST_API int redist_calibrate(MPI_Comm comm, redist_cost *cost) {
 
 /* ------------------------------------------------------------------------------ arenas (bodies) */
 
-/* Allocates an arena: shared memory for plans and arrays, or, if that fails, ordinary memory for
-   arrays. Collective; the same answer on all ranks. */
-REDIST_PRIV_COLD int redist_priv_arena_open(redist_arena *a) {
-  const int code = redist_priv_share_arena(a);
-  if (code != REDIST_OK || a->memory != NULL) return code;
-  a->ordinary = REDIST_MALLOC(a->bytes + REDIST_PRIV_LINE);
-  a->memory = (char *)a->ordinary + -(uintptr_t)a->ordinary % REDIST_PRIV_LINE;
-  return redist_priv_worst(a->comm, a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
-}
-
 /* Frees an arena in which no plan lives. */
 REDIST_PRIV_COLD void redist_priv_arena_destroy(redist_arena **arena) {
   redist_arena *a = *arena;
@@ -7938,7 +7905,12 @@ REDIST_API int redist_arena_create(MPI_Comm comm, size_t bytes, redist_arena **a
   a->name = most[1];
   a->comm = MPI_COMM_NULL;
   if (code == REDIST_OK) code = redist_priv_worst(comm, redist_priv_duplicate(comm, &a->comm));
-  if (code == REDIST_OK) code = redist_priv_arena_open(a);
+  if (code == REDIST_OK) code = redist_priv_share_arena(a);
+  if (code == REDIST_OK && a->memory == NULL) {
+    a->ordinary = REDIST_MALLOC(bytes + REDIST_PRIV_LINE);
+    a->memory = (char *)a->ordinary + -(uintptr_t)a->ordinary % REDIST_PRIV_LINE;
+    code = redist_priv_worst(a->comm, a->ordinary == NULL ? REDIST_ERR_MEMORY : REDIST_OK);
+  }
   if (code != REDIST_OK)
     redist_priv_arena_destroy(arena);
   else
