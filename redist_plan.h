@@ -7248,11 +7248,7 @@ REDIST_PRIV_COLD int redist_priv_create(MPI_Comm comm, const redist_plan *chain,
 REDIST_API int redist_plan_create(MPI_Comm comm, const redist_layout *from, const redist_layout *to,
                                   MPI_Datatype element, const redist_options *options,
                                   redist_plan **plan) {
-  redist_part part;
-  memset((void *)&part, 0, sizeof part);
-  part.from = from;
-  part.to = to;
-  part.element = element;
+  const redist_part part = {from, to, element, NULL, NULL};
   return redist_priv_create(comm, NULL, 1, &part, options, plan);
 }
 
@@ -7708,17 +7704,17 @@ typedef struct {
 REDIST_PRIV_COLD int redist_priv_collect_report(redist_plan *p, const redist_stats *stats,
                                                 redist_priv_report *sum, redist_priv_report *most) {
   enum { N = sizeof *sum / sizeof(int64_t) };
+  const redist_priv_report own = {stats->sends,
+                                  stats->receives,
+                                  stats->bytes_sent,
+                                  stats->bytes_local,
+                                  redist_priv_copied_in_place(p),
+                                  stats->buffer_bytes,
+                                  (int64_t)(p->fastest * 1e9),
+                                  (int64_t)(stats->copying * 1e9),
+                                  (int64_t)(stats->waiting * 1e9)};
   int code;
-  sum->sends = stats->sends;
-  sum->receives = stats->receives;
-  sum->sent = stats->bytes_sent;
-  sum->local = stats->bytes_local;
-  sum->copied = redist_priv_copied_in_place(p);
-  sum->buffer = stats->buffer_bytes;
-  sum->fastest = (int64_t)(p->fastest * 1e9);
-  sum->copying = (int64_t)(stats->copying * 1e9);
-  sum->waiting = (int64_t)(stats->waiting * 1e9);
-  *most = *sum;
+  *sum = *most = own;
   code = redist_priv_reduce(p->comm, &sum->sends, N, MPI_SUM);
   return code == REDIST_OK ? redist_priv_reduce(p->comm, &most->sends, N, MPI_MAX) : code;
 }
