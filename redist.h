@@ -8179,23 +8179,21 @@ REDIST_PRIV_COLD int redist_priv_is_in_order(const redist_layout *layout) {
 #ifdef REDIST_NO_LISTS
   return layout == NULL;
 #else
-  const redist_priv_view *a = &layout->view, *b;
+  const redist_priv_view a = redist_priv_view_of(layout);
+  redist_priv_view b;
   redist_layout other = *layout;
   int64_t length[REDIST_MAX_DIMS];
   int v, k, same;
-  for (v = 0; v < a->axes; v++) length[v] = a->axis[v].count;
+  for (v = 0; v < a.axes; v++) length[v] = a.axis[v].count;
   other.view.axes = 0;
-  other = redist_priv_reshaped(other, a->axes, length);
-  b = &other.view;
-  same = other.error.code == REDIST_OK && a->axes == b->axes;
-  for (v = 0; same && v < a->axes; v++) {
-    same = a->axis[v].digits == b->axis[v].digits && !redist_priv_is_section(a, v);
-    for (k = 0; same && k < a->axis[v].digits; k++) {
-      const redist_priv_digit *x = &a->digit[a->axis[v].first + k],
-                              *y = &b->digit[b->axis[v].first + k];
-      same = x->dim == y->dim && x->count == y->count && x->step == y->step;
-    }
-  }
+  other = redist_priv_reshaped(other, a.axes, length);
+  b = redist_priv_view_of(&other);
+  same = other.error.code == REDIST_OK;
+  for (v = 0; v < a.axes; v++)
+    same &= a.axis[v].digits == b.axis[v].digits && !redist_priv_is_section(&a, v);
+  for (k = 0; k < 2 * REDIST_MAX_DIMS; k++)
+    same &= a.digit[k].dim == b.digit[k].dim && a.digit[k].count == b.digit[k].count &&
+            a.digit[k].step == b.digit[k].step;
   return same;
 #endif
 }
@@ -8453,24 +8451,19 @@ REDIST_PRIV_COLD const void *redist_priv_parse_list(redist_priv_reader *r, const
   return r->used <= r->room ? r->storage + begin : NULL;
 }
 
-REDIST_PRIV_COLD void redist_priv_parse_cuts(redist_priv_reader *r, redist_axis *x) {
-  redist_priv_parse_expect(r, "(", "'(' and the cuts");
-  x->kind = REDIST_PRIV_LISTED;
-  x->begin = (const int64_t *)redist_priv_parse_list(r, "a cut", sizeof *x->begin);
-  x->procs = (int)(r->listed - 1);
-  r->last_cut = r->last;
-  if (r->listed < 2) redist_priv_parse_expect(r, ",", "',' and a second cut");
-  redist_priv_parse_expect(r, ")", "')' or ',' and a cut");
-}
-
-REDIST_PRIV_COLD void redist_priv_parse_owners(redist_priv_reader *r, redist_axis *x) {
-  redist_priv_parse_expect(r, "(", "'(' and the owners");
-  x->kind = REDIST_PRIV_OWNERS;
+/* Reads the cuts, or the owners, of an axis. */
+REDIST_PRIV_COLD void redist_priv_parse_listed(redist_priv_reader *r, redist_axis *x, int owners) {
+  redist_priv_parse_expect(r, "(", owners ? "'(' and the owners" : "'(' and the cuts");
+  x->kind = owners ? REDIST_PRIV_OWNERS : REDIST_PRIV_LISTED;
   r->listed = 0;
-  if (*redist_priv_parse_next(r) != ')')
+  if (!owners)
+    x->begin = (const int64_t *)redist_priv_parse_list(r, "a cut", sizeof *x->begin);
+  else if (*redist_priv_parse_next(r) != ')')
     x->owner = (const int *)redist_priv_parse_list(r, "an owner", sizeof *x->owner);
-  redist_priv_parse_expect(r, ")", "')' or ',' and an owner");
-  r->last_cut = r->listed;
+  x->procs = (int)(r->listed - 1); /* of cuts */
+  r->last_cut = owners ? r->listed : r->last;
+  if (!owners && r->listed < 2) redist_priv_parse_expect(r, ",", "',' and a second cut");
+  redist_priv_parse_expect(r, ")", owners ? "')' or ',' and an owner" : "')' or ',' and a cut");
 }
 
 /* Reads the kind of an axis. Returns whether it is `block`, whose size follows from the extent. */
@@ -8479,13 +8472,13 @@ REDIST_PRIV_COLD int redist_priv_parse_kind(redist_priv_reader *r, redist_axis *
   r->box_axes += box;
   if (box || (!even && redist_priv_parse_accept(r, "*"))) return 1;
   if (!even && redist_priv_parse_accept(r, "cuts")) {
-    redist_priv_parse_cuts(r, x);
+    redist_priv_parse_listed(r, x, 0);
     return 0;
   }
   if (!even && redist_priv_parse_accept(r, "balanced")) {
     x->kind = REDIST_PRIV_BALANCED;
   } else if (!even && REDIST_PRIV_SCATTERS && redist_priv_parse_accept(r, "owners")) {
-    redist_priv_parse_owners(r, x);
+    redist_priv_parse_listed(r, x, 1);
   } else if (!even) {
     redist_priv_parse_expect(r, "cyclic",
                              "one of '*', 'block', 'cyclic', 'balanced', 'cuts', 'owners', 'box'");
