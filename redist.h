@@ -1160,6 +1160,13 @@ REDIST_PRIV_APART int redist_priv_grow(void *array, int64_t *room, size_t bytes)
   ((used) < (room) || redist_priv_grow(&(array), &(room), sizeof *(array)) == REDIST_OK \
        ? ((array)[(used)++] = (item), (int)REDIST_OK)                                   \
        : (int)REDIST_ERR_MEMORY)
+
+/* Comparator for structs that begin with two int64_t: by the first, then by the second. */
+REDIST_PRIV_COLD int redist_priv_compare_numbers(const void *a, const void *b) {
+  const int64_t *x = (const int64_t *)a, *y = (const int64_t *)b;
+  const int k = x[0] == y[0];
+  return (x[k] > y[k]) - (x[k] < y[k]);
+}
 #endif
 
 /* ------------------------------------------------------------------------------ errors (bodies) */

@@ -1288,10 +1288,9 @@ typedef struct {
   int64_t array_bytes; /* of an intermediate array */
 } redist_priv_chain;
 
-/* The memory of an array, from its first byte to behind its last. */
+/* The memory of an array, from its first byte to behind its last. Sort keys: at, array. */
 typedef struct {
-  uintptr_t at, end;
-  int array;
+  int64_t at, array, end;
 } redist_priv_extent;
 
 /* With options.timed, the seconds that a plan has spent in copies, and in all its calls, which may
@@ -1859,16 +1858,10 @@ REDIST_PRIV_COLD redist_layout *redist_priv_keep_layout(const redist_layout *lay
 /* The cells of a place that hold elements, in its rank's array: first + i * stride[axis] + j *
    stride[axis + 1] + ..., 0 <= i < count[axis], ..., from slow to fast. */
 typedef struct {
-  int64_t first;
-  int place, axis, ndim;
+  int64_t first, place;
+  int axis, ndim;
   int64_t count[REDIST_MAX_DIMS], stride[REDIST_MAX_DIMS];
 } redist_priv_cells;
-
-REDIST_PRIV_COLD int redist_priv_compare_cells(const void *a, const void *b) {
-  const int64_t x = ((const redist_priv_cells *)a)->first,
-                y = ((const redist_priv_cells *)b)->first;
-  return (x > y) - (x < y);
-}
 
 /* only: the axis whose ghost cells hold elements; -1: those of all axes do. Returns how many cells
    there are. */
@@ -1951,15 +1944,15 @@ REDIST_PRIV_COLD void redist_priv_check_apart(const redist_layout *layout, int s
   while (cells != NULL && redist_priv_next_held(layout, rank, &held))
     for (d = 0; d < each; d++)
       n += redist_priv_cells_of(layout, &held, faces ? d : -1, &cells[n]) > 0;
-  if (n > 0) qsort(cells, (size_t)n, sizeof *cells, redist_priv_compare_cells);
+  if (n > 0) qsort(cells, (size_t)n, sizeof *cells, redist_priv_compare_numbers);
   for (a = 0; a < n; a++)
     for (b = a + 1; b < n && v->code == REDIST_OK &&
                     cells[b].first <= cells[a].first + redist_priv_cells_span(&cells[a]);
          b++)
       if (cells[a].place != cells[b].place && redist_priv_cells_meet(&cells[a], &cells[b]))
         redist_priv_fail(v, REDIST_ERR_LAYOUT,
-                         "%s: places %d and %d overlap in the array, at offsets %" PRId64
-                         " and %" PRId64,
+                         "%s: places %" PRId64 " and %" PRId64
+                         " overlap in the array, at offsets %" PRId64 " and %" PRId64,
                          redist_priv_side_name(side), cells[a].place, cells[b].place,
                          layout->offsets[cells[a].place], layout->offsets[cells[b].place]);
   REDIST_FREE(cells);
@@ -4995,13 +4988,6 @@ REDIST_PRIV_COLD void redist_priv_release(redist_priv_home *h, int64_t k) { (voi
 
 #ifdef REDIST_PRIV_CHOOSES
 
-REDIST_PRIV_COLD int redist_priv_compare_nodes(const void *a, const void *b) {
-  const redist_priv_on_node *x = (const redist_priv_on_node *)a,
-                            *y = (const redist_priv_on_node *)b;
-  return x->node != y->node ? (x->node > y->node) - (x->node < y->node)
-                            : (x->rank > y->rank) - (x->rank < y->rank);
-}
-
 /* Tables for so many ranks, not filled; NULL when memory is exhausted. */
 REDIST_PRIV_COLD redist_priv_nodes *redist_priv_nodes_new(int size) {
   const size_t ints = 4 * (size_t)size + 1;
@@ -5021,7 +5007,7 @@ REDIST_PRIV_COLD redist_priv_nodes *redist_priv_nodes_new(int size) {
 REDIST_PRIV_COLD void redist_priv_number_nodes(redist_priv_nodes *n, int size) {
   redist_priv_on_node *list = n->list;
   int k, r;
-  qsort(list, (size_t)size, sizeof *list, redist_priv_compare_nodes);
+  qsort(list, (size_t)size, sizeof *list, redist_priv_compare_numbers);
   for (k = 0; k < size; k++) {
     const int same = k > 0 && list[k].node == list[k - 1].node;
     r = (int)list[k].rank;
@@ -7344,16 +7330,10 @@ REDIST_PRIV_COLD redist_priv_extent redist_priv_extent_of(const redist_plan *p, 
   redist_priv_extent extent;
   layout = redist_priv_unjoined(layout, NULL, NULL);
   for (d = 0; d < layout->ndim; d++) padded |= layout->dim[d].allocated > 0;
-  extent.at = (uintptr_t)p->pointers[i];
-  extent.end = extent.at + (padded ? 0 : (uintptr_t)part->half[own].array_bytes);
+  extent.at = (int64_t)(uintptr_t)p->pointers[i];
+  extent.end = extent.at + (padded ? 0 : part->half[own].array_bytes);
   extent.array = i;
   return extent;
-}
-
-REDIST_PRIV_COLD int redist_priv_compare_extents(const void *a, const void *b) {
-  const redist_priv_extent *x = (const redist_priv_extent *)a, *y = (const redist_priv_extent *)b;
-  return x->at != y->at ? (x->at > y->at) - (x->at < y->at)
-                        : (x->array > y->array) - (x->array < y->array);
 }
 
 /* Refuses two arrays that overlap, unless the plan is made for that: several parts may use one
@@ -7382,7 +7362,7 @@ REDIST_PRIV_COLD int redist_priv_check_aliases(redist_plan *p) {
   for (i = 0; i < 2 * p->arrays; i++)
     if (redist_priv_part_of(p, i % p->arrays)->half[i >= p->arrays].owned > 0)
       p->extent[n++] = redist_priv_extent_of(p, i);
-  qsort(p->extent, (size_t)n, sizeof *p->extent, redist_priv_compare_extents);
+  qsort(p->extent, (size_t)n, sizeof *p->extent, redist_priv_compare_numbers);
   for (x = p->extent; x < p->extent + n && code == REDIST_OK; x++) {
     for (; first->at != x->at; first++) {
       side = first->array >= p->arrays;
@@ -8088,10 +8068,9 @@ REDIST_PRIV_COLD int redist_priv_follow_place(redist_priv_typed *x, const redist
 }
 
 /* Several places of a rank may share rows of the file, so their spans of rows must be sorted. A
-   span: where it begins in the array and in the file, in elements, and its kind. */
+   span: where it begins in the file, the sort key, and in the array, in elements, and its kind. */
 typedef struct {
-  int64_t at[2];
-  int64_t kind;
+  int64_t file, array, kind;
 } redist_priv_span;
 
 /* A kind: spans of equal length and stride in the array have equal types, there and in the file. */
@@ -8107,12 +8086,6 @@ typedef struct {
   redist_priv_span *span;
   redist_priv_span_kind *kind;
 } redist_priv_spans;
-
-REDIST_PRIV_COLD int redist_priv_compare_spans(const void *a, const void *b) {
-  const int64_t x = ((const redist_priv_span *)a)->at[REDIST_PRIV_TO],
-                y = ((const redist_priv_span *)b)->at[REDIST_PRIV_TO];
-  return (x > y) - (x < y);
-}
 
 /* Adds a kind of spans. REDIST_ERR_MEMORY, _MPI. */
 REDIST_PRIV_COLD int redist_priv_add_kind(redist_priv_spans *list, int64_t length, int64_t stride) {
@@ -8132,7 +8105,8 @@ REDIST_PRIV_COLD int redist_priv_add_span(redist_priv_spans *list, const int64_t
                                           int64_t length, int64_t stride) {
   redist_priv_span next;
   int code = REDIST_OK;
-  memcpy(next.at, at, sizeof next.at);
+  next.file = at[REDIST_PRIV_TO];
+  next.array = at[REDIST_PRIV_FROM];
   next.kind = list->kinds - 1;
   while (next.kind >= 0 &&
          (list->kind[next.kind].length != length || list->kind[next.kind].stride != stride))
@@ -8220,7 +8194,7 @@ REDIST_PRIV_COLD int redist_priv_list_spans(redist_priv_spans *list, const redis
     code = redist_priv_add_place(list, &pair[0], &held, &directory);
   if (list->spans > INT_MAX) code = REDIST_ERR_OVERFLOW;
   if (code == REDIST_OK && list->spans > 0)
-    qsort(list->span, (size_t)list->spans, sizeof *list->span, redist_priv_compare_spans);
+    qsort(list->span, (size_t)list->spans, sizeof *list->span, redist_priv_compare_numbers);
   redist_priv_directory_close(&directory);
   redist_priv_close_pair(pair);
   return code;
@@ -8243,9 +8217,10 @@ REDIST_PRIV_COLD int redist_priv_types_of_places(const redist_layout *layout, in
   if (code == REDIST_OK && part == NULL) code = REDIST_ERR_MEMORY;
   for (side = 0; side < 2 && code == REDIST_OK; side++) {
     for (k = 0; k < list.spans; k++) {
-      REDIST_ASSERT(k == 0 || list.span[k - 1].at[1] < list.span[k].at[1]);
-      part[k].type = list.kind[list.span[k].kind].typed[side].type;
-      part[k].at = (MPI_Aint)(list.span[k].at[side] * bytes);
+      const redist_priv_span *x = &list.span[k];
+      REDIST_ASSERT(k == 0 || x[-1].file < x->file);
+      part[k].type = list.kind[x->kind].typed[side].type;
+      part[k].at = (MPI_Aint)((side == REDIST_PRIV_TO ? x->file : x->array) * bytes);
     }
     code = redist_priv_compose(&typed[side], part, (int)list.spans, REDIST_OK);
   }
