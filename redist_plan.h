@@ -7292,12 +7292,9 @@ REDIST_API int redist_next_arrival(redist_plan *p, int *rank) {
 }
 
 REDIST_API int redist_test_all(int plans, redist_plan *const *plan, int *done) {
-  int k, one,
-      code = plans < 0 || (plans > 0 && plan == NULL) || done == NULL ? REDIST_ERR_ARGUMENT
-                                                                      : REDIST_OK;
-  for (k = 0; k < plans && code == REDIST_OK; k++)
-    code = plan[k] == NULL ? REDIST_ERR_ARGUMENT : REDIST_OK;
-  if (code != REDIST_OK) return code;
+  int k, one, code = REDIST_OK, bad = plans < 0 || (plans > 0 && plan == NULL) || done == NULL;
+  for (k = 0; k < plans && !bad; k++) bad = plan[k] == NULL;
+  if (bad) return REDIST_ERR_ARGUMENT;
   *done = 1;
   for (k = 0; k < plans; k++)
     if (plan[k]->active) {
