@@ -868,15 +868,6 @@ typedef struct {
   int64_t bytes, wide;
 } redist_priv_cutting;
 
-/* A message is a list of blocks, one after the other, each at a multiple of the plan's alignment.
-   A block is a product of runs, of one array. Blocks are in the order of parts, of a part's arrays,
-   of the source's places, of the destination's, and of choices of images. */
-typedef struct {
-  int64_t product; /* shared by several arrays */
-  int64_t at, bytes;
-  int array;
-} redist_priv_block;
-
 /* A product of runs that a message has once per array of a part. */
 typedef struct {
   /* sort keys: the rank of the other end, the part, the places of the source and the destination,
@@ -885,8 +876,18 @@ typedef struct {
   int own;
   int held; /* which of the places is this rank's, in its redist_priv_half */
   int64_t message, bytes;
+  int64_t at;          /* of the first array, in the message */
   int64_t copy, shift; /* while pieces are listed: its first copy, and where it lies in its piece */
 } redist_priv_product;
+
+/* A message is a list of blocks, one after the other, each at a multiple of the plan's alignment.
+   A block is a product of runs, of one array. Blocks are in the order of parts, of a part's arrays,
+   of the source's places, of the destination's, and of choices of images. */
+typedef struct {
+  redist_priv_product *product;
+  int64_t at;
+  int array;
+} redist_priv_block;
 
 /* A piece of a message: bytes of the packed message from `at` on, and its copies between the arrays
    and packed memory, which begins where the piece does: copy[first], ..., of the plan. */
@@ -902,8 +903,9 @@ typedef struct {
   int own;  /* REDIST_PRIV_FROM where this rank sends, REDIST_PRIV_TO where it receives */
   int rank; /* of the other end */
   int near; /* the message goes through shared memory */
-  int64_t block, blocks; /* of the plan's */
-  int64_t bytes;         /* of all blocks */
+  int64_t product, products; /* of the plan's */
+  int64_t each;              /* from an array's first block to that of the next array */
+  int64_t blocks, bytes;     /* of all arrays */
   int64_t staged; /* its offset in the staging memory, in bytes, or one of the constants below */
   int64_t direct; /* its offset in the array, in bytes, if it is contiguous there; or -1 */
   int64_t whole;  /* the plan's piece that is all of it, if it is packed at once */
@@ -1317,10 +1319,9 @@ struct redist_plan {
   redist_priv_side side[2];
   /* peer[peers]: all messages of this rank, those that it receives come first */
   redist_priv_peer *peer;
-  redist_priv_block *block; /* of all peers */
-  redist_priv_product *product;
-  redist_priv_piece *piece; /* of all messages */
-  int64_t peers, peer_room, blocks, block_room, products, product_room, pieces, piece_room;
+  redist_priv_product *product; /* of all peers */
+  redist_priv_piece *piece;     /* of all messages */
+  int64_t peers, peer_room, products, product_room, pieces, piece_room;
   redist_priv_pool pool; /* of all copies */
   struct {
     int64_t steps, loops, offsets;
@@ -2333,49 +2334,43 @@ REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, redist_priv_part *
   return code;
 }
 
-/* Adds the blocks of a part's message: for every array, all products from *at on that have the same
-   rank and part. Advances *at. */
-REDIST_PRIV_COLD int redist_priv_add_blocks(redist_plan *p, redist_priv_peer *peer, int64_t *at) {
-  redist_priv_block block = {0, 0, 0, 0};
-  const redist_priv_product *first = &p->product[*at], *end = first, *m;
-  const redist_priv_part *part = &p->part[first->part];
-  const int arrays = p->parts > 1 ? 1 : p->arrays;
-  int a;
-  while (end < p->product + p->products && end->rank == first->rank && end->part == first->part)
-    end++;
-  *at += end - first;
-  for (a = 0; a < arrays; a++)
-    for (m = first; m < end; m++) {
-      block.product = m - p->product;
-      block.array = p->parts > 1 ? m->part : a;
-      block.at = redist_priv_round_up(peer->bytes, p->alignment);
-      block.bytes = m->bytes;
-      REDIST_ASSERT(block.bytes > 0);
-      peer->bytes = block.at + block.bytes;
-      p->side[peer->own].bytes += block.bytes;
-      p->side[peer->own].touched += block.bytes / part->packed_bytes * part->element_bytes;
-      peer->blocks++;
-      if (REDIST_PRIV_APPEND(p->block, p->blocks, p->block_room, block) != REDIST_OK)
-        return REDIST_ERR_MEMORY;
-    }
-  return REDIST_OK;
-}
-
 /* Adds the next peer, whose products begin at *at, and advances *at. */
 REDIST_PRIV_COLD int redist_priv_add_peer(redist_plan *p, int own, int64_t *at) {
-  const int rank = p->product[*at].rank;
+  const int rank = p->product[*at].rank, arrays = p->parts > 1 ? 1 : p->arrays;
   const int ahead = own == REDIST_PRIV_FROM ? rank - p->rank : p->rank - rank;
+  redist_priv_side *s = &p->side[own];
   redist_priv_peer peer;
-  int code = REDIST_OK;
   memset((void *)&peer, 0, sizeof peer);
   peer.own = own;
   peer.rank = rank;
   peer.order = (ahead + p->size) % p->size; /* in the ring of ranks */
-  peer.block = p->blocks;
-  while (*at < p->products && p->product[*at].rank == rank && code == REDIST_OK)
-    code = redist_priv_add_blocks(p, &peer, at);
-  p->side[own].peers++;
-  return code == REDIST_OK ? REDIST_PRIV_APPEND(p->peer, p->peers, p->peer_room, peer) : code;
+  peer.product = *at;
+  for (; *at < p->products && p->product[*at].rank == rank; ++*at) {
+    redist_priv_product *m = &p->product[*at];
+    const redist_priv_part *part = &p->part[m->part];
+    REDIST_ASSERT(m->bytes > 0);
+    m->at = redist_priv_round_up(peer.bytes, p->alignment);
+    peer.bytes = m->at + m->bytes;
+    s->bytes += m->bytes * arrays;
+    s->touched += m->bytes / part->packed_bytes * part->element_bytes * arrays;
+  }
+  peer.products = *at - peer.product;
+  peer.blocks = peer.products * arrays;
+  peer.each = redist_priv_round_up(peer.bytes, p->alignment);
+  peer.bytes += (arrays - 1) * peer.each;
+  s->peers++;
+  return REDIST_PRIV_APPEND(p->peer, p->peers, p->peer_room, peer);
+}
+
+/* A message's k-th block. */
+REDIST_PRIV_COLD redist_priv_block redist_priv_message_block(const redist_plan *p,
+                                                             const redist_priv_peer *peer,
+                                                             int64_t k) {
+  redist_priv_product *product = &p->product[peer->product + k % peer->products];
+  const int64_t a = k / peer->products;
+  const redist_priv_block block = {product, product->at + a * peer->each,
+                                   p->parts > 1 ? product->part : (int)a};
+  return block;
 }
 
 /* Finds this rank's places in the layout of a part's side, and what they own. */
@@ -2517,7 +2512,7 @@ REDIST_PRIV_COLD int redist_priv_stage_peers(redist_plan *p, int own, int in_arr
   staging->bytes = 0;
   for (k = 0; k < s->peers; k++) {
     redist_priv_peer *peer = &s->peer[k];
-    const redist_priv_product *product = &p->product[p->block[peer->block].product];
+    const redist_priv_product *product = &p->product[peer->product];
     const redist_priv_message m = redist_priv_product_message(p, product);
     const redist_priv_part *part = &p->part[product->part];
     const int whole = peer->blocks == 1 && part->store[REDIST_PRIV_PACKING].function == NULL;
@@ -2706,18 +2701,18 @@ REDIST_PRIV_COLD int redist_priv_list_copy(redist_plan *p, redist_priv_listing *
 
 /* Lists the pieces of a block. What one array has been compiled for serves the others, too. */
 REDIST_PRIV_COLD int redist_priv_list_block(redist_plan *p, redist_priv_listing *l,
-                                            const redist_priv_block *block) {
-  redist_priv_product *product = &p->product[block->product];
+                                            redist_priv_block block) {
+  redist_priv_product *product = block.product;
   const redist_priv_part *part = &p->part[product->part];
   const redist_priv_message m = redist_priv_product_message(p, product);
-  const int packs = product->own == REDIST_PRIV_FROM, again = p->parts == 1 && block->array > 0;
+  const int packs = product->own == REDIST_PRIV_FROM, again = p->parts == 1 && block.array > 0;
   const int brick =
-      REDIST_PRIV_CUTS && l->peer->bytes > l->cutting.bytes && block->bytes > l->cutting.bytes;
+      REDIST_PRIV_CUTS && l->peer->bytes > l->cutting.bytes && product->bytes > l->cutting.bytes;
   const redist_priv_manner manner =
       redist_priv_manner_of(part, packs ? REDIST_PRIV_FROM : REDIST_PRIV_PACKED,
                             packs ? REDIST_PRIV_PACKED : REDIST_PRIV_TO, l->stream);
   int64_t size[REDIST_MAX_DIMS], begin[REDIST_MAX_DIMS] = {0}, end[REDIST_MAX_DIMS];
-  int64_t at = block->at, k = product->copy;
+  int64_t at = block.at, k = product->copy;
   redist_priv_program copy;
   int d, code = REDIST_OK;
   for (d = 0; d < m.ndim; d++) size[d] = m.axis[d]->elements;
@@ -2733,12 +2728,12 @@ REDIST_PRIV_COLD int redist_priv_list_block(redist_plan *p, redist_priv_listing 
     else if (l->compiles)
       code = redist_priv_compile(&p->pool, &m, begin, end, manner, &copy);
     if (again) *(packs ? &copy.to : &copy.from) -= product->shift;
-    copy.array = block->array;
+    copy.array = block.array;
     if (code == REDIST_OK) code = redist_priv_list_copy(p, l, at, brick, again, &copy);
     if (!again && code == REDIST_OK) product->shift = at - p->piece[p->pieces - 1].at;
     at += copy.bytes;
   } while (code == REDIST_OK && redist_priv_next_brick(&m, size, begin, end));
-  REDIST_ASSERT(code != REDIST_OK || at == block->at + block->bytes);
+  REDIST_ASSERT(code != REDIST_OK || at == block.at + product->bytes);
   return code;
 }
 
@@ -2759,7 +2754,7 @@ REDIST_PRIV_COLD int redist_priv_list_pieces(redist_plan *p, const redist_priv_p
   l.first = *first = p->pieces;
   l.copy = p->copies.n;
   for (k = 0; k < peer->blocks && code == REDIST_OK; k++)
-    code = redist_priv_list_block(p, &l, &p->block[peer->block + k]);
+    code = redist_priv_list_block(p, &l, redist_priv_message_block(p, peer, k));
   REDIST_ASSERT(code != REDIST_OK ||
                 p->piece[p->pieces - 1].at + p->piece[p->pieces - 1].bytes == peer->bytes);
   return code;
@@ -3519,17 +3514,16 @@ REDIST_PRIV_COLD int redist_priv_alltoallv_staging(redist_plan *p, int own) {
    run by run, so that both ends agree on the order of elements. */
 REDIST_PRIV_COLD int redist_priv_type_of(const redist_plan *p, const redist_priv_peer *peer,
                                          int array, MPI_Datatype *type) {
-  const redist_priv_block *block = &p->block[peer->block], *end = block + peer->blocks;
   const int side = array < 0 ? REDIST_PRIV_PACKED : peer->own;
   redist_priv_typed message = {MPI_BYTE, 0}, *typed = redist_priv_typed_open(peer->blocks);
+  int64_t b;
   int k, n = 0, code = REDIST_OK;
-  while (block < end && block->array < array) block++;
-  for (; typed != NULL && block < end && (array < 0 || block->array == array) && code == REDIST_OK;
-       block++) {
-    const redist_priv_product *product = &p->product[block->product];
-    const redist_priv_part *part = &p->part[product->part];
-    const redist_priv_message m = redist_priv_product_message(p, product);
-    const int64_t at = array < 0 ? peer->staged + block->at : m.origin[side] * part->element_bytes;
+  for (b = 0; typed != NULL && b < peer->blocks && code == REDIST_OK; b++) {
+    const redist_priv_block block = redist_priv_message_block(p, peer, b);
+    const redist_priv_part *part = &p->part[block.product->part];
+    const redist_priv_message m = redist_priv_product_message(p, block.product);
+    const int64_t at = array < 0 ? peer->staged + block.at : m.origin[side] * part->element_bytes;
+    if (array >= 0 && block.array != array) continue;
     code = redist_priv_retype(&typed[n], part->element, (MPI_Aint)at);
     for (k = m.ndim - 1; k >= 0 && code == REDIST_OK; k--)
       code = redist_priv_follow_runs(&typed[n], m.axis[part->order[k]], side,
@@ -4605,10 +4599,9 @@ REDIST_PRIV_COLD int64_t redist_priv_waste(const redist_plan *p,
 
 REDIST_PRIV_COLD int64_t redist_priv_most_waste(const redist_plan *p,
                                                 const redist_priv_peer *peer) {
-  const redist_priv_block *last = &p->block[peer->block + peer->blocks - 1];
   int64_t k, most = 1;
-  for (k = p->block[peer->block].product; k <= last->product; k++)
-    most = redist_priv_max(most, redist_priv_waste(p, &p->product[k]));
+  for (k = 0; k < peer->products; k++)
+    most = redist_priv_max(most, redist_priv_waste(p, &p->product[peer->product + k]));
   return most;
 }
 
@@ -4651,12 +4644,11 @@ REDIST_PRIV_COLD int redist_priv_find_near(redist_plan *p) {
 REDIST_PRIV_COLD int redist_priv_are_equal(const redist_plan *p, const redist_priv_peer *a,
                                            const redist_priv_peer *b) {
   int64_t k;
-  int equal = a->blocks == b->blocks && a->bytes == b->bytes;
-  for (k = 0; k < a->blocks && equal; k++) {
-    const redist_priv_block *x = &p->block[a->block + k], *y = &p->block[b->block + k];
-    const redist_priv_product *s = &p->product[x->product], *t = &p->product[y->product];
-    equal = x->array == y->array && s->part == t->part && s->held == t->held &&
-            s->message == t->message && s->number == t->number;
+  int equal = a->products == b->products && a->bytes == b->bytes;
+  for (k = 0; k < a->products && equal; k++) {
+    const redist_priv_product *s = &p->product[a->product + k], *t = &p->product[b->product + k];
+    equal = s->part == t->part && s->held == t->held && s->message == t->message &&
+            s->number == t->number;
   }
   return equal;
 }
@@ -4845,15 +4837,14 @@ REDIST_PRIV_COLD int redist_priv_shared_open(redist_plan *p) {
    of several equal arrays. */
 REDIST_PRIV_COLD int redist_priv_compile_direct(redist_plan *p, redist_priv_channel *channel) {
   redist_priv_peer *peer = channel->peer;
-  const redist_priv_block *first = &p->block[peer->block], *last = first + peer->blocks - 1;
   const int own = peer->own;
   const int64_t begin = p->pool.steps;
   redist_priv_program copy;
   int64_t k, bytes = 0;
   int code = REDIST_OK;
   peer->direct_first = p->copies.n;
-  for (k = first->product; k <= last->product && code == REDIST_OK; k++) {
-    const redist_priv_product *product = &p->product[k];
+  for (k = 0; k < peer->products && code == REDIST_OK; k++) {
+    const redist_priv_product *product = &p->product[peer->product + k];
     const redist_priv_part *part = &p->part[product->part];
     const redist_priv_storage *there = redist_priv_storage_there(p, channel->board, product);
     redist_priv_message m = redist_priv_product_message(p, product);
@@ -6979,7 +6970,6 @@ REDIST_PRIV_COLD void redist_priv_plan_destroy(redist_plan *p) {
   for (k = 0; k < p->parts; k++) redist_priv_part_free(&p->part[k]);
   for (k = 0; k < 2; k++) REDIST_FREE(p->local.copies[k].copy);
   REDIST_FREE(p->nodes);
-  REDIST_FREE(p->block);
   REDIST_FREE(p->product);
   REDIST_FREE(p->piece);
   REDIST_FREE(p->copies.copy);
