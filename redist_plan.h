@@ -3402,38 +3402,27 @@ REDIST_PRIV_COLD int redist_priv_collective_poll(redist_plan *p, int *done) {
   return REDIST_OK;
 }
 
-/* The datatype of several arrays at their addresses, for one peer. */
-REDIST_PRIV_COLD int redist_priv_address_type(const redist_plan *p, const MPI_Aint *at,
-                                              const MPI_Datatype *each, MPI_Datatype *type) {
-  const redist_priv_collective *c = &p->state.collective;
-  MPI_Datatype made = MPI_DATATYPE_NULL;
-  int a, code;
-  if (p->parts == 1) {
-    code = MPI_Type_create_hindexed_block(p->arrays, 1, at, *each, &made);
-  } else {
-    for (a = 0; a < p->arrays; a++) {
-      c->member[a] = each[(int64_t)a * p->size];
-      c->counts[a] = c->member[a] != MPI_BYTE;
-    }
-    code = MPI_Type_create_struct(p->arrays, c->counts, at, c->member, &made);
-  }
-  code = redist_priv_become(type, code, &made);
-  return code == REDIST_OK && MPI_Type_commit(type) != MPI_SUCCESS ? REDIST_ERR_MPI : code;
-}
-
-/* Makes the datatypes of several arrays, unless the arrays are those of the last execution. */
+/* Makes the datatypes of several arrays at their addresses, one for each peer, unless the arrays
+   are those of the last execution. */
 REDIST_PRIV_COLD int redist_priv_address_types(redist_plan *p, int own) {
   redist_priv_collective *c = &p->state.collective;
   redist_priv_table *t = &c->table[own];
   const size_t bytes = (size_t)p->arrays * sizeof *c->before;
   const void **now = p->pointers + own * p->arrays, **before = c->before + own * p->arrays;
+  MPI_Datatype made = MPI_DATATYPE_NULL;
   int64_t k;
-  int code = REDIST_OK;
+  int a, code = REDIST_OK;
   if (t->each == t->types || memcmp(now, before, bytes) == 0) return REDIST_OK;
   for (k = 0; k < p->side[own].peers && code == REDIST_OK; k++) {
     const int rank = p->side[own].peer[k].rank;
-    code = redist_priv_address_type(p, (const MPI_Aint *)(const void *)now, &t->each[rank],
-                                    &t->types[rank]);
+    for (a = 0; a < p->arrays; a++) {
+      c->member[a] = t->each[rank + (p->parts > 1 ? a : 0) * (int64_t)p->size];
+      c->counts[a] = c->member[a] != MPI_BYTE;
+    }
+    code = MPI_Type_create_struct(p->arrays, c->counts, (const MPI_Aint *)(const void *)now,
+                                  c->member, &made);
+    code = redist_priv_become(&t->types[rank], code, &made);
+    if (code == REDIST_OK && MPI_Type_commit(&t->types[rank]) != MPI_SUCCESS) code = REDIST_ERR_MPI;
   }
   if (code == REDIST_OK) memcpy(before, now, bytes);
   return code;
