@@ -3206,52 +3206,6 @@ REDIST_PRIV_COLD int redist_priv_displace(redist_priv_typed *x) {
                             &made);
 }
 
-/* Replaces *type by n of it, `stride` bytes apart. MPI would copy an hvector element by element
-   even if they are contiguous, and Open MPI takes a stride of -1 for the extent. */
-REDIST_PRIV_COLD int redist_priv_repeat(MPI_Datatype *type, int64_t n, int64_t stride) {
-  MPI_Datatype made = MPI_DATATYPE_NULL;
-  MPI_Aint lower = 0, extent = 0;
-  int code = REDIST_OK;
-  if (n == 1) return REDIST_OK;
-  if (stride == -1)
-    code = redist_priv_become(type, MPI_Type_create_resized(*type, 0, -1, &made), &made);
-  else if (MPI_Type_get_extent(*type, &lower, &extent) != MPI_SUCCESS)
-    code = REDIST_ERR_MPI;
-  if (code != REDIST_OK) return code;
-  if (stride == -1 || (lower == 0 && extent == (MPI_Aint)stride))
-    return redist_priv_become(type, MPI_Type_contiguous((int)n, *type, &made), &made);
-  return redist_priv_become(type,
-                            MPI_Type_create_hvector((int)n, 1, (MPI_Aint)stride, *type, &made),
-                            &made);
-}
-
-REDIST_PRIV_COLD int redist_priv_follow_runs(redist_priv_typed *x, const redist_priv_runs *list,
-                                             int side, int64_t stride);
-
-/* Replaces *x by such elements at every element of a run; in two halves where a count would exceed
-   REDIST_MAX_COUNT. */
-REDIST_PRIV_COLD int redist_priv_follow_run(redist_priv_typed *x, const redist_priv_run *run,
-                                            int side, int64_t stride) {
-  redist_priv_run half[2];
-  redist_priv_runs halves;
-  int level, code = REDIST_OK;
-  for (level = 0; level < REDIST_PRIV_LEVELS; level++)
-    if (run->n[level] > REDIST_MAX_COUNT) {
-      half[0] = half[1] = *run;
-      half[0].n[level] /= 2;
-      half[1].n[level] -= half[0].n[level];
-      half[1].at[side] += half[0].n[level] * run->stride[level][side];
-      halves.run = half;
-      halves.segment = NULL;
-      halves.runs = 2;
-      return redist_priv_follow_runs(x, &halves, side, stride);
-    }
-  for (level = 0; level < REDIST_PRIV_LEVELS && code == REDIST_OK; level++)
-    code = redist_priv_repeat(&x->type, run->n[level], run->stride[level][side] * stride);
-  x->at += (MPI_Aint)(run->at[side] * stride);
-  return code;
-}
-
 /* Replaces *x by typed[n]. code: of making them. A struct begins at its first part: MPICH 4.2's
    files abort where it does not, and its parts follow each other. */
 REDIST_PRIV_COLD int redist_priv_compose(redist_priv_typed *x, const redist_priv_typed *typed,
@@ -3290,6 +3244,45 @@ REDIST_PRIV_COLD int redist_priv_concatenate(redist_priv_typed *x, redist_priv_t
   else
     code = redist_priv_compose(x, typed, n, code);
   redist_priv_typed_close(typed, n);
+  return code;
+}
+
+/* Replaces *x by n of it, `stride` bytes apart; in two halves where n exceeds REDIST_MAX_COUNT. MPI
+   would copy an hvector element by element even if they are contiguous, and Open MPI takes a stride
+   of -1 for the extent. */
+REDIST_PRIV_COLD int redist_priv_repeat(redist_priv_typed *x, int64_t n, int64_t stride) {
+  redist_priv_typed *half;
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  MPI_Aint lower = 0, extent = 0;
+  int k, code = REDIST_OK;
+  if (n == 1) return REDIST_OK;
+  if (n > REDIST_MAX_COUNT) {
+    half = redist_priv_typed_open(2);
+    for (k = 0; half != NULL && k < 2 && code == REDIST_OK; k++) {
+      code = redist_priv_retype(&half[k], x->type, x->at + (MPI_Aint)(k * (n / 2) * stride));
+      if (code == REDIST_OK) code = redist_priv_repeat(&half[k], (n + k) / 2, stride);
+    }
+    return redist_priv_concatenate(x, half, 2, code);
+  }
+  if (stride == -1)
+    code = redist_priv_become(&x->type, MPI_Type_create_resized(x->type, 0, -1, &made), &made);
+  else if (MPI_Type_get_extent(x->type, &lower, &extent) != MPI_SUCCESS)
+    code = REDIST_ERR_MPI;
+  if (code != REDIST_OK) return code;
+  if (stride == -1 || (lower == 0 && extent == (MPI_Aint)stride))
+    code = MPI_Type_contiguous((int)n, x->type, &made);
+  else
+    code = MPI_Type_create_hvector((int)n, 1, (MPI_Aint)stride, x->type, &made);
+  return redist_priv_become(&x->type, code, &made);
+}
+
+/* Replaces *x by such elements at every element of a run. */
+REDIST_PRIV_COLD int redist_priv_follow_run(redist_priv_typed *x, const redist_priv_run *run,
+                                            int side, int64_t stride) {
+  int level, code = REDIST_OK;
+  for (level = 0; level < REDIST_PRIV_LEVELS && code == REDIST_OK; level++)
+    code = redist_priv_repeat(x, run->n[level], run->stride[level][side] * stride);
+  x->at += (MPI_Aint)(run->at[side] * stride);
   return code;
 }
 
@@ -3539,6 +3532,7 @@ REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own) {
 /* REDIST_ALLTOALLW has a datatype for each message, REDIST_ALLTOALLV counts in units. */
 REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
   redist_priv_collective *c = &p->state.collective;
+  MPI_Datatype made;
   int64_t k;
   int own, a, code = REDIST_OK;
   c->request = MPI_REQUEST_NULL;
@@ -3556,8 +3550,10 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
       return REDIST_ERR_MEMORY;
     t->offsets = t->counts + p->size;
     t->each = t->types + (p->arrays > 1 && p->staging[own].memory == NULL ? p->size : 0);
-    if (c->unit_bytes > 1 && (redist_priv_repeat(t->types, c->unit_bytes, 1) != REDIST_OK ||
-                              MPI_Type_commit(t->types) != MPI_SUCCESS))
+    if (c->unit_bytes > 1 &&
+        (redist_priv_become(t->types, MPI_Type_contiguous((int)c->unit_bytes, MPI_BYTE, &made),
+                            &made) != REDIST_OK ||
+         MPI_Type_commit(t->types) != MPI_SUCCESS))
       return REDIST_ERR_MPI;
   }
   for (k = 0; k < p->peers && code == REDIST_OK; k++) {
