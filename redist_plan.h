@@ -5086,11 +5086,6 @@ REDIST_PRIV_COLD int redist_priv_compare_sections(const void *a, const void *b) 
   return redist_priv_compare_keys(a, b, 6);
 }
 
-REDIST_PRIV_COLD int redist_priv_same_message(const redist_priv_section *x,
-                                              const redist_priv_section *y) {
-  return x->own == y->own && x->node == y->node && x->which == y->which;
-}
-
 /* Lists this rank's messages that carriers carry: those to and from other nodes; without shared
    memory, all. Returns the most for any carrier. */
 REDIST_PRIV_COLD int64_t redist_priv_list_sections(const redist_plan *p, redist_priv_carriers *c) {
@@ -5128,6 +5123,7 @@ REDIST_PRIV_COLD const int *redist_priv_ranks_here(const redist_plan *p) {
 REDIST_PRIV_COLD redist_priv_carriers *redist_priv_carriers_new(const redist_plan *p, int shared) {
   const redist_priv_nodes *n = p->nodes;
   const int here = n->node[p->rank];
+  int k, node, which;
   redist_priv_carriers *c = REDIST_PRIV_ZEROED(redist_priv_carriers, 1);
   if (c == NULL) return NULL;
   c->shared = shared;
@@ -5138,17 +5134,13 @@ REDIST_PRIV_COLD redist_priv_carriers *redist_priv_carriers_new(const redist_pla
   c->section = REDIST_PRIV_ALLOC(redist_priv_section, p->peers);
   c->portion = REDIST_PRIV_ZEROED(redist_priv_portion, 2 * c->ranks);
   c->pair = REDIST_PRIV_ALLOC(int, p->rank == 0 ? 2 * (n->nodes - 1) * c->per_pair : 0);
-  return c;
-}
-
-/* Lists the carriers of what goes from node 0 to nodes 1, 2, ..., for rank 0's report. */
-REDIST_PRIV_COLD void redist_priv_list_pairs(const redist_plan *p, redist_priv_carriers *c) {
-  int k;
-  for (k = 0; p->rank == 0 && k < (c->nodes - 1) * c->per_pair; k++) {
-    const int node = k / c->per_pair + 1, which = k % c->per_pair;
-    c->pair[2 * k] = redist_priv_carrier_of(p->nodes, 0, node, which);
-    c->pair[2 * k + 1] = redist_priv_carrier_of(p->nodes, node, 0, which);
+  for (k = 0; p->rank == 0 && c->pair != NULL && k < (n->nodes - 1) * c->per_pair; k++) {
+    node = k / c->per_pair + 1;
+    which = k % c->per_pair;
+    c->pair[2 * k] = redist_priv_carrier_of(n, 0, node, which);
+    c->pair[2 * k + 1] = redist_priv_carrier_of(n, node, 0, which);
   }
+  return c;
 }
 
 /* Reports to this node's carriers what they carry for this rank, at most `most` sections each, and
@@ -5195,7 +5187,7 @@ REDIST_PRIV_COLD void redist_priv_lay_entries(redist_plan *p, redist_priv_carrie
   for (k = 0; k < c->entries; k++) {
     redist_priv_section *s = &c->entry[k];
     const int sends = s->own == REDIST_PRIV_FROM, local = s->node == here;
-    const int first = k == 0 || !redist_priv_same_message(s, s - 1);
+    const int first = k == 0 || redist_priv_compare_keys(s, s - 1, 4) != 0; /* of a message */
     if (first) at = c->bytes = redist_priv_round_up(c->bytes, REDIST_PRIV_LINE);
     if (first && local && sends) stays = at;
     if (first && local && !sends) at = stays;
@@ -5212,28 +5204,21 @@ REDIST_PRIV_COLD void redist_priv_lay_entries(redist_plan *p, redist_priv_carrie
   c->between = c->messages;
 }
 
-/* The bytes of a rank's portion of this rank's buffer, on one side. */
-REDIST_PRIV_COLD int64_t redist_priv_portion_bytes(const redist_plan *p, int own, int rank) {
-  const redist_priv_carriers *c = p->carriers;
-  int64_t k, bytes = 0;
-  for (k = 0; k < c->entries; k++)
-    if (c->entry[k].own == own && c->entry[k].rank[own] == rank)
-      bytes += redist_priv_round_up(c->entry[k].bytes, p->alignment);
-  return bytes;
-}
-
 /* Adds the messages between this carrier and the node's other ranks. */
 REDIST_PRIV_COLD void redist_priv_add_portions(const redist_plan *p, redist_priv_carriers *c) {
+  const redist_priv_section *s;
   int k;
   for (k = 0; k < 2 * c->ranks; k++) {
     const int own = k % 2, rank = redist_priv_ranks_here(p)[k / 2];
-    const int64_t bytes = rank == p->rank ? 0 : redist_priv_portion_bytes(p, own, rank);
-    redist_priv_node_message *message;
-    if (bytes == 0) continue;
-    message = redist_priv_add_message(c, own, own == REDIST_PRIV_TO, rank, p->tag + own);
-    message->copies = 1;
-    message->bytes = bytes;
-    c->bytes += bytes;
+    redist_priv_node_message *message = NULL;
+    for (s = c->entry; s < c->entry + c->entries && rank != p->rank; s++) {
+      if (s->own != own || s->rank[own] != rank) continue;
+      if (message == NULL)
+        message = redist_priv_add_message(c, own, own == REDIST_PRIV_TO, rank, p->tag + own);
+      message->copies = 1;
+      c->bytes += redist_priv_round_up(s->bytes, p->alignment);
+      message->bytes = c->bytes - message->at;
+    }
   }
 }
 
@@ -5328,7 +5313,6 @@ REDIST_PRIV_COLD int redist_priv_make_carriers(redist_plan *p, int shared, int c
   redist_priv_swap *swap = NULL;
   if (c != NULL && c->section != NULL && c->portion != NULL && c->pair != NULL) {
     most[0] = code;
-    redist_priv_list_pairs(p, c);
     most[1] = redist_priv_list_sections(p, c);
   }
   code = redist_priv_reduce(p->comm, most, 2, MPI_MAX);
@@ -5345,18 +5329,6 @@ REDIST_PRIV_COLD int redist_priv_make_carriers(redist_plan *p, int shared, int c
   }
   REDIST_FREE(swap);
   return code;
-}
-
-/* Posts the k-th piece of a message. */
-REDIST_PRIV int redist_priv_post_message(const redist_plan *p, const redist_priv_node_message *m,
-                                         int64_t k) {
-  const redist_priv_carriers *c = p->carriers;
-  MPI_Request *request = &c->request[m->first + k];
-  char *memory = (char *)c->buffer + m->at + k * REDIST_MAX_COUNT;
-  const int n = (int)redist_priv_min(m->bytes - k * REDIST_MAX_COUNT, REDIST_MAX_COUNT);
-  const int code = m->sends ? MPI_Isend(memory, n, MPI_BYTE, m->rank, m->tag, p->comm, request)
-                            : MPI_Irecv(memory, n, MPI_BYTE, m->rank, m->tag, p->comm, request);
-  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
 REDIST_PRIV_COLD int redist_priv_make_requests(redist_priv_carriers *c) {
@@ -5406,14 +5378,21 @@ REDIST_PRIV void redist_priv_copy_portion(const redist_plan *p, const redist_pri
 
 REDIST_PRIV int redist_priv_start_message(const redist_plan *p, redist_priv_node_message *m) {
   redist_priv_carriers *c = p->carriers;
+  char *memory = (char *)c->buffer + m->at;
+  MPI_Request *request;
   int64_t k;
-  int code = REDIST_OK;
+  int n, code = MPI_SUCCESS;
   if (m->copies && m->sends) redist_priv_copy_portion(p, m);
   m->pending = m->pieces;
   c->active += m->pieces;
   c->pending[m->own] += m->flag == NULL;
-  for (k = 0; k < m->pieces && code == REDIST_OK; k++) code = redist_priv_post_message(p, m, k);
-  return code;
+  for (k = 0; k < m->pieces && code == MPI_SUCCESS; k++, memory += n) {
+    n = (int)redist_priv_min(m->bytes - k * REDIST_MAX_COUNT, REDIST_MAX_COUNT);
+    request = &c->request[m->first + k];
+    code = m->sends ? MPI_Isend(memory, n, MPI_BYTE, m->rank, m->tag, p->comm, request)
+                    : MPI_Irecv(memory, n, MPI_BYTE, m->rank, m->tag, p->comm, request);
+  }
+  return code == MPI_SUCCESS ? REDIST_OK : REDIST_ERR_MPI;
 }
 
 /* Starts message[first], ..., message[end - 1], those of a side. */
@@ -5518,24 +5497,20 @@ REDIST_PRIV int redist_priv_carriers_post(redist_plan *p) {
   return code == REDIST_OK ? redist_priv_run_carriers(p) : code;
 }
 
-/* Whether a portion in place is sent, after which this rank leaves the carrier's buffer. */
-REDIST_PRIV int redist_priv_portion_is_sent(const redist_priv_carriers *c,
-                                            redist_priv_portion *portion) {
-  if (portion->done == 1 && REDIST_PRIV_ACQUIRE(portion->state) == c->execution) {
+/* Whether this rank's part of an execution is complete. In place, all that it packed is sent, after
+   which it leaves the carriers' buffers. */
+REDIST_PRIV int redist_priv_carriers_are_done(const redist_plan *p) {
+  const redist_priv_carriers *c = p->carriers;
+  redist_priv_portion *portion = c->portion;
+  int done = c->left == 0 && c->active == 0 && c->stage[0] == REDIST_PRIV_RESTS &&
+             c->stage[1] == REDIST_PRIV_RESTS;
+  for (; done && p->overwrites && portion < c->portion + c->portions; portion++) {
+    if (portion->own == REDIST_PRIV_TO || portion->done == 2) continue;
+    done = REDIST_PRIV_ACQUIRE(portion->state) == c->execution;
+    if (!done) continue;
     portion->done = 2;
     if (portion->message == NULL) REDIST_PRIV_RELEASE(&portion->flag[1], c->execution);
   }
-  return portion->done == 2;
-}
-
-/* Whether this rank's part of an execution is complete. In place, all that it packed is sent. */
-REDIST_PRIV int redist_priv_carriers_are_done(const redist_plan *p) {
-  const redist_priv_carriers *c = p->carriers;
-  int64_t k;
-  int done = c->left == 0 && c->active == 0 && c->stage[0] == REDIST_PRIV_RESTS &&
-             c->stage[1] == REDIST_PRIV_RESTS;
-  for (k = 0; done && p->overwrites && k < c->portions; k++)
-    done = c->portion[k].own == REDIST_PRIV_TO || redist_priv_portion_is_sent(c, &c->portion[k]);
   return done;
 }
 
