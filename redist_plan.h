@@ -978,7 +978,6 @@ typedef struct {
   int rank;                         /* in the home's communicator */
   int shares;                       /* memory with this one */
   int file;                         /* its segment's, open until that is mapped; or -1 */
-  int64_t place;                    /* this rank's number among its members */
   char *segment;                    /* where its segment begins here; NULL: not mapped */
   size_t bytes;                     /* mapped from the file */
   redist_priv_identity identity[2]; /* by this rank, by that one */
@@ -1006,8 +1005,7 @@ typedef struct {
   int named;       /* the files of segments have names until all members have opened them */
   int rank, size;  /* this rank's number among the members; size 0: no home */
   int sharing;     /* how many others share memory with this rank */
-  redist_priv_member *member;
-  redist_priv_swap *swap;          /* swap[size]: of identities */
+  redist_priv_member *member;      /* behind them, room for a redist_priv_swap of each */
   int64_t begin, end;              /* of the room, in an arena the same on every rank */
   struct redist_priv_rings *first; /* blocks in use, by address */
   int64_t adoptions, adoption_room;
@@ -1409,9 +1407,7 @@ REDIST_PRIV int redist_priv_is_far(const redist_priv_home *h) {
 
 REDIST_PRIV_COLD void redist_priv_forget_members(redist_priv_home *h) {
   REDIST_FREE(h->member);
-  REDIST_FREE(h->swap);
   h->member = NULL;
-  h->swap = NULL;
   h->size = 0;
 }
 
@@ -3638,9 +3634,9 @@ REDIST_PRIV_COLD void redist_priv_home_release(redist_priv_home *h) {
 /* Allocates n members; none when memory is exhausted. */
 REDIST_PRIV_COLD int redist_priv_members(redist_priv_home *h, int n) {
   int r;
-  h->member = REDIST_PRIV_ZEROED(redist_priv_member, n);
-  h->swap = REDIST_PRIV_ALLOC(redist_priv_swap, n);
-  h->size = h->member == NULL || h->swap == NULL ? 0 : n;
+  h->member = (redist_priv_member *)redist_priv_zeroed(n, sizeof(redist_priv_member) +
+                                                              sizeof(redist_priv_swap));
+  h->size = h->member == NULL ? 0 : n;
   for (r = 0; r < h->size; r++) h->member[r].file = -1;
   return h->size == 0 ? REDIST_ERR_MEMORY : REDIST_OK;
 }
@@ -3745,15 +3741,15 @@ REDIST_PRIV_COLD int redist_priv_open_file(const redist_priv_home *h,
 /* Exchanges the identities of segments with all other members. */
 REDIST_PRIV_COLD int redist_priv_introduce(redist_priv_home *h) {
   enum { TAG = 32767, BYTES = sizeof(redist_priv_identity) };
+  redist_priv_swap *swap = (redist_priv_swap *)(void *)(h->member + h->size);
   int k;
   for (k = 0; k < h->size; k++) {
-    redist_priv_swap *swap = &h->swap[k];
-    swap->rank = k == h->rank ? -1 : h->member[k].rank;
-    swap->data[0] = &h->member[k].identity[0];
-    swap->data[1] = &h->member[k].identity[1];
-    swap->bytes[0] = swap->bytes[1] = BYTES;
+    swap[k].rank = k == h->rank ? -1 : h->member[k].rank;
+    swap[k].data[0] = &h->member[k].identity[0];
+    swap[k].data[1] = &h->member[k].identity[1];
+    swap[k].bytes[0] = swap[k].bytes[1] = BYTES;
   }
-  return redist_priv_swap_all(h->swap, h->size, TAG, h->comm);
+  return redist_priv_swap_all(swap, h->size, TAG, h->comm);
 }
 
 /* The bytes of shared memory that seem free, but for those left to others; untouched pages count as
@@ -3799,7 +3795,6 @@ REDIST_PRIV_COLD int redist_priv_home_find(redist_priv_home *h, MPI_Comm comm, i
     m = &h->member[r];
     m->shares = r != h->rank && m->identity[1].machine == h->machine && m->identity[1].file >= 0;
     h->sharing += m->shares;
-    m->place = m->identity[1].place;
     m->file = m->shares ? redist_priv_open_file(h, &m->identity[1]) : m->file;
     code = m->shares && m->file < 0 ? refused : code;
   }
@@ -3872,6 +3867,11 @@ REDIST_PRIV_COLD int redist_priv_home_reach(redist_priv_home *h, int adopts) {
   }
   if (adopts) redist_priv_drop_name(h);
   return code;
+}
+
+/* The notice of a member to this rank. */
+REDIST_PRIV_COLD redist_priv_notice *redist_priv_notice_of(const redist_priv_member *m) {
+  return (redist_priv_notice *)(void *)m->segment + m->identity[1].place;
 }
 
 /* Whether the node's ranks have unpacked all that has entered a buffer, if there is one, and left
@@ -4130,8 +4130,7 @@ REDIST_PRIV_COLD int redist_priv_map_adopted(redist_priv_home *h, int64_t k) {
   int r;
   for (r = 0; r < h->size; r++) {
     const redist_priv_member *m = &h->member[r];
-    const redist_priv_notice *notice =
-        (const redist_priv_notice *)(const void *)m->segment + m->place;
+    const redist_priv_notice *notice = redist_priv_notice_of(m);
     redist_priv_pages pages = {NULL, 0};
     if (r != h->rank && m->shares) pages.bytes = (size_t)REDIST_PRIV_ACQUIRE(&notice->bytes);
     if (pages.bytes == 0) continue;
@@ -4298,7 +4297,7 @@ REDIST_PRIV_COLD int64_t redist_priv_time_probe(const redist_priv_home *h, int r
   redist_priv_notice *own, *other;
   if (m == NULL || !m->shares || rank == mirror) return 0;
   own = (redist_priv_notice *)(void *)segment + (m - h->member);
-  other = (redist_priv_notice *)(void *)m->segment + m->place;
+  other = redist_priv_notice_of(m);
   own->lines = h->begin - REDIST_PRIV_PROBE_BYTES;
   if (rank < mirror)
     return redist_priv_ask(own, other, (int64_t *)(void *)(segment + own->lines), probe, first);
@@ -4398,18 +4397,14 @@ REDIST_PRIV void redist_priv_announce(const redist_plan *p) {
   REDIST_PRIV_RELEASE(&board->announced, r->announced);
 }
 
-/* The announcement of the other end of a message for this execution; 0: none yet. */
-REDIST_PRIV int64_t redist_priv_heard(const redist_plan *p, const redist_priv_channel *channel) {
-  const int64_t announced = REDIST_PRIV_ACQUIRE(&channel->board->announced);
-  return announced / 4 == p->rings->execution ? announced : 0;
-}
-
 /* The way of a message: the one that the receiver prefers if that is possible. Combined messages of
    the same arrays take the same way in every execution. last: decides in any case. */
 REDIST_PRIV int redist_priv_way_of(const redist_plan *p, const redist_priv_channel *channel,
                                    int last) {
   const redist_priv_rings *r = p->rings;
-  const int64_t heard = channel->direct ? redist_priv_heard(p, channel) : 0;
+  const int64_t announced = channel->direct ? REDIST_PRIV_ACQUIRE(&channel->board->announced) : 0;
+  /* the other end, for this execution */
+  const int64_t heard = announced / 4 == r->execution ? announced : 0;
   const int readable = channel->direct && (r->announced & 1),
             fits = channel->peer->pieces <= channel->slots;
   if (channel->way == REDIST_PRIV_PUSH && (heard & 2)) return REDIST_PRIV_PUSH;
@@ -4869,8 +4864,7 @@ REDIST_PRIV_COLD int redist_priv_connect(redist_plan *p) {
   for (k = 0; k < p->rings->channels && code == REDIST_OK; k++) {
     redist_priv_channel *channel = &p->rings->channel[k];
     char *part = home->member[channel->there].segment;
-    redist_priv_notice *notice =
-        (redist_priv_notice *)(void *)part + home->member[channel->there].place;
+    redist_priv_notice *notice = redist_priv_notice_of(&home->member[channel->there]);
     channel->board = (redist_priv_board *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->board));
     if (k < p->rings->receives) {
       channel->slot = (redist_priv_slot *)(void *)(part + REDIST_PRIV_ACQUIRE(&notice->slot));
@@ -5642,8 +5636,7 @@ REDIST_PRIV_COLD int redist_priv_nodes_connect(redist_plan *p) {
   for (k = 0; c != NULL && k < c->portions && code == REDIST_OK; k++) {
     redist_priv_portion *portion = &c->portion[k];
     const redist_priv_member *m = &home->member[portion->there];
-    char *board = m->segment +
-                  REDIST_PRIV_ACQUIRE(&((redist_priv_notice *)(void *)m->segment)[m->place].board);
+    char *board = m->segment + REDIST_PRIV_ACQUIRE(&redist_priv_notice_of(m)->board);
     redist_priv_connect_portion(c, portion, board + ((redist_priv_board *)(void *)board)->buffer);
   }
   return code;
