@@ -3967,14 +3967,6 @@ REDIST_PRIV int redist_priv_find_spot(const redist_arena *arena, const void *arr
   return 0;
 }
 
-/* Where an array of a member is here. */
-REDIST_PRIV const char *redist_priv_at_spot(const redist_priv_home *h, int member,
-                                            redist_priv_spot spot) {
-  const char *range =
-      spot.range == 0 ? h->member[member].segment : h->adopted[spot.range - 1].pages[member].at;
-  return range + spot.at;
-}
-
 #if !defined __cplusplus && !defined __USE_MISC
 long syscall(long number, ...); /* unistd.h hides it with -std=c99 */
 #endif
@@ -4361,15 +4353,18 @@ REDIST_PRIV void redist_priv_copy_slot(const redist_plan *p, redist_priv_channel
 REDIST_PRIV void redist_priv_copy_direct(const redist_plan *p, const redist_priv_channel *channel) {
   const redist_priv_peer *peer = channel->peer;
   const redist_priv_home *home = p->rings->home;
-  const redist_priv_spot *spot = channel->board->array;
+  const redist_priv_spot *spots = channel->board->array;
   const double began = redist_priv_now(p);
   redist_priv_base base[2];
   int a;
   REDIST_ASSERT((channel->board->announced | (peer->own + 1)) ==
                 4 * p->rings->execution + 3); /* it has said where */
-  for (a = 0; a < p->arrays; a++)
-    p->pointers[2 * p->arrays + a] =
-        redist_priv_at_spot(home, channel->there, spot[!peer->own * p->arrays + a]);
+  for (a = 0; a < p->arrays; a++) {           /* where they are here */
+    const redist_priv_spot spot = spots[!peer->own * p->arrays + a];
+    const char *range = spot.range == 0 ? home->member[channel->there].segment
+                                        : home->adopted[spot.range - 1].pages[channel->there].at;
+    p->pointers[2 * p->arrays + a] = range + spot.at;
+  }
   for (a = 0; a < (p->parts > 1 ? 1 : p->arrays); a++) {
     base[peer->own] = redist_priv_arrays(p, peer->own, a);
     base[!peer->own] = redist_priv_arrays(p, 2, a);
@@ -5325,37 +5320,34 @@ REDIST_PRIV_COLD int redist_priv_make_carriers(redist_plan *p, int shared, int c
   return code;
 }
 
-REDIST_PRIV_COLD int redist_priv_make_requests(redist_priv_carriers *c) {
-  int64_t m, k;
-  for (m = 0; m < c->messages; m++) {
-    c->message[m].first = c->requests;
-    c->message[m].pieces = redist_priv_ceil_div(c->message[m].bytes, REDIST_MAX_COUNT);
-    c->requests += c->message[m].pieces;
-  }
-  c->request = REDIST_PRIV_ALLOC(MPI_Request, c->requests);
-  c->status = REDIST_PRIV_ALLOC(MPI_Status, c->requests);
-  c->index = REDIST_PRIV_ALLOC(int, 2 * c->requests);
-  if (c->request == NULL || c->status == NULL || c->index == NULL) return REDIST_ERR_MEMORY;
-  c->message_of = c->index + c->requests; /* not NULL: requests are set */
-  for (m = 0; m < c->messages; m++)
-    for (k = c->message[m].first; k < c->message[m].first + c->message[m].pieces; k++) {
-      c->request[k] = MPI_REQUEST_NULL;
-      c->message_of[k] = (int)m;
-    }
-  return REDIST_OK;
-}
-
 /* Compiles the copies of what is carried, and makes room for requests. */
 REDIST_PRIV_COLD int redist_priv_carriers_create(redist_plan *p) {
   const redist_priv_cutting uncut = {INT64_MAX, 0};
   redist_priv_carriers *c = p->carriers;
+  redist_priv_node_message *m;
   int64_t k;
   int code = redist_priv_lanes_create(p);
   for (k = 0; c != NULL && k < c->sections && code == REDIST_OK; k++) {
     redist_priv_peer *peer = &p->peer[c->section[k].peer];
     code = redist_priv_list_pieces(p, peer, uncut, 1, &peer->whole);
   }
-  return code == REDIST_OK && c != NULL ? redist_priv_make_requests(c) : code;
+  if (code != REDIST_OK || c == NULL) return code;
+  for (m = c->message; m < c->message + c->messages; m++) {
+    m->first = c->requests;
+    m->pieces = redist_priv_ceil_div(m->bytes, REDIST_MAX_COUNT);
+    c->requests += m->pieces;
+  }
+  c->request = REDIST_PRIV_ALLOC(MPI_Request, c->requests);
+  c->status = REDIST_PRIV_ALLOC(MPI_Status, c->requests);
+  c->index = REDIST_PRIV_ALLOC(int, 2 * c->requests);
+  if (c->request == NULL || c->status == NULL || c->index == NULL) return REDIST_ERR_MEMORY;
+  c->message_of = c->index + c->requests; /* not NULL: requests are set */
+  for (m = c->message; m < c->message + c->messages; m++)
+    for (k = m->first; k < m->first + m->pieces; k++) {
+      c->request[k] = MPI_REQUEST_NULL;
+      c->message_of[k] = (int)(m - c->message);
+    }
+  return REDIST_OK;
 }
 
 /* Copies a portion's sections from its message to their places, or from there. */
@@ -5397,18 +5389,6 @@ REDIST_PRIV_APART int redist_priv_start_messages(const redist_plan *p, int own, 
   for (; first < end && code == REDIST_OK; first++)
     if (m[first].own == own) code = redist_priv_start_message(p, &m[first]);
   return code;
-}
-
-REDIST_PRIV void redist_priv_finish_piece(const redist_plan *p, int k) {
-  redist_priv_carriers *c = p->carriers;
-  redist_priv_node_message *m = &c->message[c->message_of[k]];
-  c->active--;
-  if (--m->pending > 0) return;
-  if (m->copies && !m->sends) redist_priv_copy_portion(p, m);
-  if (m->flag == NULL)
-    c->pending[m->own]--;
-  else
-    REDIST_PRIV_RELEASE(m->flag, c->execution);
 }
 
 /* Packs the sections of a portion when the buffer is ready for them, or unpacks them when they have
@@ -5515,7 +5495,16 @@ REDIST_PRIV int redist_priv_carriers_poll(redist_plan *p, int *done) {
   if (c->active > 0 &&
       MPI_Testsome((int)c->requests, c->request, &n, c->index, c->status) != MPI_SUCCESS)
     return REDIST_ERR_MPI;
-  for (k = 0; n != MPI_UNDEFINED && k < n; k++) redist_priv_finish_piece(p, c->index[k]);
+  for (k = 0; n != MPI_UNDEFINED && k < n; k++) {
+    redist_priv_node_message *m = &c->message[c->message_of[c->index[k]]];
+    c->active--;
+    if (--m->pending > 0) continue;
+    if (m->copies && !m->sends) redist_priv_copy_portion(p, m);
+    if (m->flag == NULL)
+      c->pending[m->own]--;
+    else
+      REDIST_PRIV_RELEASE(m->flag, c->execution);
+  }
   code = redist_priv_run_carriers(p);
   if (code == REDIST_OK) code = redist_priv_run_portions(p, REDIST_PRIV_TO);
   *done = redist_priv_carriers_are_done(p);
