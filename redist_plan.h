@@ -5781,31 +5781,24 @@ REDIST_PRIV_COLD void redist_priv_cut_box(int ndim, const int *axes, redist_box 
   redist_priv_cut_box(ndim, axes, rest, n - half, box + half);
 }
 
-/* The indices of the view that a place owns, as a box. */
-REDIST_PRIV_COLD redist_box redist_priv_box_of_place(const redist_layout *x, int place) {
-  redist_box box;
-  int coords[REDIST_MAX_DIMS], d;
-  memset(&box, 0, sizeof box);
-  redist_priv_coords_of_place(x, place, coords);
-  for (d = 0; d < x->ndim; d++) {
-    const redist_axis *axis = &x->dim[d].axis;
-    box.low[d] = redist_priv_max(redist_priv_distance(axis, coords[d], 0), 0);
-    box.high[d] = box.low[d] + redist_axis_count(axis, coords[d]);
-  }
-  return box;
-}
-
 /* The blocks of replicas that own boxes: of place k, number k * replicas and those that follow. */
 REDIST_PRIV_COLD redist_layout redist_priv_box_blocks(const redist_layout *x, redist_box *box,
                                                       int *ranks) {
   const int places = redist_layout_places(x), grid = places / x->copies;
   int64_t extents[REDIST_MAX_DIMS];
   redist_layout blocks;
-  int axes[REDIST_MAX_DIMS], d, k;
+  redist_box whole = {{0}, {0}};
+  int axes[REDIST_MAX_DIMS], coords[REDIST_MAX_DIMS], d, k;
   redist_priv_slow_to_fast(x, x->memory_order, axes);
-  for (k = 0; k < grid; k++)
-    redist_priv_cut_box(x->ndim, axes, redist_priv_box_of_place(x, k), x->copies,
-                        box + k * x->copies);
+  for (k = 0; k < grid; k++) {
+    redist_priv_coords_of_place(x, k, coords);
+    for (d = 0; d < x->ndim; d++) {
+      const redist_axis *axis = &x->dim[d].axis;
+      whole.low[d] = redist_priv_max(redist_priv_distance(axis, coords[d], 0), 0);
+      whole.high[d] = whole.low[d] + redist_axis_count(axis, coords[d]);
+    }
+    redist_priv_cut_box(x->ndim, axes, whole, x->copies, box + k * x->copies);
+  }
   for (k = 0; k < places; k++)
     ranks[k] = redist_priv_rank_at(x, k / x->copies + k % x->copies * grid);
   for (d = 0; d < x->ndim; d++) extents[d] = x->dim[d].axis.count;
@@ -5926,11 +5919,6 @@ REDIST_PRIV_COLD double redist_priv_by_blocks(const redist_plan *p, const redist
   return seconds;
 }
 
-/* The most bytes that a place of the replicas owns. */
-REDIST_PRIV_COLD int64_t redist_priv_replica_bytes(const redist_plan *p) {
-  return redist_priv_most_owned(redist_priv_replicas(p)) * p->part->packed_bytes * p->arrays;
-}
-
 /* A phase of a tree. It concerns replicas j = ((b factor + c) after + a) rest, with b < before and
    a < after: those with the same a and b are a group, c its members. So many of these hold elements
    before and after the phase: all, or the first. */
@@ -5999,15 +5987,14 @@ REDIST_PRIV_COLD int redist_priv_near_replicas(const redist_plan *p) {
   return near;
 }
 
-/* The seconds of a tree: those of its first or last phase include messages of an end without
-   replicas. Between nodes one of `near` ranks has the link to itself, but what it hands out in one
+/* The seconds of a tree, where a place of the replicas owns at most so many bytes: those of its
+   first or last phase include messages of an end without replicas. Between nodes one of `near` ranks has the link to itself, but what it hands out in one
    phase shares it with what it sends in the next. */
 REDIST_PRIV_COLD double redist_priv_by_tree(const redist_plan *p, const redist_priv_network *n,
-                                            int near, int levels, const redist_priv_level *level,
-                                            int phases) {
+                                            double bytes, int near, int levels,
+                                            const redist_priv_level *level, int phases) {
   const redist_priv_network rings = {0, {REDIST_PRIV_RINGS}, 1};
   const redist_layout *from = p->part->from, *to = p->part->to;
-  const double bytes = (double)redist_priv_replica_bytes(p);
   redist_priv_network alone = *n;
   double seconds = 0, replicas;
   int k, sent = 0;
@@ -6035,8 +6022,8 @@ REDIST_PRIV_COLD int redist_priv_find_tree(const redist_plan *p, const redist_pr
                                            redist_priv_stops *s, double *seconds) {
   const redist_layout *x = redist_priv_replicas(p);
   const int near = s->near = redist_priv_near_replicas(p);
-  const int most =
-      redist_priv_replica_bytes(p) < REDIST_PRIV_LONG_REPLICA ? REDIST_PRIV_PHASES - 2 : 0;
+  const int64_t bytes = redist_priv_most_owned(x) * p->part->packed_bytes * p->arrays;
+  const int most = bytes < REDIST_PRIV_LONG_REPLICA ? REDIST_PRIV_PHASES - 2 : 0;
   redist_priv_level level[REDIST_PRIV_PHASES];
   double one;
   int levels, grown, phases = 0;
@@ -6046,7 +6033,7 @@ REDIST_PRIV_COLD int redist_priv_find_tree(const redist_plan *p, const redist_pr
   for (levels = redist_priv_has_blocks(x) ? 0 : 1; levels <= most; levels++) {
     grown = redist_priv_list_levels(p, levels, near, level);
     if (grown < 2) continue;
-    one = redist_priv_by_tree(p, n, near, levels, level, grown);
+    one = redist_priv_by_tree(p, n, (double)bytes, near, levels, level, grown);
     if (phases > 0 && one >= *seconds) continue;
     s->levels = levels;
     phases = grown;
@@ -6109,37 +6096,25 @@ REDIST_PRIV_COLD redist_layout *redist_priv_group_layout(const redist_layout *x,
   return y;
 }
 
-/* Makes the layouts of the two phases from `first` on: a replica of each node, and their blocks.
-   REDIST_ERR_MEMORY. */
-REDIST_PRIV_COLD int redist_priv_lay_blocks(const redist_plan *p, redist_priv_stops *s,
-                                            const redist_priv_level *level, int first) {
-  redist_layout *leaders =
-      redist_priv_group_layout(redist_priv_replicas(p), level, level->factor, 1);
-  void **made = &s->made[2 * REDIST_PRIV_PHASES - 2];
-  made[0] = leaders;
-  s->end[first][1] = s->end[first + 1][0] = s->between;
-  if (p->combines) s->end[first][0] = leaders;
-  if (p->part->to->copies > 1) s->end[first + 1][1] = leaders;
-  return leaders == NULL ? (int)REDIST_ERR_MEMORY
-                         : redist_priv_make_blocks(leaders, s->between, &made[1]);
-}
-
-/* Makes the layouts of a tree. REDIST_ERR_MEMORY. */
+/* Makes the layouts of a tree, without levels with blocks of one replica of each node: at the end
+   of phase `first` and the beginning of the next. REDIST_ERR_MEMORY. */
 REDIST_PRIV_COLD int redist_priv_lay_tree(const redist_plan *p, redist_priv_stops *s) {
   redist_priv_level level[REDIST_PRIV_PHASES];
   const int first = p->combines && s->near > 1;
   const int phases = redist_priv_list_levels(p, s->levels, s->near, level);
+  const int blocks = 2 * first + 1, sums = p->combines;
   int k, code = REDIST_OK;
-  if (s->levels == 0) code = redist_priv_lay_blocks(p, s, &level[first], first);
   for (k = 0; k < 2 * phases && code == REDIST_OK; k++) {
     const int phase = k / 2, side = k % 2, inner = k != 0 && k != 2 * phases - 1;
     const redist_layout *x = inner ? redist_priv_replicas(p) : s->end[phase][side];
-    if (x->copies == 1 || (s->levels == 0 && (phase == first || phase == first + 1))) continue;
+    if (x->copies == 1 || (s->levels == 0 && (k == blocks || k == blocks + 1))) continue;
     s->made[k] = redist_priv_group_layout(x, &level[phase], level[phase].members[side], inner);
     s->end[phase][side] = (const redist_layout *)s->made[k];
     code = s->made[k] == NULL ? REDIST_ERR_MEMORY : REDIST_OK;
   }
-  return code;
+  if (code != REDIST_OK || s->levels > 0) return code;
+  return redist_priv_make_blocks(s->end[first + !sums][!sums], &s->between[first],
+                                 &s->made[blocks]);
 }
 
 /* Finds blocks, or a tree, and *gain, the ratio of the direct exchange's time to that through them;
