@@ -4969,34 +4969,12 @@ REDIST_PRIV_COLD redist_priv_nodes *redist_priv_nodes_new(int size) {
   return n;
 }
 
-REDIST_PRIV_COLD void redist_priv_number_nodes(redist_priv_nodes *n, int size) {
-  redist_priv_on_node *list = n->list;
-  int k, r;
-  qsort(list, (size_t)size, sizeof *list, redist_priv_compare_numbers);
-  for (k = 0; k < size; k++) {
-    const int same = k > 0 && list[k].node == list[k - 1].node;
-    r = (int)list[k].rank;
-    n->number[r] = same ? n->number[list[k - 1].rank] + 1 : 0;
-    n->node[r] = same ? n->node[list[k - 1].rank] : r; /* the lowest rank of its node */
-  }
-  for (r = 0; r < size; r++) {
-    if (n->node[r] == r) n->rank[r] = n->nodes++;
-    n->node[r] = n->rank[n->node[r]];
-    n->first[n->node[r] + 1]++;
-  }
-  for (k = 0; k < n->nodes; k++) {
-    n->least = (int)redist_priv_min(n->least, n->first[k + 1]);
-    n->most = (int)redist_priv_max(n->most, n->first[k + 1]);
-    n->first[k + 1] += n->first[k];
-  }
-  for (r = 0; r < size; r++) n->rank[n->first[n->node[r]] + n->number[r]] = r;
-}
-
 /* Fills p->nodes. Collective over comm, unless the caller has said which ranks share nodes. */
 REDIST_PRIV_COLD int redist_priv_list_nodes(redist_plan *p, MPI_Comm comm) {
-  redist_priv_on_node own, *list = p->nodes->list;
+  redist_priv_nodes *n = p->nodes;
+  redist_priv_on_node own, *list = n->list;
   MPI_Request request;
-  int r, code = REDIST_OK;
+  int k, r, code = REDIST_OK;
   for (r = 0; r < p->size; r++) {
     list[r].node = redist_priv_node_number(p, r);
     list[r].rank = r;
@@ -5006,8 +4984,26 @@ REDIST_PRIV_COLD int redist_priv_list_nodes(redist_plan *p, MPI_Comm comm) {
     code = redist_priv_await(MPI_Iallgather(&own, 2, MPI_INT64_T, list, 2, MPI_INT64_T, comm,
                                             &request),
                              &request);
-  if (code == REDIST_OK) redist_priv_number_nodes(p->nodes, p->size);
-  return code;
+  if (code != REDIST_OK) return code;
+  qsort(list, (size_t)p->size, sizeof *list, redist_priv_compare_numbers);
+  for (k = 0; k < p->size; k++) {
+    const int same = k > 0 && list[k].node == list[k - 1].node;
+    r = (int)list[k].rank;
+    n->number[r] = same ? n->number[list[k - 1].rank] + 1 : 0;
+    n->node[r] = same ? n->node[list[k - 1].rank] : r; /* the lowest rank of its node */
+  }
+  for (r = 0; r < p->size; r++) {
+    if (n->node[r] == r) n->rank[r] = n->nodes++;
+    n->node[r] = n->rank[n->node[r]];
+    n->first[n->node[r] + 1]++;
+  }
+  for (k = 0; k < n->nodes; k++) {
+    n->least = (int)redist_priv_min(n->least, n->first[k + 1]);
+    n->most = (int)redist_priv_max(n->most, n->first[k + 1]);
+    n->first[k + 1] += n->first[k];
+  }
+  for (r = 0; r < p->size; r++) n->rank[n->first[n->node[r]] + n->number[r]] = r;
+  return REDIST_OK;
 }
 
 #endif
