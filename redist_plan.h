@@ -5984,8 +5984,9 @@ REDIST_PRIV_COLD int redist_priv_near_replicas(const redist_plan *p) {
 }
 
 /* The seconds of a tree, where a place of the replicas owns at most so many bytes: those of its
-   first or last phase include messages of an end without replicas. Between nodes one of `near` ranks has the link to itself, but what it hands out in one
-   phase shares it with what it sends in the next. */
+   first or last phase include messages of an end without replicas. Between nodes one of `near`
+   ranks has the link to itself, but what it hands out in one phase shares it with what it sends in
+   the next. */
 REDIST_PRIV_COLD double redist_priv_by_tree(const redist_plan *p, const redist_priv_network *n,
                                             double bytes, int near, int levels,
                                             const redist_priv_level *level, int phases) {
@@ -8100,8 +8101,8 @@ REDIST_PRIV_COLD int redist_priv_list_spans(redist_priv_spans *list, const redis
   return code;
 }
 
-/* The types of a rank with several places, or with a reshaped view: all spans, in their order in the
-   file. layout: the caller's. */
+/* The types of a rank with several places, or with a reshaped view: all spans, in their order in
+   the file. layout: the caller's. */
 REDIST_PRIV_COLD int redist_priv_types_of_places(const redist_layout *layout, int rank,
                                                  MPI_Datatype element, int64_t bytes,
                                                  redist_priv_typed *typed) {
