@@ -672,19 +672,15 @@ static const mixture mixtures[] = {
 
 /* What is not at its destination arrives, and nothing else is copied; combining, an element does not
    contribute to itself. */
-static void check_mixture(const setting *s, const mixture *x, int combine) {
+static void check_layouts(const setting *s, const mixture *x, const redist_layout *layout,
+                          int combine) {
   enum { CELLS = 64 };
-  static int64_t storage[2][256];
   int64_t array[CELLS], wanted[CELLS], index[REDIST_MAX_DIMS] = {0}, n, m, k, value;
-  redist_layout layout[2];
   redist_options options;
   redist_plan *plan = NULL;
   char message[256] = "";
-  int code, i, good = 1;
+  int code, good = 1;
   memset(&options, 0, sizeof options);
-  for (i = 0; i < 2; i++)
-    redist_layout_parse(i == 0 ? x->from : x->to, &layout[i], storage[i], sizeof storage[i],
-                        message, sizeof message);
   n = layout[0].dim[0].axis.count;
   m = layout[0].ndim > 1 ? layout[0].dim[1].axis.count : 1;
   for (k = 0; k < CELLS; k++) array[k] = 1000 + k;
@@ -724,6 +720,47 @@ static void check_mixture(const setting *s, const mixture *x, int combine) {
   redist_plan_free(&plan);
 }
 
+static void check_mixture(const setting *s, const mixture *x, int combine) {
+  static int64_t storage[2][256];
+  redist_layout layout[2];
+  redist_layout_parse(x->from, &layout[0], storage[0], sizeof storage[0], NULL, 0);
+  redist_layout_parse(x->to, &layout[1], storage[1], sizeof storage[1], NULL, 0);
+  check_layouts(s, x, layout, combine);
+}
+
+/* In place on rank 0, from 4 x 3 elements to the same with rows and columns in other orders. */
+typedef struct {
+  mixture x;
+  int64_t offset[2], rows[4], columns[3];
+} shuffle;
+
+static const shuffle shuffles[] = {
+    {{1, -1, "rows by 0, 3 and -6", "columns by 1 and -2, all by -1"},
+     {1, 0},
+     {0, 3, 1, 2},
+     {2, 0, 1}},
+    {{1, 4, "no rows", "columns by 1 and -2, all by -1"}, {1, 0}, {0, 1, 2, 3}, {2, 0, 1}},
+    {{1, 12, "no rows", "columns by 1 and -2"}, {0, 0}, {0, 1, 2, 3}, {2, 0, 1}},
+    {{1, 9, "rows by 0, 3 and -6", "no columns"}, {0, 0}, {0, 3, 1, 2}, {0, 1, 2}},
+    {{1, 12, "rows by 0, 3 and -6", "columns by 1 and -2, all by 1"},
+     {0, 1},
+     {0, 3, 1, 2},
+     {2, 0, 1}},
+    {{1, 12, "no rows", "columns by 1 and -2, all by 1"}, {0, 1}, {0, 1, 2, 3}, {2, 0, 1}},
+};
+
+static void check_shuffle(const setting *s, const shuffle *x) {
+  static const int64_t rows[2] = {0, 4}, columns[2] = {0, 3};
+  redist_layout layout[2];
+  layout[0] = redist_layout_2d(redist_whole(4), redist_whole(3));
+  layout[1] =
+      redist_layout_2d(redist_lists(4, rows, x->rows, 1), redist_lists(3, columns, x->columns, 1));
+  layout[0] = redist_at_offsets(layout[0], &x->offset[0]);
+  layout[1] = redist_at_offsets(layout[1], &x->offset[1]);
+  check_layouts(s, &x->x, layout, 0);
+  check_layouts(s, &x->x, layout, 1);
+}
+
 static void check_mixtures(const setting *s) {
   size_t k;
   for (k = 0; k < sizeof mixtures / sizeof *mixtures; k++)
@@ -731,6 +768,8 @@ static void check_mixtures(const setting *s) {
       check_mixture(s, &mixtures[k], 0);
       check_mixture(s, &mixtures[k], 1);
     }
+  for (k = 0; k < sizeof shuffles / sizeof *shuffles && s->max_buffer == 0; k++)
+    check_shuffle(s, &shuffles[k]);
 }
 
 /* ---- lists that the caller frees ---- */
