@@ -2273,42 +2273,36 @@ REDIST_PRIV_COLD int redist_priv_find_own(const redist_priv_message *m, const re
   return REDIST_PRIV_OWN_BY_AXES;
 }
 
-/* Adds a message of this rank to itself, with the storage of both sides, and what of it must be
-   copied in place. REDIST_ERR_ARGUMENT: the plan combines in place, and the elements that are their
-   own destinations cannot be separated from others. */
-REDIST_PRIV_APART int redist_priv_keep(redist_plan *p, redist_priv_part *part,
-                                       redist_priv_message m) {
-  int64_t shift[REDIST_MAX_DIMS];
-  int own, code;
-  part->local += m.elements;
-  if (!p->options.in_place) return redist_priv_add_local(p, part, &m, REDIST_PRIV_APART_ONLY);
-  own = redist_priv_find_own(&m, part->to, shift);
-  if (own == REDIST_PRIV_OWN_ANYHOW && part->policy.function != NULL) return REDIST_ERR_ARGUMENT;
-  if (own != REDIST_PRIV_OWN_BY_AXES) return redist_priv_add_local(p, part, &m, REDIST_PRIV_ALWAYS);
-  code = redist_priv_add_local(p, part, &m, REDIST_PRIV_APART_ONLY);
-  if (code == REDIST_OK) code = redist_priv_add_moves(p, part, m, shift);
-  REDIST_ASSERT(part->rest <= part->local);
-  return code;
-}
-
 /* As blocks are, for each rank. */
 REDIST_PRIV_COLD int redist_priv_compare_products(const void *a, const void *b) {
   return redist_priv_compare_keys(a, b, 5);
 }
 
-/* Adds the local copy of a product, whose message is m. */
-REDIST_PRIV_COLD int redist_priv_keep_product(redist_plan *p, redist_priv_part *part,
-                                              const redist_priv_product *product,
-                                              redist_priv_message m) {
+/* Adds the local copy of a product, whose message is m, or what of it must be copied in place.
+   REDIST_ERR_ARGUMENT: the plan combines in place, and the elements that are their own destinations
+   cannot be separated from others. */
+REDIST_PRIV_APART int redist_priv_keep(redist_plan *p, redist_priv_part *part,
+                                       const redist_priv_product *product, redist_priv_message *m) {
   const redist_priv_half *to = &part->half[REDIST_PRIV_TO];
   const redist_priv_held_place *there =
       (const redist_priv_held_place *)redist_priv_find(to->place, to->places, sizeof *there,
                                                        product->place[REDIST_PRIV_TO]);
-  int code;
+  const int in_place = p->options.in_place;
+  int64_t shift[REDIST_MAX_DIMS];
+  int code, own = REDIST_PRIV_OWN_BY_AXES;
   REDIST_ASSERT(there != NULL);
-  code = redist_priv_store(&m, REDIST_PRIV_TO, part->to, &there->storage);
-  if (code == REDIST_OK) code = redist_priv_keep(p, part, m);
-  redist_priv_message_close(&m);
+  code = redist_priv_store(m, REDIST_PRIV_TO, part->to, &there->storage);
+  part->local += m->elements;
+  if (in_place && code == REDIST_OK) own = redist_priv_find_own(m, part->to, shift);
+  if (own == REDIST_PRIV_OWN_ANYHOW && part->policy.function != NULL) code = REDIST_ERR_ARGUMENT;
+  if (code == REDIST_OK)
+    code = redist_priv_add_local(p, part, m,
+                                 own == REDIST_PRIV_OWN_BY_AXES ? REDIST_PRIV_APART_ONLY
+                                                                : REDIST_PRIV_ALWAYS);
+  if (code == REDIST_OK && in_place && own == REDIST_PRIV_OWN_BY_AXES)
+    code = redist_priv_add_moves(p, part, *m, shift);
+  REDIST_ASSERT(part->rest <= part->local);
+  redist_priv_message_close(m);
   p->local.bytes += redist_priv_round_up(product->bytes, REDIST_PRIV_LINE);
   return code;
 }
@@ -2320,11 +2314,11 @@ REDIST_PRIV_COLD int redist_priv_add_products(redist_plan *p, redist_priv_part *
   const int images = part->half[product->own].peers[product->held].blocks;
   int code = REDIST_OK;
   for (; product->number < images && code == REDIST_OK; product->number++) {
-    const redist_priv_message m = redist_priv_product_message(p, product);
+    redist_priv_message m = redist_priv_product_message(p, product);
     product->bytes = m.elements * part->packed_bytes;
     if (product->bytes == 0) continue;
     code = product->rank == p->rank
-               ? redist_priv_keep_product(p, part, product, m)
+               ? redist_priv_keep(p, part, product, &m)
                : REDIST_PRIV_APPEND(p->product, p->products, p->product_room, *product);
   }
   return code;
