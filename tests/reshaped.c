@@ -47,6 +47,31 @@ static void check_builders(void) {
   check_sentence(redist_split(many, 0, 1), REDIST_ERR_LAYOUT, "the number of axes");
 }
 
+#if REDIST_MAX_DIMS == 8
+static redist_layout split_in_eights(redist_layout layout, int64_t outer) {
+  int d;
+  for (d = 0; d < 7; d++) layout = redist_split(layout, d, INT64_C(1) << (24 - outer - 3 * d));
+  return layout;
+}
+
+/* An axis whose digits lie in no order of memory is split inside each of them: one digit more each
+   time, up to 2 REDIST_MAX_DIMS. */
+static void check_digits(void) {
+  static const int reversed[8] = {7, 6, 5, 4, 3, 2, 1, 0};
+  redist_layout layout = split_in_eights(redist_layout_1d(redist_whole(1 << 24)), 3);
+  int d;
+  layout = redist_permuted(layout, reversed);
+  for (d = 0; d < 7; d++) layout = redist_merged(layout, 0);
+  layout = redist_permuted(split_in_eights(layout, 2), reversed);
+  check_sentence(layout, REDIST_OK, "");
+  layout = redist_merged(layout, 6); /* of lengths 8 and 4, the latter one digit */
+  layout = redist_split(layout, 6, 2);
+  check_sentence(layout, REDIST_OK, "");
+  layout = redist_split(redist_merged(layout, 5), 5, 4);
+  check_sentence(layout, REDIST_ERR_LAYOUT, "the number of digits of a reshaped view is 17");
+}
+#endif
+
 /* Splitting and merging again, in any order, is no change. */
 static void check_inverse(void) {
   const redist_layout given = redist_with_halo(blocks(24, 30), 0, 2, 1);
@@ -199,7 +224,13 @@ static void check_shape(void) {
                      -3);
   const redist_layout last =
       redist_section(redist_split(redist_layout_1d(redist_whole(24)), 0, 2), 0, 1, 1, -3);
+  const redist_layout beside =
+      redist_split(redist_section(redist_layout_2d(redist_whole(6), redist_whole(10)), 1, 8, 3, -2),
+                   0, 3);
   redist_shape s;
+  test_case(redist_layout_shape(&beside, 0, &s) == 1 && s.count[2] == 3 && s.stride[0] == 30 &&
+                s.stride[2] == -2 && s.origin == 8,
+            "the shape of a section beside a split axis");
   test_case(redist_layout_shape(&whole, 1, &s) == 1 && s.count[0] == 6 && s.count[1] == 4 &&
                 s.count[2] == 5 && s.first[2] == 5 && s.stride[0] == -20 && s.stride[1] == -5 &&
                 s.stride[2] == 1 && s.origin == 23 * 5 && s.allocated[2] == 5,
@@ -215,9 +246,14 @@ static void check_shape(void) {
             "the shape of a row of a split axis, seen backwards");
 }
 
-/* An empty section is the same layout, and the same text, whatever views it is taken through. */
+/* A section of nothing, or of one element, is the same layout, and the same text, whatever views it
+   is taken through. */
 static void check_empty(void) {
   const redist_layout line = redist_layout_1d(redist_whole(5));
+  const redist_layout third =
+      redist_split(redist_section(redist_layout_1d(redist_whole(6)), 0, 0, 2, 3), 0, 2);
+  const redist_layout one[2] = {redist_section(redist_layout_1d(redist_whole(6)), 0, 3, 1, 1),
+                                redist_merged(redist_section(third, 1, 1, 1, 1), 0)};
   const redist_layout split = redist_split(redist_section(line, 0, 3, 2, 1), 0, 2);
   const redist_layout none[2] = {redist_section(line, 0, 0, 0, 1),
                                  redist_merged(redist_section(split, 1, 0, 0, 1), 0)};
@@ -226,6 +262,9 @@ static void check_empty(void) {
   for (k = 0; k < 2; k++) redist_layout_format(&none[k], text[k], sizeof text[k]);
   test_case(strcmp(text[0], text[1]) == 0 && text[0][0] != '\0', "nothing of a line: %s, %s",
             text[0], text[1]);
+  for (k = 0; k < 2; k++) redist_layout_format(&one[k], text[k], sizeof text[k]);
+  test_case(strcmp(text[0], text[1]) == 0 && text[0][0] != '\0', "one of a line: %s, %s", text[0],
+            text[1]);
 }
 
 /* 4 (l + 1) of joined axes, l the longest in any place, must multiply to less than 2^62. */
@@ -287,6 +326,9 @@ int main(void) {
   test_model *m = (test_model *)malloc(2 * sizeof *m);
   int k;
   check_builders();
+#if REDIST_MAX_DIMS == 8
+  check_digits();
+#endif
   check_inverse();
   check_printed();
   check_pairs_of_views();
