@@ -394,6 +394,60 @@ static void check_shared_faces(void) {
   test_case(all == 5 && most == 3, "faces of 2 replicas: %d messages, %d from one", all, most);
 }
 
+/* Ghost cells past the end of one periodic axis, of the other, and of both, are those of different
+   boxes. */
+static void check_periodic_boxes(void) {
+  static const int64_t extents[2] = {6, 6}, received[9] = {4, 2, 2, 2, 1, 1, 2, 1, 1};
+  redist_box box[9];
+  redist_layout plain, ghosts;
+  redist_traffic traffic;
+  int k, d;
+  memset(box, 0, sizeof box);
+  for (k = 0; k < 9; k++)
+    for (d = 0; d < 2; d++) {
+      box[k].low[d] = d == 0 ? k / 3 * 2 : k % 3 * 2;
+      box[k].high[d] = box[k].low[d] + 2;
+    }
+  ghosts = plain = redist_layout_boxes(2, extents, 9, box);
+  for (d = 0; d < 2; d++)
+    ghosts = redist_with_ghosts(redist_with_halo(ghosts, d, 1, 1), d, REDIST_PERIODIC);
+  for (k = 0; k < 9; k++)
+    test_case(test_volume(&plain, k, &ghosts, 0) == received[k],
+              "box %d to the first of 9 with periodic ghosts: %d elements", k,
+              (int)test_volume(&plain, k, &ghosts, 0));
+  test_case(redist_traffic_between(&plain, &ghosts, 0, &traffic) == REDIST_OK &&
+                traffic.total == 9 * 16 && traffic.local == 9 * 4 && traffic.messages == 9 * 8,
+            "9 boxes with periodic ghosts: %d elements, %d messages", (int)traffic.total,
+            (int)traffic.messages);
+}
+
+static void append_digit(const void *from, void *to, int64_t n, void *context) {
+  int64_t k;
+  (void)context;
+  for (k = 0; k < n; k++) ((int64_t *)to)[k] = 10 * ((int64_t *)to)[k] + ((const int64_t *)from)[k];
+}
+
+/* What a place contributes several times: its own cell, then those past the low and the high end of
+   axis 0, then of axis 1. */
+static void check_order(void) {
+  static const int number[3] = {1, 0, 2}; /* of an axis: past the low end, inside, past the high */
+  const redist_layout plain = redist_layout_2d(redist_whole(2), redist_whole(2));
+  redist_layout ghosts = plain;
+  int64_t from[36], to[4] = {0, 0, 0, 0};
+  const void *froms[1];
+  void *tos[1];
+  int k, code;
+  froms[0] = from;
+  tos[0] = to;
+  for (k = 0; k < 2; k++)
+    ghosts = redist_with_ghosts(redist_with_halo(ghosts, k, 2, 2), k, REDIST_PERIODIC);
+  for (k = 0; k < 36; k++) from[k] = 1 + number[k / 12] + 3 * number[k % 6 / 2];
+  code = redist_move_combining(&ghosts, froms, &plain, tos, sizeof *to, append_digit, NULL);
+  for (k = 0; k < 4; k++)
+    test_case(code == REDIST_OK && to[k] == 123456789, "contributions in order: code %d, %" PRId64,
+              code, to[k]);
+}
+
 int main(int argc, char **argv) {
   static pair p;
   test_random r = {20261121};
@@ -405,5 +459,7 @@ int main(int argc, char **argv) {
   check_listed_shapes();
   check_large_boxes();
   check_shared_faces();
+  check_periodic_boxes();
+  check_order();
   return test_report("ghosts");
 }
