@@ -4243,7 +4243,8 @@ REDIST_PRIV_COLD int64_t redist_priv_await_flag(const int64_t *flag, int64_t val
 REDIST_PRIV_COLD int64_t redist_priv_ask(redist_priv_notice *own, const redist_priv_notice *other,
                                          int64_t *lines, int probe, int64_t first) {
   const int rounds = probe == REDIST_PRIV_FLAG ? REDIST_PRIV_ROUNDS : 1;
-  double least = 1, begin = MPI_Wtime(), all = 0, now;
+  const double start = MPI_Wtime();
+  double least = 1, begin = start, now;
   int64_t k, answer = 1;
   for (k = 1; k < REDIST_PRIV_LAST_ROUND && answer > 0; k++) {
     if (probe != REDIST_PRIV_FLAG) redist_priv_touch_lines(lines, probe, 1);
@@ -4252,9 +4253,8 @@ REDIST_PRIV_COLD int64_t redist_priv_ask(redist_priv_notice *own, const redist_p
     if (k % rounds != 0) continue;
     now = MPI_Wtime();
     least = now - begin < least ? now - begin : least;
-    all += now - begin;
     begin = now;
-    if (k >= rounds * REDIST_PRIV_LEAST_TIMED && all > REDIST_PRIV_PROBING) break;
+    if (k >= rounds * REDIST_PRIV_LEAST_TIMED && now - start > REDIST_PRIV_PROBING) break;
   }
   REDIST_PRIV_RELEASE(&own->flag, first + REDIST_PRIV_LAST_ROUND);
   return answer > 0 ? (int64_t)(least * 1e9) / rounds + 1 : 0;
@@ -5166,7 +5166,8 @@ REDIST_PRIV_COLD void redist_priv_lay_entries(redist_plan *p, redist_priv_carrie
   for (k = 0; k < c->entries; k++) {
     redist_priv_section *s = &c->entry[k];
     const int sends = s->own == REDIST_PRIV_FROM, local = s->node == here;
-    const int first = k == 0 || redist_priv_compare_keys(s, s - 1, 4) != 0; /* of a message */
+    const int first = k == 0 || s->own != s[-1].own || s->node != s[-1].node ||
+                      s->which != s[-1].which; /* of a message */
     if (first) at = c->bytes = redist_priv_round_up(c->bytes, REDIST_PRIV_LINE);
     if (first && local && sends) stays = at;
     if (first && local && !sends) at = stays;
