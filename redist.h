@@ -4322,6 +4322,15 @@ REDIST_PRIV_COLD void redist_priv_directory_close(redist_priv_directory *x) {
 
 /* -------------------------------------------------------------- messages: products of run lists */
 
+/* What a place exchanges is a product. Its coordinate on each axis shares runs with some of the
+   other side's coordinates, its peers there. Each choice of a peer on every axis makes a message:
+
+                        axis 1:  coordinate 0  coordinate 1  coordinate 3
+       axis 0: coordinate 0      message 0     message 1     message 2      message 5: the runs with
+               coordinate 2      message 3     message 4     message 5      2, times those with 3
+
+   So runs are found once per axis and peer, not once per message. */
+
 /* The peers of a coordinate on the other side of its axis, and the runs shared with each. */
 typedef struct {
   int64_t peers;
@@ -4724,6 +4733,18 @@ REDIST_PRIV void redist_priv_message_close(redist_priv_message *m) {
 }
 
 /* -------------------------------------------------------------------------------------- copying */
+
+/* A copy is loops around units of contiguous bytes. Which loops are innermost, and how long a unit
+   is, decides what is fast: memcpy; a loop for units of one length; or, where the source is read
+   along one axis and the destination is written along another, tiles, which are cut so that they
+   fit into the fastest cache, and each line is fetched once:
+
+       source  0 1|2 3    destination  0 4|8 c    each quarter is copied whole
+               4 5|6 7                 1 5|9 d    before the next
+               ---+---                 ---+---
+               8 9|a b                 2 6|a e
+               c d|e f                 3 7|b f
+*/
 
 /* One loop of a copy: n times, at these distances in bytes. */
 typedef struct {

@@ -643,6 +643,9 @@ REDIST_API int redist_layout_types(const redist_layout *layout, int rank, MPI_Da
 
 /* -------------------------------------------------------------------------------------- waiting */
 
+/* MPI's calls that wait may keep the core, on which the rank that they wait for might have to run.
+   So whatever waits for other ranks tests, and yields after REDIST_PRIV_TRIES tests. */
+
 REDIST_PRIV void redist_priv_yield(int *tries) {
   if (*tries >= REDIST_PRIV_TRIES)
     REDIST_YIELD();
@@ -806,6 +809,18 @@ REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own) {
 }
 
 /* --------------------------------------------------------------------------- the plan (private) */
+
+/* What a rank sends to another in one execution, of all parts, is one message:
+
+       part      arrays of one pair of layouts; this rank's places in both
+       product   what one of these places and one elsewhere share: runs of each axis
+       block     a product in one of the part's arrays: a range of bytes of a message
+       peer      one end of a message: its blocks, in an order that both ends know
+       piece     bytes of a message that are packed, sent and unpacked at once
+
+   A method is a row, redist_priv_transport, which says by what links messages go. A link gets
+   them to their peers by functions of its own. An execution posts the links of its method, and
+   polls them, one after the other, until all are done. */
 
 /* A slot: what two ranks of a node share for one message (drawn at REDIST_SHARED). The sender
    counts the pieces that it has filled, the receiver those that it has drained, over all
@@ -1545,6 +1560,10 @@ REDIST_PRIV_COLD void redist_priv_begin_op(const void *from, void *to, int64_t n
 
 /* ----------------------------------------------------------------- checking arguments (private) */
 
+/* What a rank alone can be wrong about, it checks by itself. What must be equal on all ranks is a
+   list of words, each with a name. Ranks compare the hash of the list, with their other facts.
+   Only where it differs does rank 0 broadcast its list, so that the first other word is named. */
+
 REDIST_PRIV_FAST uint64_t redist_priv_hash(uint64_t hash, int64_t word) {
   hash = (hash ^ (uint64_t)word) * UINT64_C(0x9E3779B97F4A7C15);
   return hash ^ hash >> 32;
@@ -2084,6 +2103,11 @@ REDIST_PRIV_COLD void redist_priv_check_combine(const redist_priv_part *part,
 
 /* ------------------------------------------------------------------------------ peers (private) */
 
+/* Both ends of a message order its blocks equally without exchanging a word: each finds the
+   products of its own places, by the layouts alone, and sorts them by the same keys. What a rank
+   keeps is copied from array to array. In place, what lies at its destination already stays there,
+   and the rest goes by way of staging memory. */
+
 /* a, rounded up to a multiple, which is a power of 2. */
 REDIST_PRIV int64_t redist_priv_round_up(int64_t a, int64_t multiple) {
   return (a + multiple - 1) & -multiple;
@@ -2486,6 +2510,13 @@ REDIST_PRIV_COLD int redist_priv_open_sides(redist_plan *p) {
 }
 
 /* ---------------------------------------------------------------------------- staging (private) */
+
+/* A message that is not contiguous in the array is packed into staging memory before it is sent,
+   and unpacked from there after it has arrived:
+
+       source's   staging memory              staging memory                destination's
+       array   -> | to rank 1 | to rank 4 | => | from rank 0 | from rank 3 | -> array
+*/
 
 /* Which messages of a side stay in the array: none, those that are contiguous there, or all. */
 enum { REDIST_PRIV_NONE, REDIST_PRIV_CONTIGUOUS, REDIST_PRIV_ALL };
@@ -3145,6 +3176,10 @@ REDIST_PRIV_COLD void redist_priv_lanes_close(redist_plan *p) {
 
 /* -------------------------------------------------------------------------- datatypes (private) */
 
+/* MPI sends elements from where they lie, or writes them to files, if a datatype says where. It
+   grows by the axes of a message: an element's datatype is repeated along the runs of the fastest
+   one, what results along those of the next one, and so on. */
+
 /* Replaces *type by the result of an MPI constructor. */
 REDIST_PRIV_COLD int redist_priv_become(MPI_Datatype *type, int mpi_code,
                                         const MPI_Datatype *made) {
@@ -3325,6 +3360,10 @@ REDIST_PRIV_COLD int redist_priv_follow_runs(redist_priv_typed *x, const redist_
 }
 
 /* ------------------------------------------------------------------ MPI's collectives (private) */
+
+/* One call moves the messages of all ranks, with counts and offsets in staging memory
+   (REDIST_ALLTOALLV) or datatypes (REDIST_ALLTOALLW). It is persistent where MPI has that. MPI
+   matches such calls by their order on a communicator. */
 
 /* Gives the arena back a tag that no message has any more, if it is the last one. */
 REDIST_PRIV_COLD void redist_priv_return_tag(const redist_plan *p) {
@@ -4945,6 +4984,9 @@ REDIST_PRIV_COLD void redist_priv_release(redist_priv_home *h, int64_t k) { (voi
 
 /* ------------------------------------------------------------------------------ nodes (private) */
 
+/* Which ranks share a node. Nodes are numbered in the order of their lowest ranks, the ranks of a
+   node from the lowest on. */
+
 #ifdef REDIST_PRIV_CHOOSES
 
 /* Tables for so many ranks, not filled; NULL when memory is exhausted. */
@@ -5627,6 +5669,9 @@ REDIST_PRIV_COLD int redist_priv_nodes_connect(redist_plan *p) {
 #endif
 
 /* ------------------------------------------------------------------------ the network (private) */
+
+/* What messages cost between nodes: a latency, which those sent at once share, and the time of each
+   message and of each byte. The caller says so, or it is measured while planning. */
 
 REDIST_PRIV_COLD int redist_priv_measure_network(MPI_Comm comm, redist_priv_network *network);
 
