@@ -390,7 +390,7 @@ static void check_hsu_formula(void) {
 
 static int64_t relabelled(redist_axis before, redist_axis after) {
   redist_layout from = redist_layout_1d(before), to = redist_layout_1d(after);
-  int ranks[MOST];
+  static int ranks[4096];
   return redist_relabel(&from, &to, 0, ranks) == REDIST_OK ? library_keeps(&from, &to, ranks) : -1;
 }
 
@@ -554,13 +554,13 @@ static void check_beyond(void) {
             (long long)library_keeps(&from, &to, ranks));
 }
 
-/* What the comment at redist_relabel says of 1,025 places: 0.2% less than Hsu's bound. */
-static void check_reported_beyond(void) {
-  const int64_t n = 100 * 1025 * 20, most = 100 * ceiling(10, 1025) * 1025 * 2;
-  const int64_t kept =
-      relabelled(redist_block_cyclic(n, 20, 1025), redist_block_cyclic(n, 2, 1025));
-  test_case(most == 205000 && kept == 205000, "CYCLIC(20) to CYCLIC(2) on 1025 ranks: keeps %lld",
-            (long long)kept);
+/* Hsu's bound on more places than a matrix of all pairs could hold: 50 cycles of CYCLIC(k r) to
+   CYCLIC(r) on M processes. */
+static void check_hsu_beyond(int M, int k, int64_t expected) {
+  const int64_t r = 2, n = 50 * M * k * r, most = 50 * ceiling(k, M) * M * r;
+  const int64_t kept = relabelled(redist_block_cyclic(n, k * r, M), redist_block_cyclic(n, r, M));
+  test_case(most == expected && kept == most, "CYCLIC(%lld) to CYCLIC(2) on %d ranks: keeps %lld",
+            (long long)(k * r), M, (long long)kept);
 }
 
 /* Choosing the best coordinate one after another is mostly good, but here place 0 would take what
@@ -734,7 +734,8 @@ int main(int argc, char **argv) {
       check_rows_to_columns(&r, procs, widest, procs / 2);
     }
   if (largest > 16) check_beyond(); /* takes as long as all others */
-  check_reported_beyond();
+  check_hsu_beyond(1025, 10, 102500);
+  check_hsu_beyond(4096, 5, 409600);
   check_in_turn();
   for (int k = 0; k < 12 && k < largest; k++) {
     redist_layout from = draw_grid(&r);
