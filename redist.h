@@ -7211,7 +7211,8 @@ REDIST_PRIV_COLD int redist_priv_make_rows(const redist_layout *layout,
   if (rows->edge == NULL) return REDIST_ERR_MEMORY;
   for (k = 0; k < list->flows; k++) {
     int *own = &list->flow[k].rank[side];
-    *own = redist_priv_next_place(layout, by_rank, *own, -1);
+    *own = layout->ranks == NULL ? *own - layout->first_rank
+                                 : redist_priv_next_place(layout, by_rank, *own, -1);
     rows[*own].n++;
   }
   for (k = 0; k < n; k++, begin += pairs) {
