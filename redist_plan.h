@@ -3558,12 +3558,28 @@ REDIST_PRIV_COLD int redist_priv_alltoallw_staging(redist_plan *p, int own) {
   return redist_priv_stage_peers(p, own, staged ? REDIST_PRIV_NONE : REDIST_PRIV_ALL, 1);
 }
 
-/* REDIST_ALLTOALLW has a datatype for each message, REDIST_ALLTOALLV counts in units. */
+/* Enters a message into its side's table: REDIST_ALLTOALLW has a datatype for each,
+   REDIST_ALLTOALLV counts in units. */
+REDIST_PRIV_COLD int redist_priv_enter_peer(redist_plan *p, const redist_priv_peer *peer) {
+  const int64_t unit = p->state.collective.unit_bytes,
+                at = peer->staged >= 0 ? peer->staged : peer->direct;
+  const int last = peer->staged >= 0 ? -1 : p->parts - 1;
+  redist_priv_table *t = &p->state.collective.table[peer->own];
+  int a, code = REDIST_OK;
+  REDIST_ASSERT(unit == 0 || (at >= 0 && at % unit == 0 && at / unit <= REDIST_MAX_COUNT));
+  t->counts[peer->rank] = unit > 0 ? (int)redist_priv_ceil_div(peer->bytes, unit) : 1;
+  t->offsets[peer->rank] = unit > 0 ? (int)(at / unit) : 0;
+  for (a = last < 0 ? -1 : 0; unit == 0 && a <= last && code == REDIST_OK; a++)
+    code = redist_priv_type_of(p, peer, a,
+                               &t->each[peer->rank + redist_priv_max(a, 0) * (int64_t)p->size]);
+  return code;
+}
+
 REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
   redist_priv_collective *c = &p->state.collective;
   MPI_Datatype made;
   int64_t k;
-  int own, a, code = REDIST_OK;
+  int own, code = REDIST_OK;
   c->request = MPI_REQUEST_NULL;
   c->before = REDIST_PRIV_ZEROED(const void *, 2 * (int64_t)p->arrays);
   c->types = (1 + (int64_t)p->parts) * p->size;
@@ -3585,20 +3601,7 @@ REDIST_PRIV_COLD int redist_priv_collective_create(redist_plan *p) {
          MPI_Type_commit(t->types) != MPI_SUCCESS))
       return REDIST_ERR_MPI;
   }
-  for (k = 0; k < p->peers && code == REDIST_OK; k++) {
-    const redist_priv_peer *peer = &p->peer[k];
-    const int64_t at = peer->staged >= 0 ? peer->staged : peer->direct;
-    const int last = peer->staged >= 0 ? -1 : p->parts - 1;
-    redist_priv_table *t = &c->table[peer->own];
-    REDIST_ASSERT(c->unit_bytes == 0 ||
-                  (at >= 0 && at % c->unit_bytes == 0 && at / c->unit_bytes <= REDIST_MAX_COUNT));
-    t->counts[peer->rank] =
-        c->unit_bytes > 0 ? (int)redist_priv_ceil_div(peer->bytes, c->unit_bytes) : 1;
-    t->offsets[peer->rank] = c->unit_bytes > 0 ? (int)(at / c->unit_bytes) : 0;
-    for (a = last < 0 ? -1 : 0; c->unit_bytes == 0 && a <= last && code == REDIST_OK; a++)
-      code = redist_priv_type_of(p, peer, a,
-                                 &t->each[peer->rank + redist_priv_max(a, 0) * (int64_t)p->size]);
-  }
+  for (k = 0; k < p->peers && code == REDIST_OK; k++) code = redist_priv_enter_peer(p, &p->peer[k]);
   return code;
 }
 
