@@ -3147,8 +3147,8 @@ REDIST_PRIV int redist_priv_append_segment(redist_priv_runs *list, const int64_t
   return joined ? REDIST_OK : REDIST_PRIV_APPEND(list->segment, list->runs, list->room, next);
 }
 
-/* Where a walk along a view is: at a block, of this coordinate; of a sorted scattered axis, at this
-   stretch. Zeroed at first. */
+/* Where a traversal of a view is: at a block, of this coordinate; of a sorted scattered axis, at
+   this stretch. Zeroed at first. */
 typedef struct {
   int64_t stretch;
   int coord;
@@ -3710,9 +3710,9 @@ REDIST_PRIV int redist_priv_append_holders(redist_priv_coords *list, const redis
 /* Appends the coordinates of `other` that may hold some of what `pattern` shows below index `end`.
    Visits the blocks of `other` in the segments of `traversed`, which is `pattern` or shows the
    whole view; in each segment at most a period of `other`. */
-REDIST_PRIV int redist_priv_walk(redist_priv_coords *list, const redist_priv_pattern *traversed,
-                                 const redist_priv_pattern *pattern, const redist_axis *other,
-                                 int64_t end) {
+REDIST_PRIV int redist_priv_traverse(redist_priv_coords *list, const redist_priv_pattern *traversed,
+                                     const redist_priv_pattern *pattern, const redist_axis *other,
+                                     int64_t end) {
   const int64_t period = redist_priv_period(other);
   redist_priv_cursor cursor = {0, 0};
   redist_priv_track block;
@@ -3765,7 +3765,7 @@ REDIST_PRIV int redist_priv_peers(const redist_priv_pattern *pattern, const redi
   all.count = pattern->count;
   all.tracks = all.few[0].step = 1;
   all.track = all.few;
-  code = redist_priv_walk(&list, finer ? &all : pattern, pattern, other, end);
+  code = redist_priv_traverse(&list, finer ? &all : pattern, pattern, other, end);
   if (list.n > 0) qsort(list.coord, (size_t)list.n, sizeof *list.coord, redist_priv_compare_ints);
   *coords = list.coord;
   *peers = 0;
@@ -4008,8 +4008,8 @@ REDIST_PRIV_COLD redist_priv_stretch redist_priv_stretch_at(const redist_priv_jo
 }
 
 /* Fills the sets of a joined axis. REDIST_ERR_MEMORY; forget them even on failure. */
-REDIST_PRIV_COLD int redist_priv_walk_axis(const redist_priv_joined *j,
-                                           const redist_priv_group *group, redist_axis *x) {
+REDIST_PRIV_COLD int redist_priv_traverse_axis(const redist_priv_joined *j,
+                                               const redist_priv_group *group, redist_axis *x) {
   redist_priv_cursor cursor[REDIST_MAX_DIMS];
   int64_t i, length, room = 0;
   int code = redist_priv_open_sets(x);
@@ -4079,7 +4079,7 @@ REDIST_PRIV_COLD int redist_priv_join_side(const redist_priv_view *view,
   redist_priv_order_joined(j, copy);
   for (g = 0; g < groups && code == REDIST_OK; g++)
     if (copy->dim[g].axis.kind == REDIST_PRIV_JOINED)
-      code = redist_priv_walk_axis(j, &group[g], &copy->dim[g].axis);
+      code = redist_priv_traverse_axis(j, &group[g], &copy->dim[g].axis);
   return code;
 }
 
@@ -8489,7 +8489,7 @@ REDIST_PRIV_COLD void redist_priv_parse_listed(redist_priv_reader *r, redist_axi
     x->begin = (const int64_t *)redist_priv_parse_list(r, "a cut", sizeof *x->begin);
   else if (*redist_priv_parse_next(r) != ')')
     x->owner = (const int *)redist_priv_parse_list(r, "an owner", sizeof *x->owner);
-  x->procs = (int)(r->listed - 1); /* of cuts */
+  x->procs = (int)(r->listed - 1); /* of cuts; after owners, '@' says it */
   r->last_cut = owners ? r->listed : r->last;
   if (!owners && r->listed < 2) redist_priv_parse_expect(r, ",", "',' and a second cut");
   redist_priv_parse_expect(r, ")", owners ? "')' or ',' and an owner" : "')' or ',' and a cut");

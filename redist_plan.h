@@ -815,7 +815,7 @@ REDIST_PRIV_COLD int redist_priv_duplicate(MPI_Comm comm, MPI_Comm *own) {
        part      arrays of one pair of layouts; this rank's places in both
        product   what one of these places and one elsewhere share: runs of each axis
        block     a product in one of the part's arrays: a range of bytes of a message
-       peer      one end of a message: its blocks, in an order that both ends know
+       peer      the rank at the other end, and the blocks, in an order that both ends know
        piece     bytes of a message that are packed, sent and unpacked at once
 
    A method is a row, redist_priv_transport, which says by what links messages go. A link gets
